@@ -1,0 +1,1 @@
+"""From the captures of a run to tables, a verdict and a report, with PySpark."""

@@ -1,0 +1,91 @@
+"""The configuration of one node: what `node.toml` says, as frozen dataclasses.
+
+The plan renders it, the simulator hands it to the core directly, and the
+daemon reads it from the file given with `--config`. Reading and writing TOML
+lives in `nodes.config_file`; no behaviour lives here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from nodes.wire.packets import PORT, Role
+
+
+@dataclass(frozen=True, slots=True)
+class InterfaceConfig:
+    """One end of a link. `index` counts from 0 within the node, without gaps."""
+
+    index: int
+    name: str
+    address: str
+    peer_address: str
+    peer_name: str
+    peer_id: int
+    peer_role: Role
+    cost: int = 1
+    mtu: int = 1500
+    port: int = PORT
+    peer_port: int = PORT
+
+
+@dataclass(frozen=True, slots=True)
+class TimerConfig:
+    """Every time constant of the protocols, in milliseconds."""
+
+    hello_ms: int = 250
+    hold_ms: int = 2000
+    retransmit_ms: int = 100
+    retransmit_max_ms: int = 2000
+    install_delay_ms: int = 10
+
+
+@dataclass(frozen=True, slots=True)
+class LimitConfig:
+    """Bounds on what a neighbour may make us hold."""
+
+    filters_per_neighbour: int = 1_000_000
+    payload_bytes: int = 64 * 1024 * 1024
+    window_packets: int = 64
+
+
+@dataclass(frozen=True, slots=True)
+class NodeConfig:
+    """All that a router or client process is told."""
+
+    name: str
+    node_id: int
+    role: Role
+    run_id: str
+    seed: int
+    interfaces: tuple[InterfaceConfig, ...]
+    scheme: str = "pif"
+    scheme_options: Mapping[str, str | int | float | bool] = field(default_factory=dict)
+    timers: TimerConfig = TimerConfig()
+    limits: LimitConfig = LimitConfig()
+    hop_limit: int = 64
+    log_path: str = ""
+    """Where the daemon writes its log (JSON lines); empty: standard error."""
+    events_path: str = ""
+    """Where a client writes its events (JSON lines); empty: not written."""
+    admin_socket: str = ""
+    """Path of the Unix socket on which the daemon answers; empty: none."""
+    script_path: str = ""
+    """A client's script (JSON lines); empty: the client does nothing by itself."""
+
+
+@dataclass(frozen=True, slots=True)
+class Action:
+    """One line of a client's script.
+
+    `at_ns` counts from the start of the run's clock; a negative time means
+    before it: as soon as the client is attached.
+    """
+
+    at_ns: int
+    do: str
+    """`subscribe`, `unsubscribe` or `publish`."""
+    subscription: int = 0
+    text: str = ""
+    """The predicate to subscribe to or the message to publish, as text."""

@@ -1,0 +1,153 @@
+"""The packets and control payloads of the CBN wire format as plain values.
+
+`docs/wire-format.md` is the authority; `nodes.wire.codec` turns these into
+bytes and back. No behaviour lives here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import IntEnum
+
+from nodes.model import Predicate, Value
+
+PORT = 61803
+VERSION = 1
+DEFAULT_HOP_LIMIT = 64
+
+
+class PacketType(IntEnum):
+    """The `type` byte of a packet."""
+
+    PAD = 0
+    MESSAGE = 1
+    HELLO = 2
+    CONTROL = 3
+    ACK = 4
+
+
+class Role(IntEnum):
+    """Who speaks in a HELLO."""
+
+    ROUTER = 1
+    CLIENT = 2
+
+
+class Kind(IntEnum):
+    """What a control payload carries."""
+
+    LINK_STATE = 1
+    INTEREST = 2
+    SUBSCRIBE = 3
+    UNSUBSCRIBE = 4
+
+
+@dataclass(frozen=True, slots=True)
+class Trailer:
+    """The authentication trailer: carried, not checked, in version 1."""
+
+    tag: bytes
+    key_id: int = 0
+    algorithm: int = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Pad:
+    """Fills a segment; `length` counts the whole packet."""
+
+    length: int
+
+
+@dataclass(frozen=True, slots=True)
+class Message:
+    """A published message on its way."""
+
+    source: int
+    sequence: int
+    publish_time_ns: int
+    attributes: Mapping[str, Value] = field(hash=False)
+    header_class: int = 0
+    hop_limit: int = DEFAULT_HOP_LIMIT
+    hop_count: int = 0
+    route: bytes = b""
+    trailer: Trailer | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Hello:
+    """Neighbour discovery and keep-alive."""
+
+    role: Role
+    node: int
+    incarnation: int
+    hold_time_ms: int
+    seen_node: int = 0
+    seen_incarnation: int = 0
+    trailer: Trailer | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Control:
+    """One fragment of a control payload on a link's reliable channel."""
+
+    kind: int
+    incarnation: int
+    peer_incarnation: int
+    sequence: int
+    ack: int
+    window: int
+    first: bool
+    last: bool
+    fragment: bytes
+    trailer: Trailer | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Ack:
+    """Acknowledges CONTROL packets when there is none to send back."""
+
+    incarnation: int
+    peer_incarnation: int
+    ack: int
+    window: int
+    trailer: Trailer | None = None
+
+
+Packet = Pad | Message | Hello | Control | Ack
+
+
+@dataclass(frozen=True, slots=True)
+class LinkState:
+    """The links of one router: pairs of neighbour id and cost."""
+
+    origin: int
+    sequence: int
+    neighbours: tuple[tuple[int, int], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Interest:
+    """What the clients of one router want."""
+
+    origin: int
+    sequence: int
+    predicate: Predicate
+
+
+@dataclass(frozen=True, slots=True)
+class Subscribe:
+    """A client adds or replaces one of its subscriptions."""
+
+    subscription: int
+    predicate: Predicate
+
+
+@dataclass(frozen=True, slots=True)
+class Unsubscribe:
+    """A client withdraws one of its subscriptions."""
+
+    subscription: int
+
+
+Payload = LinkState | Interest | Subscribe | Unsubscribe

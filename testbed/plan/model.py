@@ -1,0 +1,119 @@
+"""The immutable Plan: everything a world needs to run an experiment.
+
+A scenario file is loaded, validated and expanded into a Plan by
+`testbed.plan`; every world renders from the Plan and from nothing else.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from nodes.config import Action, LimitConfig, TimerConfig
+from nodes.wire.packets import Role
+
+
+@dataclass(frozen=True, slots=True)
+class InterfacePlan:
+    """One end of a link, with every address that any world needs."""
+
+    index: int
+    name: str
+    """Unique in the run, at most 15 characters: `<node>-eth<index>`."""
+    link: int
+    """Position of the link in `Plan.links`."""
+    address: str
+    prefix_length: int
+    mac: str
+    peer: str
+    """Name of the node at the other end."""
+    peer_address: str
+    peer_mac: str
+
+
+@dataclass(frozen=True, slots=True)
+class NodePlan:
+    """A router or a client. Ids count from 1: routers first, in file order."""
+
+    name: str
+    node_id: int
+    role: Role
+    interfaces: tuple[InterfacePlan, ...]
+    script: tuple[Action, ...] = ()
+    """What a client does, in order of time; empty for routers."""
+
+
+@dataclass(frozen=True, slots=True)
+class Impairment:
+    """What a link does to packets. `delay_ns` None: as fast as the world is."""
+
+    delay_ns: int | None = None
+    jitter_ns: int = 0
+    loss: float = 0.0
+    rate_bps: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class LinkPlan:
+    """A link between two nodes; an access link has a client at end `b`."""
+
+    name: str
+    a: str
+    b: str
+    a_interface: str
+    b_interface: str
+    cost: int = 1
+    mtu: int = 1500
+    impairment: Impairment = Impairment()
+
+
+@dataclass(frozen=True, slots=True)
+class RecordPlan:
+    """What a run keeps."""
+
+    captures: bool = True
+    snap_bytes: int = 262_144
+
+
+@dataclass(frozen=True, slots=True)
+class TimingPlan:
+    """Deadlines of a run. They bound waiting; nothing sleeps for them."""
+
+    ready_timeout_ns: int = 60_000_000_000
+    drain_quiet_ns: int = 1_000_000_000
+    drain_timeout_ns: int = 30_000_000_000
+    hop_delay_ns: int = 100_000
+    """What the simulator takes for a link whose delay the scenario leaves open."""
+    settle_ns: int = 2_000_000_000
+    """How long a change of subscriptions may take to be known everywhere."""
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """An experiment, ready to run in any world."""
+
+    name: str
+    description: str
+    seed: int
+    scheme: str
+    scheme_options: Mapping[str, str | int | float | bool]
+    nodes: tuple[NodePlan, ...]
+    links: tuple[LinkPlan, ...]
+    record: RecordPlan = RecordPlan()
+    timing: TimingPlan = TimingPlan()
+    timers: TimerConfig = TimerConfig()
+    limits: LimitConfig = LimitConfig()
+    hop_limit: int = 64
+    scenario_path: str = ""
+    scenario_sha256: str = ""
+    overrides: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def routers(self) -> tuple[NodePlan, ...]:
+        """The routers, in order of id."""
+        return tuple(n for n in self.nodes if n.role is Role.ROUTER)
+
+    @property
+    def clients(self) -> tuple[NodePlan, ...]:
+        """The clients, in order of id."""
+        return tuple(n for n in self.nodes if n.role is Role.CLIENT)

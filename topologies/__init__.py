@@ -1,0 +1,1 @@
+"""Graphs, scenarios and the schema they follow."""
