@@ -1,0 +1,1 @@
+"""Run directories and the seam between `cbn run` and the worlds."""

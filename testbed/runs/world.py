@@ -1,0 +1,55 @@
+"""The seam between a run and the world it happens in.
+
+`cbn run` makes a Plan and a RunDirectory, picks a World, asks it for
+`problems`, and lets it `run`. A world returns an Outcome in every case that is
+not a defect: failure and interruption are outcomes, not exceptions.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Literal, Protocol
+
+from testbed.plan.model import Plan
+from testbed.runs.directory import RunDirectory
+
+
+class Progress(Protocol):
+    """Where a world says how far it is; the CLI draws bars from it."""
+
+    def phase(self, name: str, total: int | None = None) -> None:
+        """A new phase begins (`build`, `ready`, `workload`, `drain`, `stop`)."""
+
+    def advance(self, done: int) -> None:
+        """`done` of the phase's total are done."""
+
+    def say(self, text: str) -> None:
+        """A line worth a person's attention."""
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """How a run ended."""
+
+    outcome: Literal["complete", "failed", "interrupted"]
+    message: str = ""
+    start_ns: int = 0
+    end_ns: int = 0
+    phases: Mapping[str, float] = field(default_factory=dict)
+    """Seconds by phase, as `build_s`, `ready_s`, ..."""
+    implementation: Mapping[str, str] = field(default_factory=dict)
+    capture_packets: int = 0
+    capture_drops: int = 0
+
+
+class World(Protocol):
+    """Where a plan runs."""
+
+    name: str
+
+    def problems(self, plan: Plan) -> list[str]:
+        """Why this plan cannot run here and what to do about it; empty if it can."""
+
+    def run(self, plan: Plan, directory: RunDirectory, progress: Progress) -> Outcome:
+        """Run the plan, writing captures, events and logs into the directory; leave nothing behind."""
