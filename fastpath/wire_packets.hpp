@@ -71,17 +71,21 @@ class FrameCursor {
     std::size_t at_ = 0;
 };
 
+// The bytes must be exactly one frame.
+[[nodiscard]] inline Status read_single(Bytes packet, Frame& frame) noexcept {
+    if (packet.empty()) return {Fault::Empty, "datagram", 0};
+    const Status status = detail::read_frame(packet, 0, frame);
+    if (status.ok() && frame.length != packet.size()) return {Fault::LeftOver, "packet", frame.length};
+    return status;
+}
+
 namespace detail {
 
-// The packet must be exactly one frame of the given type.
 [[nodiscard]] inline Status check_one(Bytes packet, PacketType type) noexcept {
-    if (packet.empty()) return {Fault::Empty, "datagram", 0};
     Frame frame;
-    const Status status = read_frame(packet, 0, frame);
-    if (!status.ok()) return status;
-    if (frame.length != packet.size()) return {Fault::LeftOver, "packet", frame.length};
-    if (frame.type != type) return {Fault::WrongType, "packet type", 1};
-    return {};
+    const Status status = read_single(packet, frame);
+    if (status.ok() && frame.type != type) return {Fault::WrongType, "packet type", 1};
+    return status;
 }
 
 // Checks the flags and cuts the trailer off `body`, which must not reach into the first `fixed` bytes.
@@ -145,6 +149,7 @@ namespace detail {
 // Walks a section of attributes and checks it: each attribute, their order, their number.
 class AttributeCursor {
   public:
+    AttributeCursor() noexcept : AttributeCursor(Bytes{}, 0) {}
     AttributeCursor(Bytes section, std::uint32_t count, std::size_t base = 0) noexcept
         : in_(section, base), left_(count) {}
     explicit AttributeCursor(const MessageView& message) noexcept
@@ -288,8 +293,7 @@ inline void read_control(Reader& in, ControlView& out) noexcept {
 // One whole packet of any type.
 [[nodiscard]] inline Status validate_packet(Bytes packet) noexcept {
     Frame frame;
-    if (packet.empty()) return {Fault::Empty, "datagram", 0};
-    const Status status = detail::read_frame(packet, 0, frame);
+    const Status status = read_single(packet, frame);
     if (!status.ok()) return status;
     HelloView hello;
     ControlView control;

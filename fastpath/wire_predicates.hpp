@@ -30,7 +30,7 @@ inline void read_constraint(Reader& in, ConstraintView& out) noexcept {
 // Walks an encoded filter and checks it: each constraint and the canonical order.
 class ConstraintCursor {
   public:
-    explicit ConstraintCursor(Bytes filter, std::size_t base = 0) noexcept : in_(filter, base) {
+    explicit ConstraintCursor(Bytes filter = {}, std::size_t base = 0) noexcept : in_(filter, base) {
         left_ = in_.number<std::uint16_t>("constraint count");
     }
 
@@ -74,7 +74,7 @@ class ConstraintCursor {
 // Walks an encoded predicate and checks it: each filter, the canonical order, the end.
 class FilterCursor {
   public:
-    explicit FilterCursor(Bytes predicate, std::size_t base = 0) noexcept
+    explicit FilterCursor(Bytes predicate = {}, std::size_t base = 0) noexcept
         : in_(predicate, base), data_(predicate), base_(base) {
         left_ = in_.number<std::uint32_t>("filter count");
     }
@@ -125,7 +125,7 @@ struct NeighbourView {
 // Walks a LINK_STATE payload and checks it. `origin` and `sequence` are there from the start.
 class LinkStateCursor {
   public:
-    explicit LinkStateCursor(Bytes payload) noexcept : in_(payload) {
+    explicit LinkStateCursor(Bytes payload = {}) noexcept : in_(payload) {
         origin = in_.nonzero<std::uint32_t>("origin");
         sequence = in_.number63("sequence");
         left_ = in_.number<std::uint16_t>("neighbour count");
