@@ -15,7 +15,11 @@ def extension(source: Path, sanitize: bool) -> Extension:
     """One extension module a .pyx file."""
     flags, link = [*STRICT, *GENERATED], ["-pthread"]
     if sanitize:
-        checks = ["-fsanitize=address,undefined", "-fno-omit-frame-pointer", "-fno-sanitize-recover=undefined"]
+        checks = [
+            "-fsanitize=address,undefined",
+            "-fno-omit-frame-pointer",
+            "-fno-sanitize-recover=undefined",
+        ]
         flags, link = [*flags, "-O1", "-g", *checks], [*link, *checks]
     return Extension(
         f"fastpath.{source.stem}",
@@ -29,7 +33,7 @@ def extension(source: Path, sanitize: bool) -> Extension:
 
 
 def chosen() -> list[Path]:
-    """All extensions, or those named in CBN_EXT (for quick rebuilds of one kernel)."""
+    """All extensions, or those named in CBN_EXT: `codec fib` for a quick rebuild of two, `none` for none."""
     sources = sorted(Path("fastpath").glob("*.pyx"))
     names = os.environ.get("CBN_EXT", "").split()
     return [s for s in sources if not names or s.stem in names]

@@ -1,0 +1,129 @@
+# The commands of the project. `make` alone lists them.
+#
+# Set-up is incremental: each step leaves a stamp in .venv/stamps, and a second
+# call does what has changed since and nothing else.
+
+SHELL := /bin/bash
+.SHELLFLAGS := -euo pipefail -c
+.DEFAULT_GOAL := help
+.DELETE_ON_ERROR:
+MAKEFLAGS += --no-builtin-rules --no-print-directory --silent
+
+# Debian's Python comes before any other that PATH may offer.
+NEW_ENOUGH := -c 'import sys; sys.exit(sys.version_info < (3, 11))'
+ifndef PYTHON
+PYTHON := $(shell for p in /usr/bin/python3 python3; do $$p $(NEW_ENOUGH) 2>/dev/null && echo $$p && break; done)
+PYTHON := $(or $(PYTHON),/usr/bin/python3)
+endif
+
+VENV := .venv
+BIN := $(VENV)/bin
+STAMPS := $(VENV)/stamps
+PIP := $(BIN)/python -m pip --disable-pip-version-check --no-input
+KERNELS := $(wildcard fastpath/*.pyx fastpath/*.pxd fastpath/*.hpp)
+JOBS := $(shell nproc)
+CHECKED := nodes testbed topologies analysis
+SAY := printf '==> %s\n'
+
+# What `make test` leaves out: virtual machines have a target of their own.
+TESTS ?= tests
+PYTEST_OPTIONS ?= -m 'not vm'
+
+##@ Using the testbed
+
+.PHONY: help
+help: ## This list.
+	awk -F ':.*## ' '/^##@/ {printf "\n%s\n", substr($$0, 5)} /^[a-z-]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' \
+	    $(firstword $(MAKEFILE_LIST))
+
+.PHONY: build
+build: packages ## Install what is needed and build, into .venv: then .venv/bin/cbn works.
+	$(MAKE) --jobs=2 $(STAMPS)/extensions $(STAMPS)/analysis
+	$(MAKE) $(STAMPS)/project
+
+.PHONY: demo
+demo: build ## Build, run the quickstart scenario, and end with its verdict and report.
+	$(SAY) "Running the quickstart scenario"
+	requirements/as-root $(BIN)/cbn run quickstart --world auto --analyze
+
+##@ Working on it
+
+.PHONY: test
+test: build ## Build and run all tests that this machine can run.
+	$(MAKE) $(STAMPS)/dev
+	$(SAY) "Running the tests"
+	requirements/as-root $(BIN)/python -m pytest $(PYTEST_OPTIONS) $(TESTS)
+
+.PHONY: lint
+lint: build ## Check style, types, import contracts, playbooks, and the tree itself.
+	$(MAKE) $(STAMPS)/dev
+	$(SAY) "ruff" && $(BIN)/ruff check . && $(BIN)/ruff format --check .
+	$(SAY) "mypy" && $(BIN)/mypy
+	$(SAY) "import contracts" && $(BIN)/lint-imports
+	$(SAY) "cython-lint" && $(BIN)/cython-lint fastpath
+	$(SAY) "yamllint" && $(BIN)/yamllint --strict .
+	$(SAY) "ansible" && PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/ansible-lint --offline --profile production playbooks
+	$(BIN)/ansible-playbook --syntax-check playbooks/*.yml
+	$(SAY) "the tree" && $(BIN)/python -m pytest -q -p no:cacheprovider tests/frame/test_tree.py
+
+.PHONY: sanitize
+sanitize: build ## Run the tests of the compiled fast path under ASan and UBSan.
+	$(MAKE) $(STAMPS)/dev
+	$(SAY) "Building the fast path with sanitizers, apart from the one in use"
+	.ci/sanitize
+
+.PHONY: bench
+bench: build ## Measure; prints figures, judges nothing.
+	$(MAKE) $(STAMPS)/dev
+	$(BIN)/python -m pytest -s -p no:cacheprovider tests/benchmarks
+
+.PHONY: fuzz-wire
+fuzz-wire: build ## Hold the codec against the Scapy layers and against mutated packets.
+	$(MAKE) $(STAMPS)/dev
+	$(BIN)/python tests/wire/fuzz_wire.py
+
+.PHONY: pins
+pins: $(STAMPS)/venv ## Resolve pyproject.toml anew into the pinned requirements/*.txt.
+	$(BIN)/python requirements/resolve.py
+
+.PHONY: clean
+clean: ## Remove what building made, and .venv; runs/ is kept.
+	$(SAY) "Removing what was built (runs/ is kept)"
+	rm -rf $(VENV) build dist *.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
+	rm -f fastpath/*.so fastpath/*.cpp fastpath/*.html
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +
+
+# --- Set-up, step by step ----------------------------------------------------
+
+.PHONY: packages
+packages:
+	requirements/apt-install
+	$(PYTHON) $(NEW_ENOUGH) 2>/dev/null || \
+	    { $(SAY) "Python 3.11 or newer is needed; $(PYTHON) is not. Name one: make PYTHON=/path/to/python3" >&2; exit 1; }
+	test -e $(STAMPS)/analysis || .ci/can-build $(PYTHON)
+
+$(STAMPS)/venv:
+	$(SAY) "Making $(VENV) with $(PYTHON)"
+	test -x $(BIN)/pip || $(PYTHON) -m venv $(VENV)
+	mkdir -p $(STAMPS) && touch $@
+
+# Layer on layer: each is installed into the same environment.
+$(STAMPS)/build: $(STAMPS)/venv
+$(STAMPS)/runtime: $(STAMPS)/build
+$(STAMPS)/analysis: $(STAMPS)/runtime
+$(STAMPS)/dev: $(STAMPS)/analysis
+$(STAMPS)/build $(STAMPS)/runtime $(STAMPS)/analysis $(STAMPS)/dev: $(STAMPS)/%: requirements/%.txt
+	$(SAY) "Installing Python packages: requirements/$*.txt"
+	$(PIP) install --quiet --no-build-isolation --requirement $< || { $(SAY) "pip could not install requirements/$*.txt: \
+	see above. Usual causes: no network, an index that pip's configuration does not reach, no space left." >&2; exit 1; }
+	touch $@
+
+$(STAMPS)/extensions: $(KERNELS) setup.py $(STAMPS)/build
+	$(SAY) "Compiling the fast path"
+	$(BIN)/python setup.py --quiet build_ext --inplace --parallel=$(JOBS)
+	touch $@
+
+$(STAMPS)/project: pyproject.toml setup.py $(STAMPS)/runtime
+	$(SAY) "Installing the project itself, editable"
+	CBN_EXT=none $(PIP) install --quiet --no-deps --no-build-isolation --editable .
+	touch $@

@@ -1,0 +1,115 @@
+"""What all tests share: requirement checks by marker, seeds, and the account of what could not run."""
+
+from __future__ import annotations
+
+import os
+import random
+import re
+import shutil
+import subprocess
+from collections import defaultdict
+from collections.abc import Callable, Iterator
+from functools import cache
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, settings
+
+SECONDS = {"emu": 300, "spark": 420, "cluster": 600, "vm": 1800}
+"""Time limits of tests that start more than Python; the others have `timeout` of pyproject.toml."""
+
+settings.register_profile("default", deadline=None, print_blob=True)
+settings.register_profile(
+    "sanitize", deadline=None, max_examples=25, suppress_health_check=[HealthCheck.too_slow]
+)
+settings.load_profile("default")
+
+
+def no_root() -> str | None:
+    """Why network namespaces cannot be made here, if so."""
+    if os.geteuid() != 0:
+        return "not root: run `sudo make test`"
+    done = subprocess.run(["unshare", "--net", "true"], capture_output=True, text=True, check=False)
+    return f"no network namespaces: {done.stderr.strip()}" if done.returncode else None
+
+
+def no_mininet() -> str | None:
+    """Why Mininet hosts cannot be made here, if so."""
+    missing = [c for c in ("mnexec", "ip", "ethtool") if shutil.which(c) is None]
+    return no_root() or (f"missing commands: {', '.join(missing)}; see packages.apt" if missing else None)
+
+
+def no_java() -> str | None:
+    """Why Spark cannot start here, if so."""
+    if shutil.which("java") is None:
+        return "no Java: install openjdk-17-jre-headless"
+    told = subprocess.run(["java", "-version"], capture_output=True, text=True, check=False).stderr
+    version = re.search(r'version "(\d+)', told)
+    return (
+        None if version and int(version[1]) >= 17 else f"Java 17 is needed, this is {told.splitlines()[:1]}"
+    )
+
+
+def no_nspawn() -> str | None:
+    """Why cluster machines cannot be booted here, if so."""
+    if shutil.which("systemd-nspawn") is None:
+        return "no systemd-nspawn: install systemd-container"
+    return no_root()
+
+
+REQUIREMENTS: dict[str, Callable[[], str | None]] = {
+    "emu": cache(no_mininet),
+    "spark": cache(no_java),
+    "cluster": cache(no_nspawn),
+}
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Give every test its time limit, and skip, with the reason, what this machine cannot run."""
+    for item in items:
+        marks = [m for m in SECONDS if item.get_closest_marker(m)]
+        if marks and not item.get_closest_marker("timeout"):
+            item.add_marker(pytest.mark.timeout(max(SECONDS[m] for m in marks)))
+        for reason in filter(None, (REQUIREMENTS[m]() for m in marks if m in REQUIREMENTS)):
+            item.add_marker(pytest.mark.skip(reason=reason))
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """Say loudly what did not run and why, just above the last line."""
+    reasons: dict[str, list[str]] = defaultdict(list)
+    for report in terminalreporter.stats.get("skipped", []):
+        reasons[report.longrepr[2].removeprefix("Skipped: ")].append(report.nodeid)
+    if not reasons:
+        return
+    terminalreporter.section("NOT RUN ON THIS MACHINE", sep="!", yellow=True, bold=True)
+    for reason, tests in sorted(reasons.items()):
+        rooms = sorted({str(Path(t.partition("::")[0]).parent) for t in tests})
+        terminalreporter.line(f"{len(tests):4} tests: {reason} ({', '.join(rooms)})", yellow=True)
+
+
+@pytest.fixture
+def seed(request: pytest.FixtureRequest) -> Iterator[int]:
+    """A seed for this test: CBN_TEST_SEED, or one of its own; printed when the test fails."""
+    chosen = int(os.environ.get("CBN_TEST_SEED") or random.SystemRandom().randrange(2**32))
+    yield chosen
+    report = request.node.stash.get(FAILED, None)
+    if report:
+        print(f"replay: CBN_TEST_SEED={chosen} .venv/bin/python -m pytest '{request.node.nodeid}'")
+
+
+@pytest.fixture
+def rng(seed: int, request: pytest.FixtureRequest) -> random.Random:
+    """The test's own random source, drawn from its seed."""
+    return random.Random(f"{seed}/{request.node.name}")
+
+
+FAILED = pytest.StashKey[bool]()
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item: pytest.Item) -> Iterator[pytest.TestReport]:
+    """Let fixtures know, at their end, whether the test failed."""
+    report = yield
+    if report.when == "call" and report.failed:
+        item.stash[FAILED] = True
+    return report
