@@ -1,14 +1,27 @@
 """The forwarding table and the FIB: what a router does with a MESSAGE."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from enum import IntEnum
 
+from fastpath.codec import UsageError, WireError
+
+__all__ = ["ClassEntry", "DropReason", "Fib", "ForwardingTable", "UsageError", "WireError"]
+
 class ForwardingTable:
-    """Predicates by interface, matched against encoded messages."""
+    """Predicates by interface, matched against encoded messages.
+
+    Any number of threads may match while others change and commit: a match
+    sees the table as of one commit, whole.
+    """
 
     def __init__(self) -> None: ...
-    def add(self, interface: int, filter: bytes) -> int:
-        """File one encoded filter under an interface; returns its id. WireError if malformed."""
+    def add(self, interface: int, filter: bytes) -> int:  # noqa: A002
+        """File one encoded filter under an interface; returns its id, counted from 0.
+
+        Interfaces are 0 to 16,777,215. A filter filed twice has two ids and matches until
+        both are removed. WireError if malformed.
+        """
 
     def remove(self, filter_id: int) -> None:
         """Withdraw a filter. KeyError if there is none of that id."""
@@ -19,11 +32,15 @@ class ForwardingTable:
     def match(self, packet: bytes, allowed: int | None = None) -> tuple[int, ...]:
         """The interfaces, ascending, one of whose filters matches the MESSAGE packet.
 
-        `allowed` is a bit mask of interfaces to consider; None: all.
+        `allowed` is a bit mask of interfaces to consider; None: all. WireError if
+        the packet is not one well-formed MESSAGE.
         """
 
     def stats(self) -> dict[str, int]:
-        """`filters`, `constraints`, `interfaces`, `names`, `bytes`."""
+        """`filters`, `constraints`, `interfaces`, `names`, `bytes` of what was committed last.
+
+        `constraints` counts those of equal filters of an interface once.
+        """
 
 class DropReason(IntEnum):
     """Why a packet was not forwarded."""
@@ -36,22 +53,28 @@ class DropReason(IntEnum):
     NO_FIB = 6
     SEND_FAILED = 7
 
+@dataclass(frozen=True)
 class ClassEntry:
     """header class -> (from where it is taken, where it may go, by which table, as what class)."""
 
-    def __init__(self, header_class: int, accept: int, out: int, table: int, rewrite: int) -> None: ...
     header_class: int
     accept: int
-    """Bit mask of the interfaces on which this class is taken."""
+    """Bit mask of the interfaces to routers on which this class is taken: the reverse-path check."""
     out: int
-    """Bit mask of the interfaces to which it may go."""
+    """Bit mask of the interfaces to which it may go; the ingress is left out by itself."""
     table: int
     """Position of its table in the FIB's `tables`."""
     rewrite: int
-    """The header class written into what is sent to routers."""
+    """The header class written into what is sent."""
 
 class Fib:
-    """Immutable. `clients[i]` is the id of the client at interface i, 0 for a router."""
+    """Immutable. `clients[i]` is the id of the client at interface i, 0 for a router.
+
+    Holds the tables as committed when it is made: what is committed later
+    needs a new FIB (which costs no copy of the tables). `max_datagram_bytes[i]`
+    bounds the UDP payload sent at interface i, 1472 if not given; a packet
+    larger than that is sent alone. UsageError if the parts do not fit together.
+    """
 
     def __init__(
         self,
@@ -59,12 +82,28 @@ class Fib:
         clients: Sequence[int],
         classes: Sequence[ClassEntry],
         tables: Sequence[ForwardingTable],
+        max_datagram_bytes: Sequence[int] | None = None,
     ) -> None: ...
     def forward(self, packet: bytes, ingress: int) -> tuple[int, list[tuple[int, bytes]]]:
         """One MESSAGE packet: (0, [(interface, packet to send there)...]) or (DropReason, []).
 
         From a client, the packet must carry that client's id as source and
-        header class 0, and is forwarded as `origin_class`.
+        header class 0, and is forwarded as `origin_class`. From a router, its
+        class must be known and accepted on that interface. Copies have one hop
+        less to go; one with none left goes to clients only. The interfaces are
+        ascending, and all copies are equal.
         """
 
-    def stats(self) -> dict[str, int]: ...
+    def forward_datagram(
+        self, datagram: bytes, ingress: int
+    ) -> tuple[list[bytes], list[tuple[int, bytes]], list[DropReason]]:
+        """A whole datagram: (control packets, [(interface, datagram to send there)...], drops).
+
+        Bad framing is one MALFORMED drop for all of it. Control packets are
+        framed but not yet validated. Messages for one interface are bundled.
+        HOP_LIMIT is among the drops also if clients got their copies and only
+        routers had to go without.
+        """
+
+    def stats(self) -> dict[str, int]:
+        """`interfaces`, `classes`, `tables`, and the tables' `filters`, `constraints`, `bytes` in sum."""

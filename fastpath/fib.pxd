@@ -1,0 +1,63 @@
+# distutils: language = c++
+"""The forwarding headers as Cython sees them, and the FIB object for those who forward with it."""
+
+from libc.stdint cimport uint8_t, uint16_t, uint32_t, uint64_t
+from libcpp cimport bool as cbool
+from libcpp.memory cimport shared_ptr
+from libcpp.unordered_map cimport unordered_map
+from libcpp.vector cimport vector
+
+from fastpath.wire cimport Bytes
+
+
+cdef extern from "bits.hpp" namespace "cbn" nogil:
+    cdef cppclass Bits:
+        Bits()
+        Bits(Bytes)
+        size_t extent()
+
+
+cdef extern from "table.hpp" namespace "cbn" nogil:
+    cdef cppclass TableStats:
+        size_t filters
+        size_t constraints
+        size_t interfaces
+        size_t names
+        size_t bytes
+
+    cdef cppclass Scratch:
+        vector[uint32_t] matched
+
+    cdef cppclass TableIndex:
+        TableStats stats() except +
+
+    ctypedef shared_ptr[const TableIndex] TablePointer
+
+    cdef cppclass Table:
+        Table() except +
+        uint64_t add(uint32_t, Bytes) except +
+        cbool remove(uint64_t) except +
+        void commit() except +
+        TablePointer current()
+
+
+cdef extern from "fib.hpp" namespace "cbn" nogil:
+    cdef cppclass ClassRule:
+        Bits accept
+        Bits out
+        uint32_t table
+        uint32_t rewrite
+
+    cdef cppclass FibData:
+        uint32_t origin_class
+        vector[uint32_t] clients
+        vector[uint32_t] max_datagram
+        unordered_map[uint32_t, ClassRule] classes
+        vector[TablePointer] tables
+
+    ctypedef shared_ptr[const FibData] FibPointer
+
+
+cdef class Fib:
+    cdef FibPointer data
+    cdef uint32_t port(self, object ingress) except? 0xFFFFFFFF

@@ -1,0 +1,233 @@
+# distutils: language = c++
+"""The forwarding table and the FIB: what a router does with a MESSAGE. See fib.pyi for the signatures.
+
+Matching and forwarding are done by table.hpp and fib.hpp without the GIL; here
+Python's values are checked and made.
+"""
+
+from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize, PyBytes_GET_SIZE
+from libc.stdint cimport uint8_t, uint32_t, uint64_t
+from libcpp.memory cimport make_shared, shared_ptr
+from libcpp.vector cimport vector
+
+from fastpath.wire cimport Bytes, Status, describe, validate_filter
+
+from dataclasses import dataclass
+from enum import IntEnum
+
+from fastpath.codec import UsageError, WireError
+
+__all__ = ["ClassEntry", "DropReason", "Fib", "ForwardingTable", "UsageError", "WireError"]
+
+cdef uint32_t DEFAULT_MAX_DATAGRAM = 1472
+cdef uint32_t MAX_INTERFACES = 1 << 24
+
+
+cdef extern from "fib_calls.hpp" namespace "cbn" nogil:
+    cdef cppclass Rewrite:
+        void apply(uint8_t *)
+
+    cdef cppclass Output "cbn::Outcome::Output":
+        uint32_t interface
+        vector[uint8_t] bytes
+
+    cdef cppclass Outcome:
+        vector[Bytes] control
+        vector[Output] outputs
+        vector[uint8_t] drops
+
+    Scratch &thread_scratch()
+    Status match_packet(const TableIndex &, Bytes, const Bits *) except +
+    void forward_for_python(const FibData &, Bytes, uint32_t, Outcome &) except +
+    uint8_t forward_one(const FibData &, Bytes, uint32_t, Rewrite &) except +
+
+
+class DropReason(IntEnum):
+    """Why a packet was not forwarded."""
+
+    MALFORMED = 1
+    HOP_LIMIT = 2
+    UNKNOWN_CLASS = 3
+    WRONG_INTERFACE = 4
+    SPOOFED_SOURCE = 5
+    NO_FIB = 6
+    SEND_FAILED = 7
+
+
+@dataclass(frozen=True)
+class ClassEntry:
+    """header class -> (from where it is taken, where it may go, by which table, as what class)."""
+
+    header_class: int
+    accept: int
+    out: int
+    table: int
+    rewrite: int
+
+
+cdef inline Bytes view(bytes data) noexcept:
+    return Bytes(<const uint8_t *>PyBytes_AS_STRING(data), PyBytes_GET_SIZE(data))
+
+
+cdef int check(const Status &status) except -1:
+    if not status.ok():
+        raise WireError(f"{status.field.decode()} at byte {status.offset} {describe(status.fault).decode()}")
+    return 0
+
+
+cdef uint32_t u32(object value, str what, uint64_t most=0xFFFFFFFF) except? 0:
+    if not isinstance(value, int) or isinstance(value, bool):
+        raise UsageError(f"{what} must be an integer, not {value!r}")
+    if value < 0 or value > most:
+        raise UsageError(f"{what} is {value}; expected 0 to {most}")
+    return value
+
+
+cdef Bits mask(object value, str what) except *:
+    if not isinstance(value, int) or isinstance(value, bool):
+        raise UsageError(f"{what} must be an integer used as a bit mask, not {value!r}")
+    if value < 0:
+        raise UsageError(f"{what} is {value}; a bit mask is not negative")
+    if value.bit_length() > MAX_INTERFACES:
+        raise UsageError(f"{what} has {value.bit_length()} bits; there are at most {MAX_INTERFACES} interfaces")
+    cdef bytes octets = value.to_bytes((value.bit_length() + 7) // 8, "little")
+    return Bits(view(octets))
+
+
+cdef class ForwardingTable:
+    """Predicates by interface, matched against encoded messages."""
+
+    cdef Table table
+
+    def add(self, interface, bytes filter not None):
+        """File one encoded filter under an interface; returns its id. WireError if malformed."""
+        cdef uint32_t where = u32(interface, "interface", MAX_INTERFACES - 1)
+        check(validate_filter(view(filter)))
+        return self.table.add(where, view(filter))
+
+    def remove(self, filter_id):
+        """Withdraw a filter. KeyError if there is none of that id."""
+        if not isinstance(filter_id, int) or filter_id < 0 or filter_id >> 64 or not self.table.remove(filter_id):
+            raise KeyError(f"no filter has the id {filter_id!r}")
+
+    def commit(self):
+        """Make additions and removals visible to matching, all at once."""
+        with nogil:
+            self.table.commit()
+
+    def match(self, bytes packet not None, allowed=None):
+        """The interfaces, ascending, one of whose filters matches the MESSAGE packet."""
+        cdef TablePointer index = self.table.current()
+        cdef Bytes data = view(packet)
+        cdef Bits wanted
+        cdef const Bits *limit = NULL
+        if allowed is not None:
+            wanted = mask(allowed, "allowed")
+            limit = &wanted
+        cdef Status status
+        with nogil:
+            status = match_packet(index.get()[0], data, limit)
+        check(status)
+        return tuple(thread_scratch().matched)
+
+    def stats(self):
+        """`filters`, `constraints`, `interfaces`, `names`, `bytes` of what was committed last."""
+        cdef TablePointer index = self.table.current()
+        cdef TableStats stats = index.get().stats()
+        return {
+            "filters": stats.filters,
+            "constraints": stats.constraints,
+            "interfaces": stats.interfaces,
+            "names": stats.names,
+            "bytes": stats.bytes,
+        }
+
+
+cdef int add_class(FibData *data, object entry) except -1:
+    cdef uint32_t header_class = u32(entry.header_class, "header_class")
+    cdef str where = f"of header class {header_class}"
+    cdef ClassRule rule
+    if data.classes.count(header_class):
+        raise UsageError(f"header class {header_class} has two entries")
+    rule.accept = mask(entry.accept, f"accept {where}")
+    rule.out = mask(entry.out, f"out {where}")
+    if max(rule.accept.extent(), rule.out.extent()) > data.clients.size():
+        raise UsageError(f"a mask {where} names interfaces beyond the {data.clients.size()} there are")
+    rule.table = u32(entry.table, f"table {where}")
+    if rule.table >= data.tables.size():
+        raise UsageError(f"table {where} is {rule.table}; there are {data.tables.size()} tables")
+    rule.rewrite = u32(entry.rewrite, f"rewrite {where}")
+    data.classes[header_class] = rule
+    return 0
+
+
+cdef int add_interfaces(FibData *data, object clients, object max_datagram_bytes) except -1:
+    for client in clients:
+        data.clients.push_back(u32(client, "client id"))
+    if max_datagram_bytes is None:
+        data.max_datagram.assign(data.clients.size(), DEFAULT_MAX_DATAGRAM)
+        return 0
+    for size in max_datagram_bytes:
+        data.max_datagram.push_back(u32(size, "max_datagram_bytes", 65535))
+    if data.max_datagram.size() != data.clients.size():
+        raise UsageError(f"{data.max_datagram.size()} datagram sizes for {data.clients.size()} interfaces")
+    return 0
+
+
+cdef class Fib:
+    """Immutable. `clients[i]` is the id of the client at interface i, 0 for a router."""
+
+    def __cinit__(self, origin_class, clients, classes, tables, max_datagram_bytes=None):
+        cdef shared_ptr[FibData] data = make_shared[FibData]()
+        data.get().origin_class = u32(origin_class, "origin_class")
+        add_interfaces(data.get(), clients, max_datagram_bytes)
+        for table in tables:
+            data.get().tables.push_back((<ForwardingTable?>table).table.current())
+        for entry in classes:
+            add_class(data.get(), entry)
+        self.data = <FibPointer>data
+
+    cdef uint32_t port(self, object ingress) except? 0xFFFFFFFF:
+        if not isinstance(ingress, int) or not 0 <= ingress < self.data.get().clients.size():
+            raise UsageError(f"ingress is {ingress!r}; this FIB has {self.data.get().clients.size()} interfaces")
+        return ingress
+
+    def forward(self, bytes packet not None, ingress):
+        """One MESSAGE packet: (0, [(interface, packet to send there)...]) or (DropReason, [])."""
+        cdef Bytes data = view(packet)
+        cdef uint32_t where = self.port(ingress)
+        cdef Rewrite rewrite
+        cdef uint8_t drop
+        with nogil:
+            drop = forward_one(self.data.get()[0], data, where, rewrite)
+        if thread_scratch().matched.empty():
+            return (DropReason(drop) if drop else 0), []
+        copy = PyBytes_FromStringAndSize(PyBytes_AS_STRING(packet), PyBytes_GET_SIZE(packet))
+        rewrite.apply(<uint8_t *>PyBytes_AS_STRING(copy))
+        return 0, [(interface, copy) for interface in thread_scratch().matched]
+
+    def forward_datagram(self, bytes datagram not None, ingress):
+        """A whole datagram: (control packets, [(interface, datagram to send)...], drop reasons)."""
+        cdef Bytes data = view(datagram)
+        cdef uint32_t where = self.port(ingress)
+        cdef Outcome outcome
+        with nogil:
+            forward_for_python(self.data.get()[0], data, where, outcome)
+        control = [(<const char *>each.data())[:each.size()] for each in outcome.control]
+        outputs = [
+            (each.interface, (<const char *>each.bytes.data())[:each.bytes.size()]) for each in outcome.outputs
+        ]
+        return control, outputs, [DropReason(each) for each in outcome.drops]
+
+    def stats(self):
+        """`interfaces`, `classes`, `tables`, and the sums of the tables' `filters`, `constraints`, `bytes`."""
+        cdef const FibData *data = self.data.get()
+        totals = {"interfaces": data.clients.size(), "classes": data.classes.size(), "tables": data.tables.size()}
+        cdef size_t filters = 0, constraints = 0, total = 0
+        cdef TableStats stats
+        for index in range(data.tables.size()):
+            stats = data.tables[index].get().stats()
+            filters += stats.filters
+            constraints += stats.constraints
+            total += stats.bytes
+        return {**totals, "filters": filters, "constraints": constraints, "bytes": total}
