@@ -7,7 +7,7 @@ checked and made. `nodes.wire.codec` gives them names.
 
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize, PyBytes_GET_SIZE
 from cpython.unicode cimport PyUnicode_DecodeUTF8
-from libc.stdint cimport int64_t, uint8_t, uint16_t, uint32_t, uint64_t
+from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
 from libcpp.pair cimport pair
 from libcpp.string cimport string
 from libcpp.vector cimport vector
@@ -345,7 +345,7 @@ def encode_ack(incarnation, peer_incarnation, ack, window, trailer=None):
     return finish(out, trailer)
 
 
-# --- parts and payloads -----------------------------------------------------------------------------------
+# --- parts ---------------------------------------------------------------------------------------------
 
 def encode_attributes(attributes):
     cdef string out
@@ -367,25 +367,34 @@ def decode_filter(bytes data not None):
     return read_filter(view(data))
 
 
-def encode_predicate(filters):
+cdef int put_predicate(string &out, object filters) except -1:
     cdef vector[string] members
-    cdef string out
     for one in filters:
         members.push_back(one_filter(one))
     make_set(members)
     put_u32(out, members.size())
     put_all(out, members)
+    return 0
+
+
+def encode_predicate(filters):
+    cdef string out
+    put_predicate(out, filters)
     return to_bytes(out)
 
 
-def decode_predicate(bytes data not None):
-    cdef FilterCursor cursor = FilterCursor(view(data))
+cdef list read_predicate(Bytes data, size_t base):
+    cdef FilterCursor cursor = FilterCursor(data, base)
     cdef Bytes one
     cdef list out = []
     while cursor.next(one):
         out.append(read_filter(one))
     check(cursor.status())
     return out
+
+
+def decode_predicate(bytes data not None):
+    return read_predicate(view(data), 0)
 
 
 def split_predicate(bytes data not None):
@@ -397,6 +406,8 @@ def split_predicate(bytes data not None):
     check(cursor.status())
     return out
 
+
+# --- control payloads --------------------------------------------------------------------------------------
 
 cdef int put_neighbours(string &out, list pairs) except -1:
     cdef object last = 0
@@ -426,3 +437,42 @@ def decode_link_state(bytes data not None):
         neighbours.append((neighbour.node, neighbour.cost))
     check(cursor.status())
     return (cursor.origin, cursor.sequence, neighbours)
+
+
+def encode_interest(origin, sequence, filters):
+    cdef string out
+    put_u32(out, unsigned(origin, "origin", 1, U32))
+    put_u64(out, unsigned(sequence, "sequence", 0, U63))
+    put_predicate(out, filters)
+    return to_bytes(out)
+
+
+def decode_interest(bytes data not None):
+    cdef PredicateView interest
+    check(parse_interest(view(data), interest))
+    return (interest.id, interest.sequence, read_predicate(interest.predicate, interest.predicate_at))
+
+
+def encode_subscribe(subscription, filters):
+    cdef string out
+    put_u32(out, unsigned(subscription, "subscription", 0, U32))
+    put_predicate(out, filters)
+    return to_bytes(out)
+
+
+def decode_subscribe(bytes data not None):
+    cdef PredicateView subscribe
+    check(parse_subscribe(view(data), subscribe))
+    return (subscribe.id, read_predicate(subscribe.predicate, subscribe.predicate_at))
+
+
+def encode_unsubscribe(subscription):
+    cdef string out
+    put_u32(out, unsigned(subscription, "subscription", 0, U32))
+    return to_bytes(out)
+
+
+def decode_unsubscribe(bytes data not None):
+    cdef uint32_t subscription = 0
+    check(parse_unsubscribe(view(data), subscription))
+    return subscription

@@ -17,9 +17,12 @@
 //   ConstraintCursor(Bytes filter).next(ConstraintView&) -> bool;   checks as it goes, canonical order too
 //   Status validate_predicate(Bytes predicate);
 //   FilterCursor(Bytes predicate).next(Bytes& filter) -> bool;      each filter checked, canonical order too
+//
+//   LinkStateCursor, parse_interest, parse_subscribe, parse_unsubscribe, validate_payload(kind, payload)
 #pragma once
 
 #include "wire_types.hpp"
 #include "wire_reader.hpp"
 #include "wire_packets.hpp"
 #include "wire_predicates.hpp"
+#include "wire_payloads.hpp"

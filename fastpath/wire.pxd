@@ -130,6 +130,7 @@ cdef extern from "codec.hpp" namespace "cbn::wire" nogil:
     cdef cppclass FilterCursor:
         FilterCursor()
         FilterCursor(Bytes)
+        FilterCursor(Bytes, size_t)
         cbool next(Bytes &)
         Status status()
 
@@ -140,6 +141,16 @@ cdef extern from "codec.hpp" namespace "cbn::wire" nogil:
         Status status()
         uint32_t origin
         uint64_t sequence
+
+    cdef cppclass PredicateView:
+        uint32_t id
+        uint64_t sequence
+        Bytes predicate
+        size_t predicate_at
+
+    Status parse_interest(Bytes, PredicateView &)
+    Status parse_subscribe(Bytes, PredicateView &)
+    Status parse_unsubscribe(Bytes, uint32_t &)
 
     cbool operator_exists "cbn::wire::detail::operator_exists"(Op, Type)
     void put_u8(string &, uint8_t) except +

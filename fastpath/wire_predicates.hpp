@@ -1,4 +1,4 @@
-// Constraints, filters and predicates, and the control payloads that are not predicates alone.
+// Constraints, filters and predicates.
 #pragma once
 
 #include "wire_reader.hpp"
@@ -116,44 +116,5 @@ class FilterCursor {
     }
     return cursor.status();
 }
-
-struct NeighbourView {
-    std::uint32_t node = 0;
-    std::uint32_t cost = 0;
-};
-
-// Walks a LINK_STATE payload and checks it. `origin` and `sequence` are there from the start.
-class LinkStateCursor {
-  public:
-    explicit LinkStateCursor(Bytes payload = {}) noexcept : in_(payload) {
-        origin = in_.nonzero<std::uint32_t>("origin");
-        sequence = in_.number63("sequence");
-        left_ = in_.number<std::uint16_t>("neighbour count");
-    }
-
-    [[nodiscard]] bool next(NeighbourView& out) noexcept {
-        if (!in_.ok()) return false;
-        if (left_ == 0) {
-            in_.finish("LINK_STATE");
-            return false;
-        }
-        --left_;
-        const std::size_t start = in_.at();
-        out.node = in_.nonzero<std::uint32_t>("neighbour");
-        out.cost = in_.nonzero<std::uint32_t>("cost");
-        in_.require(out.node > last_, Fault::NotAscending, "neighbour", start);
-        last_ = out.node;
-        return in_.ok();
-    }
-    [[nodiscard]] const Status& status() const noexcept { return in_.status(); }
-
-    std::uint32_t origin = 0;
-    std::uint64_t sequence = 0;
-
-  private:
-    Reader in_;
-    std::uint32_t left_ = 0;
-    std::uint32_t last_ = 0;
-};
 
 }  // namespace cbn::wire

@@ -74,6 +74,7 @@ enum class Fault : std::uint8_t {
     BadBoolean,
     NotAscending,
     WrongType,
+    BadKind,
 };
 
 // A person's words for a fault, to follow the field's name.
@@ -101,6 +102,7 @@ constexpr const char* describe(Fault fault) noexcept {
         case Fault::BadBoolean: return "is neither 0 nor 1";
         case Fault::NotAscending: return "is not above the one before it";
         case Fault::WrongType: return "is not the type expected here";
+        case Fault::BadKind: return "is unknown; expected 1 to 4";
     }
     return "is wrong";
 }
