@@ -1,0 +1,102 @@
+"""What a Spark task does with captures: decode by the compiled reader, write its own Parquet.
+
+Runs in Spark's Python workers; neither Spark nor the driver's state is known here.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TypedDict
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from fastpath.pcap import PcapError, decode_pcap
+
+SCHEMA = pa.schema(
+    [
+        ("interface", pa.string()),
+        ("node_id", pa.int32()),
+        ("peer_id", pa.int32()),
+        ("peer_is_client", pa.bool_()),
+        ("sent", pa.bool_()),
+        ("time_ns", pa.int64()),
+        ("frame_bytes", pa.int32()),
+        ("packet_bytes", pa.int32()),
+        ("type", pa.int32()),
+        ("source", pa.int64()),
+        ("header_class", pa.int64()),
+        ("sequence", pa.int64()),
+        ("publish_time_ns", pa.int64()),
+        ("hop_limit", pa.int32()),
+        ("hop_count", pa.int32()),
+        ("attribute_count", pa.int32()),
+        ("attributes", pa.binary()),
+        ("kind", pa.int32()),
+    ]
+)
+"""Of `packets.parquet`; the same columns as `analysis.schemas.PACKETS`."""
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """A range of whole records of one capture, and whose capture it is."""
+
+    path: str
+    start: int
+    end: int
+    interface: str
+    mac: str
+    node_id: int
+    peer_id: int
+    peer_is_client: bool
+
+    @property
+    def size(self) -> int:
+        """Bytes to read."""
+        return self.end - self.start
+
+
+class BinReport(TypedDict):
+    """What a task tells the driver."""
+
+    counts: dict[str, int]
+    problems: list[str]
+
+
+def decode_bin(number: int, pieces: list[Piece], target: str) -> BinReport:
+    """Decode the pieces into one Parquet file that appears whole or not at all."""
+    counts: Counter[str] = Counter()
+    problems: list[str] = []
+    final = Path(target) / f"part-{number:05d}.parquet"
+    partial = final.with_name(f".{final.name}.partial")
+    with pq.ParquetWriter(partial, SCHEMA, compression="zstd") as writer:
+        for piece in pieces:
+            try:
+                batch, found = decode_piece(piece)
+            except (PcapError, OSError) as error:
+                problems.append(f"captures/{Path(piece.path).name}: {error}")
+                continue
+            counts.update(found)
+            writer.write_batch(batch)
+    partial.replace(final)
+    return {"counts": dict(counts), "problems": problems}
+
+
+def decode_piece(piece: Piece) -> tuple[pa.RecordBatch, dict[str, int]]:
+    """The rows of table `packets` in one piece, and what was read and skipped."""
+    batch, counts = decode_pcap(piece.path, piece.start, piece.end, mac=piece.mac)
+    size = batch.num_rows
+    columns = {
+        "interface": pa.repeat(pa.scalar(piece.interface), size),
+        "node_id": pa.repeat(pa.scalar(piece.node_id, pa.int32()), size),
+        "peer_id": pa.repeat(pa.scalar(piece.peer_id, pa.int32()), size),
+        "peer_is_client": pa.repeat(pa.scalar(piece.peer_is_client), size),
+        **{name: batch.column(name) for name in batch.schema.names},
+    }
+    if not piece.peer_is_client:
+        columns["attributes"] = pa.nulls(size, pa.binary())  # of publications alone
+    arrays = [columns[field.name].cast(field.type) for field in SCHEMA]
+    return pa.RecordBatch.from_arrays(arrays, schema=SCHEMA), counts

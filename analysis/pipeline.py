@@ -1,0 +1,193 @@
+"""From a run directory to tables, verdict and report: the order of the work.
+
+Each table is written once as Parquet and read back by those that follow, so
+nothing is computed twice and no run is too big for memory.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+from collections.abc import Iterable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from pyspark.errors import PySparkException
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.types import StructType
+
+from analysis import summary, transforms
+from analysis.errors import AnalysisError
+from analysis.ingest import Ingested, captured_bytes, ingest
+from analysis.oracle import readable_claims, to_expected
+from analysis.progress import Progress, Silence
+from analysis.report.page import render
+from analysis.rundir import Run, load_run, subscription_changes
+from analysis.schemas import CLIENTS, EVENTS, KINDS, LINKS, NAMES
+from analysis.session import start_session
+from analysis.verdict import Findings, to_verdict
+from analysis.windows import Claim, claims_of, clock_of
+from nodes.wire.packets import Kind, PacketType
+
+STEPS = 9
+"""Of phase `tables`."""
+
+
+def analyze(run_dir: Path, *, progress: Progress | None = None, master: str | None = None) -> dict[str, Any]:
+    """Analyse a run: write `tables/`, `report.html` and `verdict.json` into its directory.
+
+    Earlier results stay until the new ones are complete and are then replaced.
+
+    Args:
+        run_dir: what `cbn run` has written.
+        progress: told how far the work is.
+        master: Spark master URL; default: all local cores.
+
+    Returns:
+        The verdict, as in `verdict.json`.
+
+    Raises:
+        AnalysisError: the directory is no run, cannot be written, or Spark cannot start.
+    """
+    progress = progress or Silence()
+    run = load_run(Path(run_dir))
+    with _workspace(run.path) as partial:
+        progress.phase("spark")
+        spark = start_session(captured_bytes(run), master)
+        try:
+            findings = _find(spark, run, partial / "tables", progress)
+        except PySparkException as error:
+            raise AnalysisError(f"{run.path}: Spark gave up: {_first_line(error)}") from error
+        progress.phase("report")
+        verdict = to_verdict(findings)
+        (partial / "report.html").write_text(render(findings, verdict), encoding="utf-8")
+        (partial / "verdict.json").write_text(_json(verdict), encoding="utf-8")
+        _publish(partial, run.path)
+    return verdict
+
+
+def _find(spark: SparkSession, run: Run, tables: Path, progress: Progress) -> Findings:
+    changes, odd_lines = subscription_changes(run)
+    claims, odd_claims = claims_of(changes, run.client_ids, clock_of(run))
+    claims, unreadable = readable_claims(claims)
+    progress.phase("ingest")
+    packets, ingested = ingest(spark, run, tables / "packets.parquet")
+    progress.phase("tables", STEPS)
+    work = _Tables(spark, run, tables, progress, packets)
+    return work.findings(claims, ingested, [*odd_lines, *odd_claims, *unreadable])
+
+
+@dataclass
+class _Tables:
+    """The tables of one run, each written once and then read back."""
+
+    spark: SparkSession
+    run: Run
+    folder: Path
+    progress: Progress
+    packets: DataFrame
+    _done: int = 0
+
+    def findings(self, claims: Sequence[Claim], ingested: Ingested, notes: Sequence[str]) -> Findings:
+        """Write all tables and count what the verdict and the report tell."""
+        events = self.spark.read.schema(EVENTS).json(str(self.run.path / "events.jsonl"))
+        publications = self._stage("publications", transforms.to_publications(self.packets, events))
+        expected = self._stage("expected", to_expected(publications, claims))
+        deliveries = self._stage("deliveries", transforms.to_deliveries(self.packets, publications))
+        crossings = self._stage("crossings", transforms.to_crossings(self.packets, deliveries))
+        verdicts = self._stage(
+            "verdicts", transforms.to_verdicts(expected, deliveries, events, self._clients())
+        )
+        traffic = transforms.to_traffic(self.packets)
+        self._stage("control", transforms.to_control(traffic, self._links(), self._kinds()))
+        subscribers = summary.count_by_subscriber(verdicts)
+        self._step()
+        found = Findings(
+            self.run,
+            ingested,
+            len(claims),
+            summary.count_publications(publications),
+            subscribers,
+            summary.latency_curves(deliveries),
+            summary.count_crossings(crossings),
+            summary.collect_traffic(traffic),
+            summary.first_failures(verdicts) if any(_failed(s) for s in subscribers) else (),
+            summary.first_disagreements(verdicts)
+            if any(s.unreported or s.unseen for s in subscribers)
+            else (),
+            summary.delivered_digest(verdicts, self._names()),
+            notes,
+        )
+        self._step()
+        return found
+
+    def _stage(self, name: str, table: DataFrame) -> DataFrame:
+        path = str(self.folder / f"{name}.parquet")
+        table.write.parquet(path)
+        self._step()
+        return self.spark.read.schema(table.schema).parquet(path)
+
+    def _step(self) -> None:
+        self._done += 1
+        self.progress.advance(self._done)
+
+    def _rows(self, rows: Iterable[tuple[Any, ...]], schema: StructType) -> DataFrame:
+        return self.spark.createDataFrame(list(rows), schema)
+
+    def _clients(self) -> DataFrame:
+        return self._rows(self.run.client_ids.items(), CLIENTS)
+
+    def _names(self) -> DataFrame:
+        return self._rows(self.run.names.items(), NAMES)
+
+    def _links(self) -> DataFrame:
+        return self._rows(((i.interface, i.link) for i in self.run.interfaces), LINKS)
+
+    def _kinds(self) -> DataFrame:
+        kinds = [(int(PacketType.CONTROL), int(k), k.name) for k in Kind]
+        plain = [(int(t), None, t.name) for t in PacketType if t is not PacketType.CONTROL]
+        return self._rows([*plain, *kinds], KINDS)
+
+
+def _failed(counts: summary.SubscriberCounts) -> bool:
+    return bool(counts.missing or counts.duplicate or counts.spurious)
+
+
+class _workspace:  # noqa: N801 (used as a context manager, as a function would be)
+    """A folder within the run directory for results in the making; gone afterwards."""
+
+    def __init__(self, run_dir: Path) -> None:
+        self._path = run_dir / f".analysis-{os.getpid()}"
+
+    def __enter__(self) -> Path:
+        try:
+            self._path.mkdir()
+        except OSError as error:
+            raise AnalysisError(
+                f"{self._path.parent}: cannot write results there: {error.strerror}; check owner and free space"
+            ) from error
+        return self._path
+
+    def __exit__(self, *_: object) -> None:
+        shutil.rmtree(self._path, ignore_errors=True)
+
+
+def _publish(partial: Path, run_dir: Path) -> None:
+    """Put complete results in the place of earlier ones; the verdict goes first and comes last."""
+    with suppress(FileNotFoundError):
+        (run_dir / "verdict.json").unlink()
+    if (run_dir / "tables").exists():
+        (run_dir / "tables").rename(partial / "earlier")
+    for name in ("tables", "report.html", "verdict.json"):
+        (partial / name).rename(run_dir / name)
+
+
+def _json(verdict: dict[str, Any]) -> str:
+    return json.dumps(verdict, indent=1, ensure_ascii=False) + "\n"
+
+
+def _first_line(error: PySparkException) -> str:
+    return next(iter(str(error).strip().splitlines()), type(error).__name__)

@@ -1,0 +1,250 @@
+"""What a run directory says about its run: manifest, plan, captures, subscriptions.
+
+Reads the layout of `docs/run-directory.md` and checks it; packets are read in
+`analysis.ingest`.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from ruamel.yaml import YAML
+from ruamel.yaml.error import YAMLError
+
+from analysis.errors import AnalysisError
+
+CLIENT_ROLES = ("2", "client")
+
+
+@dataclass(frozen=True, slots=True)
+class Node:
+    """A router or a client."""
+
+    name: str
+    node_id: int
+    is_client: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Link:
+    """A link and the names of the nodes at its ends."""
+
+    name: str
+    a: str
+    b: str
+    cost: int
+
+
+@dataclass(frozen=True, slots=True)
+class Interface:
+    """A captured router interface, as `captures/index.json` names it."""
+
+    file: str
+    interface: str
+    node: str
+    node_id: int
+    mac: str
+    peer: str
+    peer_id: int
+    peer_is_client: bool
+    link: str
+    packets: int
+    drops: int
+
+
+@dataclass(frozen=True, slots=True)
+class SubscriptionChange:
+    """A client's `subscribe` (with a predicate) or `unsubscribe` (without)."""
+
+    time_ns: int
+    client: str
+    subscription: int
+    predicate: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """One run, as its directory tells it."""
+
+    path: Path
+    manifest: Mapping[str, Any]
+    nodes: tuple[Node, ...]
+    links: tuple[Link, ...]
+    interfaces: tuple[Interface, ...]
+    settle_ns: int
+    description: str
+
+    @property
+    def complete(self) -> bool:
+        """Whether the run ended as planned."""
+        return self.manifest["outcome"] == "complete"
+
+    @property
+    def started(self) -> bool:
+        """Whether the network ever became ready."""
+        return bool(self.manifest["start_ns"])
+
+    @property
+    def start_ns(self) -> int:
+        """The scenario's time zero."""
+        return int(self.manifest["start_ns"])
+
+    @property
+    def end_ns(self) -> int:
+        """When the run ended."""
+        return int(self.manifest["end_ns"])
+
+    @property
+    def names(self) -> dict[int, str]:
+        """Name by node id."""
+        return {n.node_id: n.name for n in self.nodes}
+
+    @property
+    def client_ids(self) -> dict[str, int]:
+        """Node id by client name."""
+        return {n.name: n.node_id for n in self.nodes if n.is_client}
+
+
+def load_run(path: Path) -> Run:
+    """Read what a run directory says about its run.
+
+    Raises:
+        AnalysisError: it is not a run directory, or its documents are damaged.
+    """
+    manifest = _manifest(path)
+    plan = _plan(path / "plan.yaml")
+    try:
+        return Run(
+            path,
+            manifest,
+            tuple(_node(n) for n in plan["nodes"]),
+            tuple(
+                Link(str(k["name"]), str(k["a"]), str(k["b"]), int(k.get("cost", 1))) for k in plan["links"]
+            ),
+            _interfaces(path / "captures" / "index.json"),
+            int(plan["timing"]["settle_ns"]),
+            str(plan.get("description") or ""),
+        )
+    except (KeyError, TypeError, ValueError, AttributeError) as error:
+        raise AnalysisError(f"{path / 'plan.yaml'}: not a plan of this version ({_what(error)})") from error
+
+
+def subscription_changes(run: Run) -> tuple[list[SubscriptionChange], list[str]]:
+    """The `subscribe` and `unsubscribe` events in their order, and what was wrong with any."""
+    changes, problems = [], []
+    for number, line in _lines(run.path / "events.jsonl"):
+        if not line.endswith("}\n"):
+            problems.append(f"events.jsonl:{number}: damaged or cut off; the line was skipped")
+            continue
+        if 'subscribe"' not in line:  # saves parsing the millions of deliveries
+            continue
+        try:
+            change = _change(json.loads(line))
+        except (ValueError, KeyError, TypeError) as error:
+            problems.append(f"events.jsonl:{number}: not an event ({_what(error)}); the line was skipped")
+            continue
+        if change is not None:
+            changes.append(change)
+    return changes, problems
+
+
+def _change(event: Mapping[str, Any]) -> SubscriptionChange | None:
+    if event["event"] not in {"subscribe", "unsubscribe"}:
+        return None
+    predicate = str(event["predicate"]) if event["event"] == "subscribe" else None
+    return SubscriptionChange(
+        int(event["time_ns"]), str(event["node"]), int(event["subscription"]), predicate
+    )
+
+
+def _lines(path: Path) -> Iterator[tuple[int, str]]:
+    try:
+        with path.open(encoding="utf-8", errors="replace") as lines:
+            yield from enumerate(lines, 1)
+    except OSError as error:
+        raise AnalysisError(f"{path}: {error.strerror}; a run directory needs its events") from error
+
+
+def _manifest(path: Path) -> dict[str, Any]:
+    if not path.is_dir():
+        raise AnalysisError(f"{path}: no such directory; name one that `cbn run` has written")
+    if not (path / "manifest.json").exists():
+        raise AnalysisError(f"{path}: not a run directory (it has no manifest.json); `cbn run` makes one")
+    manifest = _json(path / "manifest.json")
+    if manifest.get("format") != 1:
+        raise AnalysisError(
+            f"{path / 'manifest.json'}: format is {manifest.get('format')!r}, this version of the analysis reads 1"
+        )
+    for key, kind in (("world", str), ("outcome", str), ("start_ns", int), ("end_ns", int)):
+        if not isinstance(manifest.get(key), kind):
+            raise AnalysisError(
+                f"{path / 'manifest.json'}: {key} must be {_KINDS[kind]}, not {manifest.get(key)!r}"
+            )
+    return manifest
+
+
+_KINDS = {str: "a string", int: "an integer"}
+
+
+def _json(path: Path) -> dict[str, Any]:
+    try:
+        value = json.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise AnalysisError(f"{path}: {error.strerror}") from error
+    except ValueError as error:
+        raise AnalysisError(f"{path}: not JSON: {error}") from error
+    if not isinstance(value, dict):
+        raise AnalysisError(f"{path}: expected a JSON object, found {type(value).__name__}")
+    return value
+
+
+def _plan(path: Path) -> dict[str, Any]:
+    try:
+        plan = YAML(typ="safe").load(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise AnalysisError(f"{path}: {error.strerror}; a run directory needs its plan") from error
+    except (YAMLError, ValueError) as error:
+        raise AnalysisError(f"{path}: not YAML: {error}") from error
+    if not isinstance(plan, dict):
+        raise AnalysisError(f"{path}: expected a plan, found {type(plan).__name__}")
+    return plan
+
+
+def _node(node: Mapping[str, Any]) -> Node:
+    return Node(str(node["name"]), int(node["node_id"]), str(node["role"]).lower() in CLIENT_ROLES)
+
+
+def _interfaces(path: Path) -> tuple[Interface, ...]:
+    if not path.exists():
+        raise AnalysisError(
+            f"{path}: missing; without captures there is nothing to analyse"
+            " (set `record: {captures: true}` in the scenario and run it again)"
+        )
+    try:
+        return tuple(_interface(i) for i in _json(path)["interfaces"])
+    except (KeyError, TypeError, ValueError) as error:
+        raise AnalysisError(f"{path}: not an index of captures ({_what(error)})") from error
+
+
+def _interface(entry: Mapping[str, Any]) -> Interface:
+    return Interface(
+        str(entry["file"]),
+        str(entry["interface"]),
+        str(entry["node"]),
+        int(entry["node_id"]),
+        str(entry["mac"]),
+        str(entry["peer"]),
+        int(entry["peer_id"]),
+        entry["peer_role"] == "client",
+        str(entry["link"]),
+        int(entry["packets"]),
+        int(entry["drops"]),
+    )
+
+
+def _what(error: Exception) -> str:
+    return f"no {error}" if isinstance(error, KeyError) else str(error)

@@ -1,0 +1,59 @@
+"""The columns of every table, as `docs/run-directory.md` lists them."""
+
+from __future__ import annotations
+
+from pyspark.sql.types import (
+    BinaryType,
+    BooleanType,
+    DataType,
+    IntegerType,
+    LongType,
+    StringType,
+    StructField,
+    StructType,
+)
+
+
+def _schema(**columns: DataType) -> StructType:
+    return StructType([StructField(name, kind) for name, kind in columns.items()])
+
+
+_INT, _LONG, _TEXT, _FLAG, _BYTES = IntegerType(), LongType(), StringType(), BooleanType(), BinaryType()
+
+PACKETS = _schema(
+    interface=_TEXT,
+    node_id=_INT,
+    peer_id=_INT,
+    peer_is_client=_FLAG,
+    sent=_FLAG,
+    time_ns=_LONG,
+    frame_bytes=_INT,
+    packet_bytes=_INT,
+    type=_INT,
+    source=_LONG,
+    header_class=_LONG,
+    sequence=_LONG,
+    publish_time_ns=_LONG,
+    hop_limit=_INT,
+    hop_count=_INT,
+    attribute_count=_INT,
+    attributes=_BYTES,
+    kind=_INT,
+)
+
+EVENTS = _schema(
+    time_ns=_LONG,
+    node=_TEXT,
+    event=_TEXT,
+    source=_LONG,
+    sequence=_LONG,
+    message=_TEXT,
+)
+"""Of `events.jsonl`, what Spark reads; a line that is not JSON becomes a row of nulls."""
+
+EXPECTED = _schema(source=_LONG, sequence=_LONG, subscriber=_INT, owed=_FLAG)
+LINKS = _schema(interface=_TEXT, link=_TEXT)
+CLIENTS = _schema(node=_TEXT, subscriber=_INT)
+NAMES = _schema(id=_LONG, name=_TEXT)
+KINDS = _schema(type=_INT, kind=_INT, kind_name=_TEXT)
+REPORTS = _schema(report=_TEXT)

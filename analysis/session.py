@@ -1,0 +1,83 @@
+"""The Spark session of the analysis: local by default, quiet, and quick on small runs."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+
+from pyspark.errors import PySparkException
+from pyspark.sql import SparkSession
+
+from analysis.errors import AnalysisError
+from analysis.java import find_java
+
+MASTER_VARIABLE = "CBN_SPARK_MASTER"
+SMALL_BYTES = 64 * 1024 * 1024
+"""Runs with less captured than this are bound by start-up and compilation, not by data."""
+
+_HERE = Path(__file__).resolve().parent
+
+_COMMON = {
+    "spark.app.name": "cbn analyze",
+    "spark.ui.enabled": "false",
+    "spark.ui.showConsoleProgress": "false",
+    "spark.sql.session.timeZone": "UTC",
+    "spark.sql.ansi.enabled": "true",
+    "spark.sql.parquet.compression.codec": "zstd",
+    "spark.sql.execution.arrow.pyspark.enabled": "true",
+    "spark.hadoop.mapreduce.fileoutputcommitter.marksuccessfuljobs": "false",
+}
+# Interpreting a plan once costs less than generating, compiling and warming code for it.
+_QUICK = {
+    "spark.sql.codegen.wholeStage": "false",
+    "spark.sql.codegen.factoryMode": "NO_CODEGEN",
+    "spark.sql.adaptive.enabled": "false",
+    "spark.sql.shuffle.partitions": "1",
+}
+_QUICK_JVM = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -Xss4m"
+_LARGE_JVM = "-XX:+UseParallelGC"
+
+
+def start_session(captured_bytes: int, master: str | None = None) -> SparkSession:
+    """A session fit for this much captured data; the running one if there is one.
+
+    Args:
+        captured_bytes: size of all captures of the run.
+        master: Spark master URL; else `CBN_SPARK_MASTER`, else all local cores.
+
+    Raises:
+        AnalysisError: no Java, or Spark would not start.
+    """
+    running = SparkSession.getActiveSession()
+    if running is not None:
+        return running
+    os.environ["JAVA_HOME"] = str(find_java(os.environ))
+    os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
+    os.environ["PYSPARK_PYTHON"] = os.environ["PYSPARK_DRIVER_PYTHON"] = sys.executable
+    url = master or os.environ.get(MASTER_VARIABLE) or "local[*]"
+    return _build(url, _settings(captured_bytes))
+
+
+def _settings(captured_bytes: int) -> dict[str, str]:
+    small = captured_bytes < SMALL_BYTES
+    quiet = f"-Dlog4j2.configurationFile={(_HERE / 'log4j2.properties').as_uri()}"
+    settings = {
+        **_COMMON,
+        "spark.driver.extraJavaOptions": f"{quiet} {_QUICK_JVM if small else _LARGE_JVM}",
+        # The workers import the rooms from where this process has them.
+        "spark.executorEnv.PYTHONPATH": str(_HERE.parent),
+    }
+    if small:
+        return settings | _QUICK
+    return settings | {"spark.sql.shuffle.partitions": str(2 * (os.cpu_count() or 1))}
+
+
+def _build(master: str, settings: dict[str, str]) -> SparkSession:
+    builder = SparkSession.builder.master(master)
+    for key, value in settings.items():
+        builder = builder.config(key, value)
+    try:
+        return builder.getOrCreate()
+    except (PySparkException, RuntimeError, OSError) as error:
+        raise AnalysisError(f"Spark did not start on {master}: {error}") from error

@@ -1,0 +1,228 @@
+"""From tables to the figures that the verdict and the report tell.
+
+Each function is one Spark action whose answer is small: at most one row a
+client, a link, a hop count or a quantile.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import pyarrow as pa
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as F  # noqa: N812
+
+from analysis.transforms import PAIR
+
+QUANTILES = tuple(i / 200 for i in range(201))
+"""Where the distribution of latencies is read; the CDF's resolution."""
+_ACCURACY = 10_000
+SHOWN = 50
+"""How many missing, spurious and duplicate deliveries are listed one by one."""
+
+
+@dataclass(frozen=True, slots=True)
+class PublicationCounts:
+    """How many messages there were, and who says so."""
+
+    total: int
+    not_seen: int
+    not_said: int
+
+
+@dataclass(frozen=True, slots=True)
+class SubscriberCounts:
+    """What one client was owed and what it got."""
+
+    subscriber: int
+    owed: int
+    delivered: int
+    allowed: int
+    missing: int
+    duplicate: int
+    spurious: int
+    unreported: int
+    unseen: int
+
+
+@dataclass(frozen=True, slots=True)
+class LatencyCurve:
+    """The distribution of latencies at one hop count, or (`hop_count` None) of all."""
+
+    hop_count: int | None
+    deliveries: int
+    timed: int
+    mean_ns: float
+    quantiles_ns: tuple[int, ...]
+    """At each of `QUANTILES`; empty if no latency is known."""
+
+    def at(self, share: float) -> int:
+        """The latency that this share of the deliveries did not exceed."""
+        return self.quantiles_ns[min(round(share * (len(QUANTILES) - 1)), len(QUANTILES) - 1)]
+
+
+@dataclass(frozen=True, slots=True)
+class CrossingCounts:
+    """Messages over a router-router link in one direction."""
+
+    from_id: int
+    to_id: int
+    messages: int
+    wasted: int
+
+
+@dataclass(frozen=True, slots=True)
+class Traffic:
+    """Packets on one interface, by direction, type and kind."""
+
+    interface: str
+    sent: bool
+    type: int
+    kind: int | None
+    packets: int
+    bytes: int
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """A delivery that was not as it should be."""
+
+    source: int
+    sequence: int
+    subscriber: int
+    verdict: str
+    copies: int
+
+
+def count_publications(publications: DataFrame) -> PublicationCounts:
+    """How many publications there are, and how many but one witness knows of."""
+    row = publications.agg(
+        F.count("*").alias("total"),
+        F.count_if(F.col("time_ns").isNull()).alias("not_seen"),
+        F.count_if(F.col("announced_ns").isNull()).alias("not_said"),
+    ).first()
+    assert row is not None, "an aggregate without groups has one row"
+    return PublicationCounts(row.total, row.not_seen, row.not_said)
+
+
+def count_by_subscriber(verdicts: DataFrame) -> list[SubscriberCounts]:
+    """One row a client that was owed, or got, anything, in order of id."""
+    came = F.col("verdict").isin("delivered", "duplicate")
+    left = F.col("copies") > 0
+    said = F.col("reports") > 0
+    rows = (
+        verdicts.groupBy("subscriber")
+        .agg(
+            _how_many(F.col("owed"), "owed"),
+            _how_many(came, "delivered"),
+            _how_many(came & ~F.col("owed"), "allowed"),
+            _how_many(F.col("verdict") == "missing", "missing"),
+            F.sum(F.greatest(F.col("copies") - 1, F.lit(0))).alias("duplicate"),
+            _how_many(F.col("verdict") == "spurious", "spurious"),
+            _how_many(left & ~said, "unreported"),
+            _how_many(said & ~left, "unseen"),
+        )
+        .collect()
+    )
+    return sorted((SubscriberCounts(**r.asDict()) for r in rows), key=lambda c: c.subscriber)
+
+
+def _how_many(condition: Column, name: str) -> Column:
+    return F.count_if(F.coalesce(condition, F.lit(False))).alias(name)
+
+
+def latency_curves(deliveries: DataFrame) -> list[LatencyCurve]:
+    """The distribution over all deliveries first, then by hop count, ascending."""
+    points = F.array(*(F.lit(q) for q in QUANTILES))
+    rows = (
+        deliveries.rollup("hop_count")
+        .agg(
+            F.grouping("hop_count").alias("all"),
+            F.count("*").alias("deliveries"),
+            F.count("latency_ns").alias("timed"),
+            F.avg(F.col("latency_ns").cast("double")).alias("mean"),
+            F.percentile_approx("latency_ns", points, _ACCURACY).alias("quantiles"),
+        )
+        .collect()
+    )
+    curves = [
+        LatencyCurve(
+            None if r["all"] else r.hop_count, r.deliveries, r.timed, r.mean or 0.0, tuple(r.quantiles or ())
+        )
+        for r in rows
+        if r.deliveries
+    ]
+    return sorted(curves, key=lambda c: -1 if c.hop_count is None else c.hop_count)
+
+
+def count_crossings(crossings: DataFrame) -> list[CrossingCounts]:
+    """Messages and wasted messages by direction of a link, in order of ids."""
+    rows = (
+        crossings.groupBy("from_id", "to_id")
+        .agg(
+            F.sum("copies").alias("messages"),
+            F.sum(F.when(F.col("wasted"), F.col("copies")).otherwise(F.lit(0).cast("bigint"))).alias(
+                "wasted"
+            ),
+        )
+        .collect()
+    )
+    return sorted((CrossingCounts(**r.asDict()) for r in rows), key=lambda c: (c.from_id, c.to_id))
+
+
+def collect_traffic(traffic: DataFrame) -> list[Traffic]:
+    """The rows of `to_traffic`, in order of interface, direction and type."""
+    rows = (Traffic(**r.asDict()) for r in traffic.collect())
+    return sorted(rows, key=lambda t: (t.interface, t.sent, t.type, t.kind or 0))
+
+
+def first_failures(verdicts: DataFrame, limit: int = SHOWN) -> list[Failure]:
+    """The first deliveries, by message, that are missing, spurious or duplicate."""
+    bad = verdicts.where(F.col("verdict").isin("missing", "spurious", "duplicate"))
+    rows = bad.select(*PAIR, "verdict", "copies").orderBy(*PAIR).limit(limit).collect()
+    return [Failure(**r.asDict()) for r in rows]
+
+
+def first_disagreements(verdicts: DataFrame, limit: int = 3) -> list[Failure]:
+    """The first deliveries that a capture shows and a client denies, or the reverse."""
+    odd = verdicts.where((F.col("copies") > 0) != (F.col("reports") > 0)).where(
+        (F.col("copies") > 0) | (F.col("reports") > 0)
+    )
+    rows = odd.select(*PAIR, F.lit("").alias("verdict"), "copies").orderBy(*PAIR).limit(limit).collect()
+    return [Failure(**r.asDict()) for r in rows]
+
+
+def delivered_digest(verdicts: DataFrame, names: DataFrame) -> str:
+    """SHA-256 of the sorted lines `publisher sequence subscriber` of all delivered pairs."""
+    publisher = names.select(F.col("id").alias("source"), F.col("name").alias("publisher"))
+    receiver = names.select(F.col("id").cast("int").alias("subscriber"), F.col("name").alias("receiver"))
+    lines = (
+        verdicts.where(F.col("verdict").isin("delivered", "duplicate"))
+        .join(F.broadcast(publisher), "source", "left")
+        .join(F.broadcast(receiver), "subscriber", "left")
+        .select(_line().alias("line"))
+        .orderBy("line")
+    )
+    return digest_of(lines.toArrow().column("line").chunks)
+
+
+def _line() -> Column:
+    publisher = F.coalesce("publisher", F.col("source").cast("string"))
+    receiver = F.coalesce("receiver", F.col("subscriber").cast("string"))
+    return F.concat(
+        publisher, F.lit(" "), F.col("sequence").cast("string"), F.lit(" "), receiver, F.lit("\n")
+    )
+
+
+def digest_of(chunks: Sequence[pa.StringArray]) -> str:
+    """SHA-256 of all strings of the chunks, end to end: Arrow keeps them so already."""
+    digest = hashlib.sha256()
+    for chunk in chunks:
+        text = chunk.cast(pa.large_string())
+        if len(text):
+            _, offsets, data = text.buffers()
+            ends = memoryview(offsets).cast("q")
+            digest.update(memoryview(data)[ends[text.offset] : ends[text.offset + len(text)]])
+    return digest.hexdigest()

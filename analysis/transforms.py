@@ -1,0 +1,212 @@
+"""From packets to tables: publications, deliveries, crossings, control, verdicts.
+
+Functions from DataFrame to DataFrame, columns as in `docs/run-directory.md`.
+Grouping with conditional minima stands where self-joins might; times stay
+BIGINT nanoseconds. The oracle is in `analysis.oracle`.
+"""
+
+from __future__ import annotations
+
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as F  # noqa: N812 (the name all of Spark's documentation uses)
+
+from nodes.wire.packets import PacketType
+
+MESSAGE_ID = ("source", "sequence")
+PAIR = (*MESSAGE_ID, "subscriber")
+CROSSING = (*MESSAGE_ID, "from_id", "to_id", "hop_count")
+
+
+def to_publications(packets: DataFrame, events: DataFrame) -> DataFrame:
+    """Every message that a client sent or said it sent, once.
+
+    A message counts as published where its source's own access interface shows
+    it; a client that uses another's id is not believed (the router drops it).
+    """
+    seen = packets.where(_is_message() & ~F.col("sent") & F.col("peer_is_client"))
+    seen = seen.where(F.col("source") == F.col("peer_id")).select(
+        *MESSAGE_ID, "node_id", "time_ns", "publish_time_ns", "attribute_count", "attributes", *_null_claims()
+    )
+    said = events.where(F.col("event") == "publish").select(
+        *MESSAGE_ID,
+        *(F.lit(None).cast(kind).alias(name) for name, kind in _SEEN.items()),
+        F.col("time_ns").alias("announced_ns"),
+        "message",
+    )
+    first = [F.min_by(name, "time_ns").alias(name) for name in _SEEN if name != "time_ns"]
+    return (
+        seen.unionByName(said)
+        .groupBy(*MESSAGE_ID)
+        .agg(
+            F.min("time_ns").alias("time_ns"),
+            *first,
+            F.min("announced_ns").alias("announced_ns"),
+            F.min("message").alias("message"),
+        )
+    )
+
+
+_SEEN = {
+    "node_id": "int",
+    "time_ns": "bigint",
+    "publish_time_ns": "bigint",
+    "attribute_count": "int",
+    "attributes": "binary",
+}
+
+
+def _null_claims() -> list[Column]:
+    return [
+        F.lit(None).cast("bigint").alias("announced_ns"),
+        F.lit(None).cast("string").alias("message"),
+    ]
+
+
+def _is_message() -> Column:
+    return F.col("type") == int(PacketType.MESSAGE)
+
+
+def to_deliveries(packets: DataFrame, publications: DataFrame) -> DataFrame:
+    """Each message that left a router towards a client, with its latency and copies."""
+    left = packets.where(_is_message() & F.col("sent") & F.col("peer_is_client"))
+    first = left.groupBy(*MESSAGE_ID, F.col("peer_id").alias("subscriber")).agg(
+        F.min("time_ns").alias("time_ns"),
+        F.min_by("hop_count", "time_ns").alias("hop_count"),
+        F.min("node_id").alias("node_id"),
+        F.count("*").alias("copies"),
+    )
+    entered = publications.select(*MESSAGE_ID, F.col("time_ns").alias("entered_ns"))
+    return first.join(entered, list(MESSAGE_ID), "left").select(
+        *PAIR,
+        "node_id",
+        "time_ns",
+        (F.col("time_ns") - F.col("entered_ns")).alias("latency_ns"),
+        "hop_count",
+        "copies",
+    )
+
+
+def to_crossings(packets: DataFrame, deliveries: DataFrame) -> DataFrame:
+    """Each message over each router-router link, as sent, and whether it was for nothing."""
+    sent = packets.where(_is_message() & F.col("sent") & ~F.col("peer_is_client"))
+    crossings = sent.groupBy(
+        *MESSAGE_ID, F.col("node_id").alias("from_id"), F.col("peer_id").alias("to_id"), "hop_count"
+    ).agg(F.min("time_ns").alias("time_ns"), F.count("*").alias("copies"))
+    return with_wasted(crossings, deliveries)
+
+
+def with_wasted(crossings: DataFrame, deliveries: DataFrame) -> DataFrame:
+    """Add `wasted`: no delivery descends from the crossing.
+
+    A router forwards with one hop more, so what descends from a crossing to
+    router v at hop h left v at hop h + 1: no clock is needed. The crossings and
+    deliveries of a message are visited from the last hop to the first, keeping
+    the (router, hop) places from which a delivery descends.
+    """
+    visits = crossings.select(*CROSSING, "time_ns", "copies").unionByName(
+        deliveries.select(
+            *MESSAGE_ID,
+            F.col("node_id").alias("from_id"),
+            F.lit(0).alias("to_id"),
+            "hop_count",
+            F.lit(0).cast("bigint").alias("time_ns"),
+            F.lit(0).cast("bigint").alias("copies"),
+        )
+    )
+    visit = F.struct("hop_count", "from_id", "to_id", "time_ns", "copies")
+    visited = visits.groupBy(*MESSAGE_ID).agg(
+        F.sort_array(F.collect_list(visit), asc=False).alias("visits"),
+        F.sort_array(F.collect_set(F.when(F.col("to_id") == 0, _place("hop_count", "from_id")))).alias(
+            "fruitful"
+        ),
+    )
+    marked = visited.select(*MESSAGE_ID, "visits", F.expr(_FRUITFUL).alias("fruitful"))
+    return (
+        marked.select(*MESSAGE_ID, "fruitful", F.explode("visits").alias("v"))
+        .where(F.col("v.to_id") != 0)
+        .select(
+            *MESSAGE_ID,
+            "v.from_id",
+            "v.to_id",
+            "v.time_ns",
+            "v.hop_count",
+            "v.copies",
+            (~F.expr("array_contains(fruitful, (v.hop_count + 1) * 4294967296L + v.to_id)")).alias("wasted"),
+        )
+    )
+
+
+def _place(hop_count: str, node: str) -> Column:
+    return F.col(hop_count) * F.lit(4294967296) + F.col(node)
+
+
+# A place is a number, hop * 2^32 + router. Only a crossing into a fruitful place makes another one.
+_FRUITFUL = """
+aggregate(visits, fruitful, (places, v) ->
+  if(v.to_id != 0 and array_contains(places, (v.hop_count + 1) * 4294967296L + v.to_id)
+     and not array_contains(places, v.hop_count * 4294967296L + v.from_id),
+     array_append(places, v.hop_count * 4294967296L + v.from_id), places))
+"""
+
+
+def to_verdicts(
+    expected: DataFrame, deliveries: DataFrame, events: DataFrame, clients: DataFrame
+) -> DataFrame:
+    """One row a (message, subscriber) pair that was owed, or happened, or was said to have happened.
+
+    `verdict` is null where nothing was owed and nothing left a router: then a
+    client alone says that it was delivered.
+    """
+    owed = expected.select(*PAIR, "owed", *_counts(copies=0, reports=0))
+    left = deliveries.select(*PAIR, F.lit(None).cast("boolean").alias("owed"), "copies", *_counts(reports=0))
+    said = (
+        events.where(F.col("event") == "deliver")
+        .join(F.broadcast(clients), "node")
+        .select(*PAIR, F.lit(None).cast("boolean").alias("owed"), *_counts(copies=0, reports=1))
+    )
+    pairs = owed.unionByName(left).unionByName(said).groupBy(*PAIR)
+    facts = pairs.agg(*(F.max(c).alias(c) for c in ("owed", "copies")), F.sum("reports").alias("reports"))
+    judged = facts.select(*PAIR, _verdict().alias("verdict"), "owed", "copies", "reports")
+    return judged.where(F.col("verdict").isNotNull() | (F.col("reports") > 0))
+
+
+def _counts(**values: int) -> list[Column]:
+    return [F.lit(value).cast("bigint").alias(name) for name, value in values.items()]
+
+
+def _verdict() -> Column:
+    none_left = F.col("copies") == 0
+    return (
+        F.when(none_left & F.col("owed"), "missing")
+        .when(none_left, F.lit(None))
+        .when(F.col("owed").isNull(), "spurious")
+        .when(F.col("copies") > 1, "duplicate")
+        .otherwise("delivered")
+    )
+
+
+def to_traffic(packets: DataFrame) -> DataFrame:
+    """Packets and bytes by interface, direction, type and kind: once per crossing of a link.
+
+    What a router sends is counted there; only clients' interfaces are not
+    captured, so what they send is counted where it arrives.
+    """
+    return (
+        packets.where(F.col("sent") | F.col("peer_is_client"))
+        .groupBy("interface", "sent", "type", "kind")
+        .agg(F.count("*").alias("packets"), F.sum("packet_bytes").alias("bytes"))
+    )
+
+
+def to_control(traffic: DataFrame, links: DataFrame, kinds: DataFrame) -> DataFrame:
+    """What the protocols themselves cost, by link and kind of packet: table `control`."""
+    named = traffic.where(~_is_message()).join(F.broadcast(links), "interface")
+    known = named.join(F.broadcast(kinds), on=_same_kind(named, kinds), how="left")
+    unknown = F.concat(F.lit("kind "), F.coalesce(named["kind"], named["type"]).cast("string"))
+    return known.groupBy("link", F.coalesce("kind_name", unknown).alias("kind_name")).agg(
+        F.sum("packets").alias("packets"), F.sum("bytes").alias("bytes")
+    )
+
+
+def _same_kind(traffic: DataFrame, kinds: DataFrame) -> Column:
+    return (traffic["type"] == kinds["type"]) & traffic["kind"].eqNullSafe(kinds["kind"])

@@ -1,0 +1,183 @@
+"""`verdict.json`: the counts, and the reasons to doubt them.
+
+Put together from what `analysis.summary` counted and what the run directory
+says; nothing here touches Spark or files.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from analysis.ingest import Ingested
+from analysis.rundir import Run
+from analysis.summary import (
+    CrossingCounts,
+    Failure,
+    LatencyCurve,
+    PublicationCounts,
+    SubscriberCounts,
+    Traffic,
+)
+from nodes.wire.packets import PacketType
+
+FORMAT = 1
+HARMLESS = ("not_cbn",)
+"""Counts of skipped records that say nothing against a capture: a host's own ARP and the like."""
+
+
+@dataclass(frozen=True, slots=True)
+class Findings:
+    """All that the analysis found out about a run, for the verdict and the report."""
+
+    run: Run
+    ingested: Ingested
+    subscriptions: int
+    publications: PublicationCounts
+    subscribers: Sequence[SubscriberCounts]
+    curves: Sequence[LatencyCurve]
+    crossings: Sequence[CrossingCounts]
+    traffic: Sequence[Traffic]
+    failures: Sequence[Failure]
+    disagreements: Sequence[Failure]
+    digest: str
+    notes: Sequence[str]
+    """What was odd about the run directory itself."""
+
+    def total(self, field: str) -> int:
+        """The sum of one count over all subscribers."""
+        return sum(getattr(s, field) for s in self.subscribers)
+
+    @property
+    def drops(self) -> int:
+        """Frames that the captures themselves lost."""
+        return sum(i.drops for i in self.run.interfaces)
+
+
+def to_verdict(findings: Findings) -> dict[str, Any]:
+    """The document `verdict.json`."""
+    missing, duplicate, spurious = (findings.total(k) for k in ("missing", "duplicate", "spurious"))
+    problems = problems_of(findings)
+    return {
+        "format": FORMAT,
+        "expected": findings.total("owed"),
+        "delivered": findings.total("delivered"),
+        "missing": missing,
+        "duplicate": duplicate,
+        "spurious": spurious,
+        "allowed": findings.total("allowed"),
+        "ok": not (missing or duplicate or spurious or problems),
+        "publications": findings.publications.total,
+        "subscriptions": findings.subscriptions,
+        "wasted_crossings": sum(c.wasted for c in findings.crossings),
+        "delivered_digest": findings.digest,
+        "latency_ns": _latency(findings.curves),
+        "hops": _hops(findings.curves),
+        "control": _load(t for t in findings.traffic if t.type != PacketType.MESSAGE),
+        "messages": _load(t for t in findings.traffic if t.type == PacketType.MESSAGE),
+        "captures": {
+            "packets": findings.ingested.packets,
+            "drops": findings.drops,
+            "skipped": findings.ingested.skipped,
+        },
+        "problems": problems,
+    }
+
+
+def _latency(curves: Sequence[LatencyCurve]) -> dict[str, float] | None:
+    if not curves or not curves[0].quantiles_ns:
+        return None
+    shares = {"min": 0.0, "p50": 0.5, "p90": 0.9, "p99": 0.99, "max": 1.0}
+    return {name: curves[0].at(share) for name, share in shares.items()} | {"mean": round(curves[0].mean_ns)}
+
+
+def _hops(curves: Sequence[LatencyCurve]) -> dict[str, float] | None:
+    counted = [(c.hop_count, c.deliveries) for c in curves if c.hop_count is not None]
+    if not counted:
+        return None
+    mean = sum(h * n for h, n in counted) / sum(n for _, n in counted)
+    return {"min": counted[0][0], "mean": round(mean, 3), "max": counted[-1][0]}
+
+
+def _load(traffic: Iterable[Traffic]) -> dict[str, int]:
+    rows = list(traffic)
+    return {"packets": sum(t.packets for t in rows), "bytes": sum(t.bytes for t in rows)}
+
+
+def problems_of(findings: Findings) -> list[str]:
+    """What a reader must know before believing the counts; empty if nothing."""
+    return [
+        *_outcome(findings.run),
+        *findings.notes,
+        *findings.ingested.problems,
+        *_captures(findings),
+        *_publications(findings.publications),
+        *_witnesses(findings),
+    ]
+
+
+def _outcome(run: Run) -> list[str]:
+    if run.complete:
+        return []
+    said = f": {run.manifest['message']}" if run.manifest.get("message") else ""
+    never = "" if run.started else " The network never became ready, so nothing was owed."
+    return [f"The run is not complete, it {_ENDS.get(run.manifest['outcome'], 'ended oddly')}{said}.{never}"]
+
+
+_ENDS = {"failed": "failed", "interrupted": "was interrupted"}
+
+
+def _captures(findings: Findings) -> list[str]:
+    dropped = [f"{i.interface} {i.drops:,}" for i in findings.run.interfaces if i.drops]
+    said = [
+        f"Captures dropped {findings.drops:,} frames ({', '.join(dropped)}):"
+        " what they held may be counted as missing."
+    ]
+    damaged = {k: v for k, v in findings.ingested.skipped.items() if k not in HARMLESS}
+    skipped = [
+        f"Captures hold {n:,} records that were skipped as {k.replace('_', ' ')}." for k, n in damaged.items()
+    ]
+    return (said if dropped else []) + skipped
+
+
+def _publications(counts: PublicationCounts) -> list[str]:
+    problems = []
+    if counts.not_seen:
+        problems.append(
+            f"{_messages(counts.not_seen)} that a client says it published never reached a router."
+        )
+    if counts.not_said:
+        problems.append(f"{_messages(counts.not_said)} reached a router that no client says it published.")
+    return problems
+
+
+def _witnesses(findings: Findings) -> list[str]:
+    unreported, unseen = findings.total("unreported"), findings.total("unseen")
+    names = findings.run.names
+    shown = {
+        denied: [
+            f"{names.get(d.source, d.source)} {d.sequence} for {names.get(d.subscriber, d.subscriber)}"
+            for d in findings.disagreements
+            if bool(d.copies) is denied
+        ]
+        for denied in (True, False)
+    }
+    problems = []
+    if unreported:
+        problems.append(
+            f"{_messages(unreported)} left a router for a client that does not report it{_first(shown[True])}."
+        )
+    if unseen:
+        problems.append(
+            f"{_messages(unseen)} reported as delivered left no router in the captures{_first(shown[False])}."
+        )
+    return problems
+
+
+def _messages(count: int) -> str:
+    return "One message" if count == 1 else f"{count:,} messages"
+
+
+def _first(shown: list[str]) -> str:
+    return f" (first: {', '.join(shown)})" if shown else ""

@@ -1,0 +1,215 @@
+"""The tables, from hand-written packets.
+
+    p(11) --- r1 --- r2 --- r3 --- c(13)
+               |      |
+             a(12)   r4
+
+All messages are published by p at router 1.
+"""
+
+from __future__ import annotations
+
+import pytest
+
+from analysis import transforms
+from analysis.schemas import CLIENTS, EXPECTED, KINDS, LINKS
+
+pytestmark = pytest.mark.spark
+
+P, A, C = 11, 12, 13
+CLIENTS_OF = {P, A, C}
+
+
+def message(node, peer, time_ns, hop_count, sequence=1, *, sent=True, source=P, **more):
+    return {
+        "interface": f"r{node}-{peer}",
+        "node_id": node,
+        "peer_id": peer,
+        "peer_is_client": peer in CLIENTS_OF,
+        "sent": sent,
+        "time_ns": time_ns,
+        "packet_bytes": 100,
+        "frame_bytes": 142,
+        "type": 1,
+        "source": source,
+        "sequence": sequence,
+        "publish_time_ns": time_ns - 5,
+        "hop_count": hop_count,
+        "attribute_count": 0,
+        "attributes": b"" if peer in CLIENTS_OF and not sent else None,
+    } | more
+
+
+def published(time_ns=1000, sequence=1, **more):
+    return message(1, P, time_ns, 0, sequence, sent=False, **more)
+
+
+def said(time_ns, sequence=1, event="publish", node="p", source=P, text="x = 1"):
+    return {
+        "time_ns": time_ns,
+        "node": node,
+        "event": event,
+        "source": source,
+        "sequence": sequence,
+        "message": text,
+    }
+
+
+def as_dicts(frame, *columns, order=("source", "sequence")):
+    rows = frame.select(*columns).orderBy(*[c for c in order if c in frame.columns]).collect()
+    return [r.asDict() for r in rows]
+
+
+def test_a_publication_is_its_first_sight_on_its_sources_access_interface(packets, events):
+    found = transforms.to_publications(packets(published(1000), published(2000)), events(said(990)))
+    assert as_dicts(found, "node_id", "time_ns", "publish_time_ns", "announced_ns", "message") == [
+        {"node_id": 1, "time_ns": 1000, "publish_time_ns": 995, "announced_ns": 990, "message": "x = 1"}
+    ]
+
+
+def test_a_publication_that_never_arrived_is_kept_with_what_its_client_said(packets, events):
+    found = transforms.to_publications(packets(), events(said(990, sequence=7)))
+    assert as_dicts(found, "sequence", "time_ns", "attributes", "announced_ns") == [
+        {"sequence": 7, "time_ns": None, "attributes": None, "announced_ns": 990}
+    ]
+
+
+def test_a_publication_in_anothers_name_is_not_believed(packets, events):
+    found = transforms.to_publications(packets(published(source=A)), events())
+    assert found.count() == 0
+
+
+def test_a_message_on_the_way_is_not_a_publication(packets, events):
+    found = transforms.to_publications(packets(message(2, 1, 1100, 1, sent=False)), events())
+    assert found.count() == 0
+
+
+def test_a_delivery_is_timed_from_access_interface_to_access_interface(packets, events):
+    seen = packets(published(1000), message(1, A, 1010, 1), message(3, C, 1300, 3), message(3, C, 1400, 5))
+    found = transforms.to_deliveries(seen, transforms.to_publications(seen, events()))
+    assert as_dicts(
+        found, "subscriber", "node_id", "time_ns", "latency_ns", "hop_count", "copies", order=["subscriber"]
+    ) == [
+        {"subscriber": A, "node_id": 1, "time_ns": 1010, "latency_ns": 10, "hop_count": 1, "copies": 1},
+        {"subscriber": C, "node_id": 3, "time_ns": 1300, "latency_ns": 300, "hop_count": 3, "copies": 2},
+    ]
+
+
+def test_a_delivery_of_what_was_never_published_has_no_latency(packets, events):
+    seen = packets(message(3, C, 1300, 3))
+    found = transforms.to_deliveries(seen, transforms.to_publications(seen, events()))
+    assert as_dicts(found, "latency_ns", "copies") == [{"latency_ns": None, "copies": 1}]
+
+
+def crossings_of(packets, events, *rows):
+    seen = packets(published(), *rows)
+    deliveries = transforms.to_deliveries(seen, transforms.to_publications(seen, events()))
+    found = transforms.to_crossings(seen, deliveries)
+    rows = found.orderBy("sequence", "hop_count", "from_id", "to_id").collect()
+    return [(r.from_id, r.to_id, r.hop_count, r.copies, r.wasted) for r in rows]
+
+
+def test_a_crossing_is_wasted_if_no_delivery_descends_from_it(packets, events):
+    seen = [message(1, 2, 1100, 1), message(2, 3, 1200, 2), message(2, 4, 1200, 2), message(3, C, 1300, 3)]
+    assert crossings_of(packets, events, *seen) == [
+        (1, 2, 1, 1, False),
+        (2, 3, 2, 1, False),
+        (2, 4, 2, 1, True),
+    ]
+
+
+def test_a_crossing_seen_at_both_ends_counts_once(packets, events):
+    seen = [message(1, 2, 1100, 1), message(2, 1, 1150, 1, sent=False)]
+    assert crossings_of(packets, events, *seen) == [(1, 2, 1, 1, True)]
+
+
+def test_a_delivery_before_the_crossings_hop_does_not_descend_from_it(packets, events):
+    """r1 delivers to A at hop 1; the copy that loops 1-2-1 later brings A nothing."""
+    seen = [message(1, A, 1010, 1), message(1, 2, 1100, 1), message(2, 1, 1200, 2)]
+    assert crossings_of(packets, events, *seen) == [(1, 2, 1, 1, True), (2, 1, 2, 1, True)]
+
+
+def test_waste_needs_no_clock(packets, events):
+    """The routers' clocks disagree: the delivery is stamped before the crossing that made it."""
+    seen = [message(1, 2, 9100, 1), message(2, 3, 200, 2), message(3, C, 100, 3)]
+    assert crossings_of(packets, events, *seen) == [(1, 2, 1, 1, False), (2, 3, 2, 1, False)]
+
+
+def test_messages_do_not_lend_each_other_deliveries(packets, events):
+    seen = [message(1, 2, 1100, 1), message(2, 3, 1200, 2, sequence=2), message(3, C, 1300, 3, sequence=2)]
+    assert crossings_of(packets, events, *seen) == [(1, 2, 1, 1, True), (2, 3, 2, 1, False)]
+
+
+OWED, ALLOWED = True, False
+
+
+@pytest.mark.parametrize(
+    ("owed", "copies", "reports", "verdict"),
+    [
+        (OWED, 1, 1, "delivered"),
+        (OWED, 2, 1, "duplicate"),
+        (OWED, 0, 0, "missing"),
+        (OWED, 0, 1, "missing"),
+        (ALLOWED, 1, 1, "delivered"),
+        (ALLOWED, 3, 1, "duplicate"),
+        (None, 1, 1, "spurious"),
+        (None, 2, 0, "spurious"),
+        (None, 0, 1, None),
+        (ALLOWED, 0, 1, None),
+    ],
+)
+def test_a_pair_is_judged_by_what_was_owed_and_what_left_a_router(
+    table, packets, events, owed, copies, reports, verdict
+):
+    expected = [] if owed is None else [{"source": P, "sequence": 1, "subscriber": C, "owed": owed}]
+    seen = packets(published(), *(message(3, C, 1300 + i, 3) for i in range(copies)))
+    reported = events(*(said(1400, event="deliver", node="c") for _ in range(reports)))
+    deliveries = transforms.to_deliveries(seen, transforms.to_publications(seen, reported))
+    clients = table(CLIENTS, [{"node": "c", "subscriber": C}])
+    found = transforms.to_verdicts(table(EXPECTED, expected), deliveries, reported, clients)
+    assert as_dicts(found, "verdict", "owed", "copies", "reports") == [
+        {"verdict": verdict, "owed": owed, "copies": copies, "reports": reports}
+    ]
+
+
+def test_what_was_allowed_and_did_not_come_leaves_no_trace(table, packets, events):
+    expected = table(EXPECTED, [{"source": P, "sequence": 1, "subscriber": C, "owed": ALLOWED}])
+    deliveries = transforms.to_deliveries(packets(), transforms.to_publications(packets(), events()))
+    clients = table(CLIENTS, [])
+    assert transforms.to_verdicts(expected, deliveries, events(), clients).count() == 0
+
+
+def test_control_traffic_counts_each_packet_of_a_link_once(table, packets):
+    def control(node, peer, kind, type_=3, *, sent=True):
+        return message(node, peer, 10, None, sent=sent) | {"type": type_, "kind": kind, "source": None}
+
+    seen = packets(
+        control(1, 2, 2),
+        control(2, 1, 2, sent=False),
+        control(2, 1, 1),
+        control(1, 2, 1, sent=False),
+        control(1, P, 3, sent=False),
+        control(1, P, None, type_=2),
+        control(1, P, 40),
+        message(1, 2, 1100, 1),
+    )
+    links = table(
+        LINKS,
+        [{"interface": i, "link": k} for i, k in (("r1-2", "r1-r2"), ("r2-1", "r1-r2"), ("r1-11", "r1-p"))],
+    )
+    kinds = table(
+        KINDS,
+        [
+            {"type": 3, "kind": k, "kind_name": n}
+            for k, n in ((1, "LINK_STATE"), (2, "INTEREST"), (3, "SUBSCRIBE"))
+        ]
+        + [{"type": 2, "kind": None, "kind_name": "HELLO"}],
+    )
+    found = transforms.to_control(transforms.to_traffic(seen), links, kinds)
+    assert [tuple(r) for r in found.orderBy("link", "kind_name").collect()] == [
+        ("r1-p", "HELLO", 1, 100),
+        ("r1-p", "SUBSCRIBE", 1, 100),
+        ("r1-p", "kind 40", 1, 100),
+        ("r1-r2", "INTEREST", 1, 100),
+        ("r1-r2", "LINK_STATE", 1, 100),
+    ]
