@@ -1,0 +1,106 @@
+"""A router process: the sans-IO router above, the compiled data plane below.
+
+MESSAGE packets never reach Python; everything else waits in the data plane's
+queue until the loop takes it to the core.
+"""
+
+from __future__ import annotations
+
+import threading
+from random import Random
+
+from fastpath.dataplane import DataPlane
+from fastpath.fib import Fib
+from nodes.config import NodeConfig
+from nodes.daemon.admin import Command
+from nodes.daemon.clock import Clock
+from nodes.daemon.journal import Journal
+from nodes.daemon.loop import Loop
+from nodes.daemon.shell import Shell
+from nodes.daemon.sockets import buffer_overflows, open_interfaces, receive_buffer_bytes
+from nodes.routing.effects import Deliver
+from nodes.routing.router import Router
+
+
+class RouterNode:
+    """Carries out what a `Router` wants over one UDP socket an interface."""
+
+    def __init__(self, config: NodeConfig, rng: Random, clock: Clock, log: Journal) -> None:
+        self._sockets = open_interfaces(config.interfaces)
+        self._plane = DataPlane([s.fileno() for s in self._sockets])
+        self._thread = threading.Thread(target=self._forward, name="dataplane", daemon=True)
+        self._fib: Fib | None = None
+        self._loop: Loop | None = None
+        self._defect: BaseException | None = None
+        self.shell = Shell(config, Router(config, rng), self, clock, log)
+
+    def attach(self, loop: Loop) -> None:
+        """Start forwarding and watch for control packets."""
+        self._loop = loop
+        loop.watch(self._plane.control_fd(), self._take_control)
+        self._thread.start()
+        sizes = [receive_buffer_bytes(s) for s in self._sockets]
+        self.shell.log("started", role="router", receive_buffer_bytes=min(sizes, default=0))
+
+    def tick(self) -> int | None:
+        """Do what is due; a defect of the data plane's thread surfaces here."""
+        if self._defect is not None:
+            raise self._defect
+        return self.shell.tick()
+
+    def send(self, interface: int, datagram: bytes) -> bool:
+        """Send what the control plane has to say."""
+        return self._plane.send(interface, datagram)
+
+    def install(self, fib: Fib) -> None:
+        """Forward with this FIB from now on."""
+        self._fib = fib
+        self._plane.install(fib)
+
+    def deliver(self, output: Deliver) -> None:
+        """A router has no application; its core must not ask for this."""
+        raise AssertionError(f"a router was to deliver {output}")
+
+    def status(self) -> dict[str, object]:
+        """The core's status, with the shell's and the data plane's counters."""
+        counters = self._plane.counters()
+        return {
+            "core": self.shell.core.status(),
+            "interfaces": self._interfaces(counters["interfaces"]),
+            "drops": {"control": self.shell.dropped(), "forwarding": counters["drops"]},
+        }
+
+    def tables(self) -> dict[str, object]:
+        """The size of the installed FIB."""
+        return {"fib": self._fib.stats() if self._fib is not None else None}
+
+    def commands(self) -> dict[str, Command]:
+        """Nothing but what every node answers."""
+        return {}
+
+    def close(self) -> None:
+        """End forwarding, then give the sockets back: the data plane does not own them."""
+        self._plane.stop()
+        if self._thread.is_alive():
+            self._thread.join()
+        for sock in self._sockets:
+            sock.close()
+
+    def _interfaces(self, rows: object) -> list[dict[str, object]]:
+        assert isinstance(rows, list)
+        return [
+            {"name": config.name, **row, "rx_overflows": buffer_overflows(sock)}
+            for config, row, sock in zip(self.shell.config.interfaces, rows, self._sockets, strict=True)
+        ]
+
+    def _take_control(self) -> None:
+        for interface, packet in self._plane.take_control():
+            self.shell.receive(interface, packet)
+
+    def _forward(self) -> None:
+        assert self._loop is not None
+        try:
+            self._plane.run()
+        except BaseException as error:
+            self._defect = error
+            self._loop.wake()

@@ -1,0 +1,126 @@
+"""Runs a sans-IO core: hands it packets and time, and does what it asks for.
+
+The same for routers and clients; what carries the packets differs and is a
+`Carrier`. No decision lives here (`nodes.routing.effects` is the seam).
+"""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from pathlib import Path
+from typing import Protocol
+
+from fastpath.fib import Fib
+from nodes.config import NodeConfig
+from nodes.daemon.admin import Command
+from nodes.daemon.clock import Clock
+from nodes.daemon.journal import Journal
+from nodes.daemon.loop import Loop
+from nodes.routing.effects import Core, Deliver, Drop, Install, Log, Output, Send
+
+
+class Carrier(Protocol):
+    """What carries a node's packets."""
+
+    def send(self, interface: int, datagram: bytes) -> bool:
+        """Send one datagram; False if it could not be sent."""
+
+    def install(self, fib: Fib) -> None:
+        """Forward with this FIB from now on."""
+
+    def deliver(self, output: Deliver) -> None:
+        """Hand a message to the application."""
+
+
+class Shell:
+    """A core, its carrier, its clock and its log."""
+
+    def __init__(self, config: NodeConfig, core: Core, carrier: Carrier, clock: Clock, log: Journal) -> None:
+        self.config = config
+        self.core = core
+        self.clock = clock
+        self.drops: Counter[str] = Counter()
+        self._carrier = carrier
+        self._log = log
+
+    def receive(self, interface: int, packet: bytes) -> None:
+        """Give the core one packet and do what it then asks for."""
+        self.core.receive(self.clock.now_ns(), interface, packet)
+        self.carry_out()
+
+    def tick(self) -> int | None:
+        """Let the core do what is due; returns when it wants to be called next."""
+        deadline_ns = self.core.next_deadline()
+        now_ns = self.clock.now_ns()
+        if deadline_ns is not None and deadline_ns <= now_ns:
+            self.core.handle_timer(now_ns)
+            self.carry_out()
+            deadline_ns = self.core.next_deadline()
+        return deadline_ns
+
+    def carry_out(self) -> None:
+        """Do, in order, what the core has asked for."""
+        for output in self.core.take_outputs():
+            self._do(output)
+
+    def dropped(self) -> dict[str, int]:
+        """What was dropped, by reason."""
+        return dict(sorted(self.drops.items()))
+
+    def log(self, event: str, **fields: object) -> None:
+        """Write one line to the node's log."""
+        self._log.write({"time_ns": self.clock.now_ns(), "node": self.config.name, "event": event, **fields})
+
+    def _do(self, output: Output) -> None:
+        match output:
+            case Send(interface, datagram):
+                if not self._carrier.send(interface, datagram):
+                    self.drops["send_failed"] += 1
+            case Install(fib):
+                self._carrier.install(fib)
+            case Deliver():
+                self._carrier.deliver(output)
+            case Drop(_, reason):
+                self.drops[reason] += 1
+            case Log(event, fields):
+                self.log(event, **{key: value for key, value in fields.items() if key != "event"})
+
+
+class Node(Protocol):
+    """A router or a client as the process's main program sees it."""
+
+    shell: Shell
+
+    def attach(self, loop: Loop) -> None:
+        """Begin: watch the descriptors, start the threads."""
+
+    def tick(self) -> int | None:
+        """Do what is due; returns the next deadline."""
+
+    def status(self) -> dict[str, object]:
+        """A JSON-ready account of core, carrier and drops."""
+
+    def tables(self) -> dict[str, object]:
+        """A JSON-ready account of what messages are forwarded by."""
+
+    def commands(self) -> dict[str, Command]:
+        """What can be asked of this kind of node beyond what every node answers."""
+
+    def close(self) -> None:
+        """End threads, close sockets and files."""
+
+
+def status_path(config: NodeConfig) -> Path | None:
+    """Where the last status goes: beside the log, or nowhere if that is standard error."""
+    return Path(config.log_path).with_suffix(".status.json") if config.log_path else None
+
+
+def write_status(node: Node) -> None:
+    """Write the last status, whole or not at all."""
+    target = status_path(node.shell.config)
+    if target is None:
+        return
+    partial = target.with_name(target.name + ".partial")
+    partial.write_text(json.dumps(node.status(), indent=1, default=repr) + "\n", encoding="utf-8")
+    partial.replace(target)

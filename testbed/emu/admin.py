@@ -1,0 +1,73 @@
+"""Speaks to the nodes' admin sockets."""
+
+from __future__ import annotations
+
+import json
+import socket
+from pathlib import Path
+from typing import Any
+
+REPLY_TIMEOUT_S = 10.0
+
+
+class AdminError(RuntimeError):
+    """A node refused a request or broke off."""
+
+
+class AdminClient:
+    """A connection to one node, kept open between requests."""
+
+    def __init__(self, name: str, path: Path) -> None:
+        self.name = name
+        self._path = path
+        self._socket: socket.socket | None = None
+        self._heard = b""
+
+    def connect(self) -> bool:
+        """Connect unless connected; False if the node does not listen yet."""
+        if self._socket is not None:
+            return True
+        sock = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+        sock.settimeout(REPLY_TIMEOUT_S)
+        try:
+            sock.connect(str(self._path))
+        except (FileNotFoundError, ConnectionRefusedError):
+            sock.close()
+            return False
+        self._socket = sock
+        return True
+
+    def ask(self, do: str, **arguments: object) -> Any:
+        """Make one request; returns its result.
+
+        Raises:
+            AdminError: the node refused, broke off or did not answer in time.
+        """
+        if not self.connect():
+            raise AdminError(f"{self.name} does not listen on {self._path}")
+        assert self._socket is not None
+        try:
+            self._socket.sendall(json.dumps({"do": do, **arguments}).encode() + b"\n")
+            reply = json.loads(self._line())
+        except (OSError, ValueError) as error:
+            raise AdminError(f"{self.name}: no answer to {do!r}: {error}") from error
+        if not reply["ok"]:
+            raise AdminError(f"{self.name} refused {do!r}: {reply['error']}")
+        return reply["result"]
+
+    def close(self) -> None:
+        """Break the connection off."""
+        if self._socket is not None:
+            self._socket.close()
+            self._socket = None
+
+    def _line(self) -> bytes:
+        assert self._socket is not None
+        pieces = [self._heard]
+        while b"\n" not in pieces[-1]:
+            data = self._socket.recv(1 << 20)
+            if not data:
+                raise ConnectionError("the connection was closed")
+            pieces.append(data)
+        line, _, self._heard = b"".join(pieces).partition(b"\n")
+        return line

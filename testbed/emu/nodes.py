@@ -1,0 +1,131 @@
+"""The node processes of a run: starting them, asking them, stopping them."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from nodes.config_file import dump_config, dump_script
+from nodes.convergence import unconverged
+from nodes.wire.packets import Role
+from testbed.emu.admin import AdminClient
+from testbed.emu.drain import Status
+from testbed.emu.processes import Child, Watch, drop_empty_errors, start, stop_all
+from testbed.emu.registry import Registration
+from testbed.plan import node_config
+from testbed.plan.model import NodePlan, Plan
+from testbed.runs.directory import RunDirectory
+
+SOURCE_ROOT = Path(__file__).resolve().parents[2]
+POLL_S = 0.02
+
+
+class NotReady(RuntimeError):
+    """The network did not come to rest in the time the plan gives it."""
+
+
+@dataclass(slots=True)
+class Nodes:
+    """One process a node, one admin connection each, in order of node id."""
+
+    plan: Plan
+    directory: RunDirectory
+    registration: Registration
+    watch: Watch
+    children: list[Child] = field(default_factory=list)
+    admins: dict[str, AdminClient] = field(default_factory=dict)
+
+    def start(self, inside: Callable[[str], Sequence[str]]) -> None:
+        """Write every node's configuration, then start every node."""
+        commands = [(node, self._command(node)) for node in self.plan.nodes]
+        environment = self.registration.environment()
+        for node, command in commands:
+            log = self.directory.logs / f"{node.name}.jsonl"
+            child = start(f"node {node.name}", command, environment, log, inside(node.name), cwd=SOURCE_ROOT)
+            self.children.append(child)
+            self.watch.add(child)
+            self.admins[node.name] = AdminClient(node.name, self.registration.socket(node.node_id))
+
+    def await_listening(self, deadline: float) -> None:
+        """Wait until every node answers.
+
+        Raises:
+            NotReady: some do not in time.
+            ProcessDied: one has ended.
+        """
+        waiting = list(self.admins.values())
+        while waiting := [admin for admin in waiting if not admin.connect()]:
+            if time.monotonic() > deadline:
+                raise NotReady(f"no answer from {', '.join(admin.name for admin in waiting)}")
+            self.watch.wait(POLL_S)
+
+    def await_converged(self, deadline: float) -> None:
+        """Wait until the network agrees with itself, by the nodes' own accounts.
+
+        Raises:
+            NotReady: it does not in time; the text lists what is amiss.
+            ProcessDied: a node has ended.
+        """
+        while reasons := unconverged([status["core"] for status in self.statuses().values()]):
+            if time.monotonic() > deadline:
+                raise NotReady("; ".join(reasons))
+            self.watch.wait(POLL_S)
+
+    def statuses(self) -> dict[str, Status]:
+        """Every node's account of itself, asked for now."""
+        return {name: admin.ask("status") for name, admin in self.admins.items()}
+
+    def client_statuses(self) -> dict[str, Status]:
+        """The clients' accounts alone."""
+        return {node.name: self.admins[node.name].ask("status") for node in self.plan.clients}
+
+    def start_scripts(self, start_ns: int) -> list[str]:
+        """Tell all clients when time zero is; the names of those that heard it too late."""
+        heard = {node.name: self.admins[node.name].ask("start", at_ns=start_ns) for node in self.plan.clients}
+        return [name for name, reply in heard.items() if reply["now_ns"] >= start_ns]
+
+    def stop(self) -> list[str]:
+        """End all nodes, which write their last status; what went wrong, for people."""
+        for admin in self.admins.values():
+            admin.close()
+        said = stop_all(self.children)
+        drop_empty_errors(self.children)
+        return said
+
+    def event_logs(self) -> list[Path]:
+        """The event logs that clients have written."""
+        paths = [self._events(node) for node in self.plan.clients]
+        return [path for path in paths if path.exists()]
+
+    def _command(self, node: NodePlan) -> list[str]:
+        path = (self.directory.config / f"{node.name}.toml").resolve()
+        script = path.with_suffix(".script.jsonl")
+        client = node.role is Role.CLIENT
+        config = replace(
+            node_config(self.plan, node, self.directory.run_id),
+            log_path=str((self.directory.logs / f"{node.name}.jsonl").resolve()),
+            events_path=str(self._events(node).resolve()) if client else "",
+            admin_socket=str(self.registration.socket(node.node_id)),
+            script_path=str(script) if client else "",
+        )
+        if client:
+            dump_script(script, node.script)
+        dump_config(path, config)
+        return [sys.executable, "-m", "nodes", "--config", str(path)]
+
+    def _events(self, node: NodePlan) -> Path:
+        return self.directory.logs / f"{node.name}.events.jsonl"
+
+
+def scripted_actions(plan: Plan) -> int:
+    """How many actions the scripts hold."""
+    return sum(len(client.script) for client in plan.clients)
+
+
+def done_actions(statuses: Mapping[str, Mapping[str, Any]]) -> int:
+    """How many of them the clients have done."""
+    return sum(int(status["core"]["script"]["done"]) for status in statuses.values())

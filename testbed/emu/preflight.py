@@ -1,0 +1,71 @@
+"""Says, before anything is started, why a plan cannot be emulated here and what to do about it."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import shutil
+import subprocess
+
+from testbed.emu.impairment import kernel_lacks, needs
+from testbed.plan.model import Plan
+
+PROGRAMS = {
+    "mnexec": "mininet",
+    "ifconfig": "net-tools",
+    "ip": "iproute2",
+    "tc": "iproute2",
+    "setpriv": "util-linux",
+    "unshare": "util-linux",
+    "bash": "bash",
+}
+"""Program -> the Debian package that has it. Mininet itself insists on ifconfig."""
+WAY_OUT = "or use `--world sim`"
+LONGEST_INTERFACE_NAME = 15
+
+
+def machine_problems() -> list[str]:
+    """Why nothing at all can be emulated on this machine; empty if it can."""
+    if os.geteuid() != 0:
+        return [f"the emulated world makes network namespaces: it needs root (sudo), {WAY_OUT}"]
+    missing = [name for name in PROGRAMS if shutil.which(name) is None]
+    found = [
+        f"the program `{name}` is missing: `apt install {PROGRAMS[name]}`, {WAY_OUT}" for name in missing
+    ]
+    if importlib.util.find_spec("mininet") is None:
+        found.append(f"the Python package `mininet` is missing: `pip install 'cbn-testbed[emu]'`, {WAY_OUT}")
+    if not missing:
+        found += _namespace_problems()
+    return found
+
+
+def plan_problems(plan: Plan) -> list[str]:
+    """What this plan asks for that this machine's kernel cannot do."""
+    wanted: dict[str, list[str]] = {}
+    for link in plan.links:
+        for discipline in needs(link.impairment):
+            wanted.setdefault(discipline, []).append(link.name)
+    return [problem for discipline in wanted for problem in _lacking(discipline, wanted[discipline])]
+
+
+def problems(plan: Plan) -> list[str]:
+    """Why this plan cannot be emulated here; empty if it can."""
+    return machine_problems() or plan_problems(plan)
+
+
+def _namespace_problems() -> list[str]:
+    done = subprocess.run(["unshare", "-n", "true"], capture_output=True, text=True, timeout=10, check=False)
+    if done.returncode == 0:
+        return []
+    return [f"network namespaces cannot be made here ({done.stderr.strip()}): a container may forbid it, {WAY_OUT}"]
+
+
+def _lacking(discipline: str, links: list[str]) -> list[str]:
+    why = kernel_lacks(discipline)
+    if why is None:
+        return []
+    what = {"netem": "delay, jitter and loss", "tbf": "rate"}[discipline]
+    return [
+        f"links {', '.join(links)} ask for {what}, and this kernel lacks sch_{discipline} ({why}): "
+        f"use a kernel that has it (`modprobe sch_{discipline}`), take the {what} out of the scenario, {WAY_OUT}"
+    ]

@@ -1,0 +1,168 @@
+"""Starts the processes of a run in their namespaces and notices at once when one ends.
+
+Every process is started through `setpriv --pdeathsig`, so that none outlives
+the run's main process by more than a moment, and in a session of its own, so
+that a Ctrl-C at the terminal reaches the run alone, which then stops them in
+order.
+"""
+
+from __future__ import annotations
+
+import os
+import select
+import signal
+import subprocess
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import IO, Any
+
+STOP_TIMEOUT_S = 10.0
+
+
+class ProcessDied(RuntimeError):
+    """A process that was to run on has ended."""
+
+
+@dataclass(slots=True)
+class Child:
+    """A started process."""
+
+    name: str
+    process: subprocess.Popen[Any]
+    log: Path
+    """Where it says what happened to it."""
+    errors: Path
+    """Its standard error."""
+
+    def death(self) -> str | None:
+        """How it ended, for people; None while it runs."""
+        code = self.process.poll()
+        if code is None:
+            return None
+        how = f"was killed by {signal.Signals(-code).name}" if code < 0 else f"ended with exit status {code}"
+        said = last_line(self.errors)
+        return f"{self.name} {how}{f': {said}' if said else ''} (log: {self.log})"
+
+
+def last_line(path: Path) -> str:
+    """The last line of a file that is not empty, or nothing."""
+    if not path.exists():
+        return ""
+    lines = [line for line in path.read_text(encoding="utf-8", errors="replace").splitlines() if line.strip()]
+    return lines[-1].strip() if lines else ""
+
+
+def start(
+    name: str,
+    command: Sequence[str],
+    environment: Mapping[str, str],
+    log: Path,
+    inside: Sequence[str] = (),
+    death_signal: str = "KILL",
+    cwd: Path | None = None,
+    pipes: bool = False,
+) -> Child:
+    """Start one process.
+
+    Args:
+        name: what to call it in messages.
+        command: program and arguments.
+        environment: with the run's marks.
+        log: where it will write its log; its standard error goes beside it.
+        inside: what to put before the command to enter a namespace.
+        death_signal: what it gets when the run's main process dies.
+        cwd: where it is to run.
+        pipes: whether we talk to it over its standard input and output.
+    """
+    errors = log.with_suffix(".stderr")
+    with errors.open("ab") as stderr:
+        process: subprocess.Popen[Any] = subprocess.Popen(
+            [*inside, "setpriv", "--pdeathsig", death_signal, "--", *command],
+            env=dict(environment),
+            stdin=subprocess.PIPE if pipes else subprocess.DEVNULL,
+            stdout=subprocess.PIPE if pipes else stderr,
+            stderr=stderr,
+            text=pipes or None,
+            cwd=cwd,
+            start_new_session=True,
+        )
+    return Child(name, process, log, errors)
+
+
+@dataclass(slots=True)
+class Watch:
+    """Waits, but not past the death of a process that is to live."""
+
+    _children: dict[int, Child] = field(default_factory=dict)
+    _poll: select.poll = field(default_factory=select.poll)
+
+    def add(self, child: Child) -> None:
+        """From now on its death ends any wait."""
+        descriptor = os.pidfd_open(child.process.pid)
+        self._children[descriptor] = child
+        self._poll.register(descriptor, select.POLLIN)
+
+    def wait(self, seconds: float) -> None:
+        """Wait that long.
+
+        Raises:
+            ProcessDied: a watched process has ended; the text names every one that has.
+        """
+        ready = self._poll.poll(max(0.0, seconds) * 1000)
+        if ready:
+            deaths = [self._children[descriptor].death() for descriptor, _ in ready]
+            raise ProcessDied("; ".join(sorted(death for death in deaths if death)))
+
+    def readable(self, stream: IO[str], seconds: float) -> bool:
+        """Wait until a stream has something to read; False if it has not in that time.
+
+        Raises:
+            ProcessDied: a watched process has ended, and the stream has nothing to read.
+        """
+        self._poll.register(stream, select.POLLIN)
+        try:
+            ready = dict(self._poll.poll(max(0.0, seconds) * 1000))
+        finally:
+            self._poll.unregister(stream)
+        if stream.fileno() in ready and ready[stream.fileno()] & select.POLLIN:
+            return True
+        if ready:
+            self.wait(0)
+        return False
+
+    def close(self) -> None:
+        """Watch no longer; the processes go on."""
+        for descriptor in self._children:
+            os.close(descriptor)
+        self._children.clear()
+        self._poll = select.poll()
+
+
+def stop_all(children: Sequence[Child], timeout_s: float = STOP_TIMEOUT_S) -> list[str]:
+    """Ask all to end, wait for all, kill those that do not; what there is to say about them."""
+    for child in children:
+        if child.process.poll() is None:
+            child.process.terminate()
+    deadline = time.monotonic() + timeout_s
+    stubborn = [child for child in children if not _ended(child, deadline)]
+    for child in stubborn:
+        child.process.kill()
+        child.process.wait()
+    return [f"{c.name} did not stop within {timeout_s:.0f} s and was killed (log: {c.log})" for c in stubborn]
+
+
+def drop_empty_errors(children: Sequence[Child]) -> None:
+    """Remove the standard-error files that nothing was written to."""
+    for child in children:
+        if child.errors.exists() and child.errors.stat().st_size == 0:
+            child.errors.unlink()
+
+
+def _ended(child: Child, deadline: float) -> bool:
+    try:
+        child.process.wait(max(0.0, deadline - time.monotonic()))
+    except subprocess.TimeoutExpired:
+        return False
+    return True

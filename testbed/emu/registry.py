@@ -1,0 +1,146 @@
+"""Marks what a run makes, so that it can be found again and told from everything else.
+
+A live run has a folder under `/run/cbn-testbed/` with `run.json` and the admin
+sockets of its nodes, and each of its processes carries two environment
+variables: the run's id, and the process that owns the run with the time it
+started (a process id alone may be used again by a stranger).
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+from dataclasses import dataclass
+from pathlib import Path
+
+RUN_MARK = "CBN_RUN"
+OWNER_MARK = "CBN_RUN_OWNER"
+LONGEST_SOCKET_PATH = 107
+RUN_FILE = "run.json"
+_RUN_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
+
+
+class RegistryError(RuntimeError):
+    """A run cannot be registered; the text says why."""
+
+
+@dataclass(frozen=True, slots=True)
+class Owner:
+    """A process, told from later ones with the same id by the time it started."""
+
+    pid: int
+    started_ticks: int
+
+    @classmethod
+    def this_process(cls) -> Owner:
+        """The process that asks."""
+        ticks = started_ticks(os.getpid())
+        assert ticks is not None
+        return cls(os.getpid(), ticks)
+
+    @classmethod
+    def parse(cls, text: str) -> Owner | None:
+        """Read `pid:ticks`; None if it is something else."""
+        pid, _, ticks = text.partition(":")
+        return cls(int(pid), int(ticks)) if pid.isdecimal() and ticks.isdecimal() else None
+
+    def __str__(self) -> str:
+        return f"{self.pid}:{self.started_ticks}"
+
+    def alive(self) -> bool:
+        """Whether that very process still runs."""
+        return started_ticks(self.pid) == self.started_ticks
+
+
+def started_ticks(pid: int) -> int | None:
+    """When a process started, in clock ticks since boot; None if there is none or it is a zombie."""
+    try:
+        stat = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8", errors="replace")
+    except (FileNotFoundError, ProcessLookupError):
+        return None
+    fields = stat.rpartition(")")[2].split()  # the name before may hold anything, also parentheses
+    return None if fields[0] in {"Z", "X"} else int(fields[19])
+
+
+def registry_root() -> Path:
+    """Where live runs are registered."""
+    if os.geteuid() == 0:
+        return Path("/run/cbn-testbed")
+    own = os.environ.get("XDG_RUNTIME_DIR")
+    return Path(own) / "cbn-testbed" if own else Path(f"/tmp/cbn-testbed-{os.geteuid()}")
+
+
+@dataclass(frozen=True, slots=True)
+class Registration:
+    """A live run's folder and marks."""
+
+    folder: Path
+    run_id: str
+    owner: Owner
+
+    def socket(self, node_id: int) -> Path:
+        """The admin socket of a node."""
+        return self.folder / f"{node_id}.sock"
+
+    def environment(self) -> dict[str, str]:
+        """This process's environment with the run's marks."""
+        return {**os.environ, **self.marks()}
+
+    def marks(self) -> dict[str, str]:
+        """The run's marks alone."""
+        return {RUN_MARK: self.run_id, OWNER_MARK: str(self.owner)}
+
+    def remove(self) -> None:
+        """The run has ended: forget it."""
+        shutil.rmtree(self.folder, ignore_errors=False)
+
+
+def register(run_id: str, directory: Path, root: Path | None = None) -> Registration:
+    """Make a run known before it makes anything else.
+
+    Raises:
+        RegistryError: the id cannot be a folder's name, or a run of that id is registered.
+    """
+    root = root or registry_root()
+    owner = Owner.this_process()
+    registration = Registration(root / run_id, run_id, owner)
+    _check(registration)
+    partial = root / f".{run_id}.{owner.pid}"
+    partial.mkdir(mode=0o700, parents=True, exist_ok=True)
+    record = {"run_id": run_id, "owner": str(owner), "directory": str(directory.resolve())}
+    (partial / RUN_FILE).write_text(json.dumps(record) + "\n", encoding="utf-8")
+    try:
+        partial.rename(registration.folder)
+    except OSError as error:
+        shutil.rmtree(partial)
+        raise RegistryError(
+            f"a run {run_id!r} is registered in {registration.folder}; if it is not running, `cbn clean` removes it"
+        ) from error
+    return registration
+
+
+def registered(root: Path | None = None) -> list[tuple[Path, Owner | None]]:
+    """Every registered run's folder and owner, ordered by name; None: the record cannot be read."""
+    root = root or registry_root()
+    folders = sorted(root.iterdir()) if root.is_dir() else []
+    return [(folder, _owner_of(folder)) for folder in folders if folder.is_dir()]
+
+
+def _owner_of(folder: Path) -> Owner | None:
+    try:
+        record = json.loads((folder / RUN_FILE).read_text(encoding="utf-8"))
+        return Owner.parse(str(record["owner"]))
+    except (OSError, ValueError, KeyError, TypeError):
+        return None
+
+
+def _check(registration: Registration) -> None:
+    if not _RUN_ID.fullmatch(registration.run_id):
+        raise RegistryError(
+            f"run id {registration.run_id!r}: expected letters, digits, '.', '_' and '-' alone"
+        )
+    longest = registration.socket(999_999)
+    if len(os.fsencode(longest)) > LONGEST_SOCKET_PATH:
+        raise RegistryError(f"run id {registration.run_id!r} is too long: {longest} exceeds a socket's path")

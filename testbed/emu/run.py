@@ -1,0 +1,185 @@
+"""One run in the emulated world, stage by stage, and its undoing.
+
+    build     namespaces and links, captures running, node processes started
+    ready     the network agrees with itself
+    workload  the clients do what their scripts say
+    drain     everything sent has arrived
+    stop      nodes, captures, events, namespaces: also when a stage has failed
+
+Whatever is made is entered on a stack when it is made and undone from there in
+reverse, so that a failure, an interruption or a defect at any point leaves
+nothing behind.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+
+from testbed.emu import impairment
+from testbed.emu.admin import AdminError
+from testbed.emu.drain import Drain
+from testbed.emu.interruption import Interrupted, Interruption
+from testbed.emu.network import Network, NetworkError
+from testbed.emu.nodes import POLL_S, Nodes, NotReady, done_actions, scripted_actions
+from testbed.emu.processes import ProcessDied, Watch
+from testbed.emu.recorder import Recorder
+from testbed.emu.registry import Registration, RegistryError, register
+from testbed.plan.model import Plan
+from testbed.runs.directory import RunDirectory
+from testbed.runs.events import merge_event_logs
+from testbed.runs.world import Outcome, Progress
+
+LEAD_NS = 50_000_000
+LEAD_PER_CLIENT_NS = 2_000_000
+WORKLOAD_POLL_S = 0.1
+WORKLOAD_GRACE_S = 60.0
+NS = 1_000_000_000
+
+Failures = (ProcessDied, NotReady, NetworkError, AdminError, RegistryError)
+"""What may go wrong with a run without anything being wrong with the testbed."""
+
+
+class EmulatedRun:
+    """The stages of one run. Use `outcome` once."""
+
+    def __init__(self, plan: Plan, directory: RunDirectory, progress: Progress) -> None:
+        self._plan = plan
+        self._directory = directory
+        self._progress = progress
+        self._watch = Watch()
+        self._recorder = Recorder(plan, directory)
+        self._phases: dict[str, float] = {}
+        self._remarks: list[str] = []
+        self._start_ns = 0
+        self._end_ns = 0
+
+    def outcome(self) -> Outcome:
+        """Run all stages, clean up, and say how it went."""
+        with Interruption() as interruption:
+            verdict, message = self._guarded(interruption)
+        for remark in self._remarks:
+            self._progress.say(remark)
+        lost = verdict == "complete" and self._recorder.child is not None and not self._recorder.counters
+        if lost:
+            verdict, message = "failed", "; ".join(self._remarks)
+        return Outcome(
+            outcome=verdict,  # type: ignore[arg-type]
+            message=message,
+            start_ns=self._start_ns,
+            end_ns=self._end_ns,
+            phases=self._phases,
+            implementation=self._implementation(),
+            capture_packets=self._recorder.packets,
+            capture_drops=self._recorder.drops,
+        )
+
+    def _guarded(self, interruption: Interruption) -> tuple[str, str]:
+        """The stages, then the undoing of what they made, which no signal interrupts."""
+        made = ExitStack()
+        try:
+            try:
+                self._stages(made)
+                return "complete", ""
+            finally:
+                interruption.closing = True
+        except Failures as error:
+            return "failed", str(error)
+        except Interrupted as error:
+            return "interrupted", f"interrupted {error}"
+        finally:
+            with self._phase("stop"):
+                made.close()
+
+    def _stages(self, made: ExitStack) -> None:
+        with self._phase("build"):
+            registration = register(self._directory.run_id, self._directory.path)
+            made.callback(registration.remove)
+            network = self._build(made, registration)
+            nodes = self._populate(made, registration, network)
+        with self._phase("ready"):
+            deadline = time.monotonic() + self._plan.timing.ready_timeout_ns / NS
+            nodes.await_listening(deadline)
+            nodes.await_converged(deadline)
+        with self._phase("workload", scripted_actions(self._plan)):
+            self._work(nodes)
+        with self._phase("drain"):
+            self._drain(nodes)
+
+    def _build(self, made: ExitStack, registration: Registration) -> Network:
+        network = Network(self._plan, registration.environment())
+        made.callback(network.stop)
+        network.build()
+        impairment.apply(self._plan, network.inside)
+        return network
+
+    def _populate(self, made: ExitStack, registration: Registration, network: Network) -> Nodes:
+        """Captures first: they are to hold the first packet of the first node."""
+        made.callback(self._merge_events)
+        made.callback(self._watch.close)
+        if self._plan.record.captures:
+            made.callback(self._stop_recorder)
+            self._recorder.start(network.pid, registration.environment(), self._watch)
+        nodes = Nodes(self._plan, self._directory, registration, self._watch)
+        made.callback(lambda: self._remarks.extend(nodes.stop()))
+        nodes.start(network.inside)
+        return nodes
+
+    def _work(self, nodes: Nodes) -> None:
+        lead_ns = LEAD_NS + LEAD_PER_CLIENT_NS * len(self._plan.clients)
+        self._start_ns = time.time_ns() + lead_ns
+        late = nodes.start_scripts(self._start_ns)
+        if late:
+            raise NotReady(f"{', '.join(late)} heard of the start only after it: the machine is overloaded")
+        total = scripted_actions(self._plan)
+        deadline = time.monotonic() + (lead_ns + script_length_ns(self._plan)) / NS + WORKLOAD_GRACE_S
+        while (done := done_actions(nodes.client_statuses())) < total:
+            self._progress.advance(done)
+            if time.monotonic() > deadline:
+                raise NotReady(f"the clients have done {done} of {total} actions, and their time is over")
+            self._watch.wait(WORKLOAD_POLL_S)
+        self._progress.advance(total)
+
+    def _drain(self, nodes: Nodes) -> None:
+        drain = Drain(self._plan)
+        deadline = time.monotonic() + self._plan.timing.drain_timeout_ns / NS
+        while not drain.at_rest(time.monotonic_ns(), nodes.statuses()):
+            if time.monotonic() > deadline:
+                self._remarks.append(f"messages still moved when the drain's time was over: {drain.open}")
+                break
+            self._watch.wait(POLL_S)
+        if drain.open:
+            self._remarks.append(f"sent and received differ on {', '.join(drain.open)}")
+        self._end_ns = time.time_ns()
+
+    def _stop_recorder(self) -> None:
+        self._remarks.extend(self._recorder.stop())
+        if self._recorder.counters:
+            self._recorder.write_index(self._start_ns)
+
+    def _merge_events(self) -> None:
+        sources = [self._directory.logs / f"{node.name}.events.jsonl" for node in self._plan.clients]
+        sources = [source for source in sources if source.exists()]
+        report = merge_event_logs(sources, self._directory.path / "events.jsonl")
+        self._remarks += [f"the event log {where} is cut off" for where in report.cut_off]
+        for source in sources:
+            source.unlink()
+
+    def _implementation(self) -> dict[str, str]:
+        capture = "af_packet" if self._plan.record.captures else "none"
+        return {"codec": "fastpath", "links": "veth", "capture": capture}
+
+    @contextmanager
+    def _phase(self, name: str, total: int | None = None) -> Iterator[None]:
+        self._progress.phase(name, total)
+        began = time.monotonic()
+        try:
+            yield
+        finally:
+            self._phases[f"{name}_s"] = round(time.monotonic() - began, 4)
+
+
+def script_length_ns(plan: Plan) -> int:
+    """When the last action of all scripts is due, counted from the start."""
+    return max((action.at_ns for client in plan.clients for action in client.script), default=0)
