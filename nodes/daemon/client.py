@@ -18,9 +18,11 @@ from nodes.daemon.sockets import buffer_overflows, open_interfaces, receive_buff
 from nodes.routing.effects import Deliver
 from nodes.wire.packets import PacketType
 
+COUNTED = ("messages", "control", "bytes", "datagrams")
 LONGEST_DATAGRAM = 65_535
 DATAGRAMS_A_TURN = 256
 FLUSH_NS = NS
+COUNTERS = (*(f"{way}_{what}" for what in COUNTED for way in ("rx", "tx")), "tx_errors")
 
 
 class UdpLink:
@@ -29,11 +31,7 @@ class UdpLink:
     def __init__(self, sock: socket.socket, name: str) -> None:
         self._sock = sock
         self._name = name
-        self._counters = dict.fromkeys(
-            ("rx_messages", "tx_messages", "rx_control", "tx_control", "rx_bytes", "tx_bytes")
-            + ("rx_datagrams", "tx_datagrams", "tx_errors"),
-            0,
-        )
+        self._counters = dict.fromkeys(COUNTERS, 0)
 
     def fileno(self) -> int:
         """The descriptor, for the loop."""
@@ -144,7 +142,7 @@ class ClientNode:
 
     def tables(self) -> dict[str, object]:
         """A client forwards nothing."""
-        return {"fib": None}
+        return {"text": "", "fib": None}
 
     def close(self) -> None:
         """Write what is left to write and close the socket."""

@@ -21,13 +21,11 @@ class Journal:
 
     def __init__(self, path: str, buffering: int = LINE_BUFFERED) -> None:
         self._owned = bool(path)
-        self._file: TextIO = Path(path).open("a", buffering, encoding="utf-8") if path else sys.stderr
+        self._file: TextIO = Path(path).open("a", buffering, encoding="utf-8") if path else sys.stderr  # noqa: SIM115
 
     def write(self, record: Mapping[str, object]) -> None:
         """Add one line; what JSON cannot say is written as its `repr`."""
-        self._file.write(
-            json.dumps(record, ensure_ascii=False, separators=(",", ":"), default=repr) + "\n"
-        )
+        self._file.write(json.dumps(record, ensure_ascii=False, separators=(",", ":"), default=repr) + "\n")
 
     def flush(self) -> None:
         """Let readers see what was written."""

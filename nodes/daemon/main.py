@@ -11,7 +11,6 @@ import signal
 import sys
 import traceback
 from collections.abc import Sequence
-from pathlib import Path
 from random import Random
 
 from nodes.config import NodeConfig
@@ -31,9 +30,9 @@ EXIT_DEFECT = 70
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one node; returns the exit code."""
-    parser = argparse.ArgumentParser(prog="python -m nodes", description="Run one router or client of a network.")
+    parser = argparse.ArgumentParser(prog="python -m nodes", description="Run one router or client.")
     parser.add_argument("--config", required=True, metavar="NODE.TOML", help="what this node is to be")
-    path = Path(parser.parse_args(arguments).config)
+    path = parser.parse_args(arguments).config
     try:
         return run(load_config(path))
     except ConfigError as error:
@@ -88,8 +87,8 @@ def make_node(config: NodeConfig, clock: Clock, log: Journal) -> Node:
     from nodes.client.core import ClientCore
     from nodes.daemon.client import ClientNode
 
-    actions = load_script(Path(config.script_path)) if config.script_path else ()
-    return ClientNode(config, tuple(actions), ClientCore(config, rng), clock, log)
+    actions = load_script(config.script_path) if config.script_path else ()
+    return ClientNode(config, actions, ClientCore(config, rng), clock, log)
 
 
 def commands(node: Node, loop: Loop) -> dict[str, Command]:

@@ -32,7 +32,8 @@ class RouterNode:
         self._fib: Fib | None = None
         self._loop: Loop | None = None
         self._defect: BaseException | None = None
-        self.shell = Shell(config, Router(config, rng), self, clock, log)
+        self._router = Router(config, rng)
+        self.shell = Shell(config, self._router, self, clock, log)
 
     def attach(self, loop: Loop) -> None:
         """Start forwarding and watch for control packets."""
@@ -71,8 +72,9 @@ class RouterNode:
         }
 
     def tables(self) -> dict[str, object]:
-        """The size of the installed FIB."""
-        return {"fib": self._fib.stats() if self._fib is not None else None}
+        """What the router knows and forwards by, as text, and the size of the installed FIB."""
+        fib = self._fib.stats() if self._fib is not None else None
+        return {"text": self._router.tables(), "fib": fib}
 
     def commands(self) -> dict[str, Command]:
         """Nothing but what every node answers."""

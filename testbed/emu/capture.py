@@ -63,7 +63,8 @@ def main(arguments: Sequence[str]) -> int:
         return EXIT_ORDERS
     orders = Orders.from_json(Path(arguments[0]).read_text(encoding="utf-8"))
     sockets = open_sockets(orders.targets)
-    capture = Capture([(s.fileno(), t.path) for s, t in zip(sockets, orders.targets, strict=True)], orders.snap_bytes)
+    files = [(s.fileno(), t.path) for s, t in zip(sockets, orders.targets, strict=True)]
+    capture = Capture(files, orders.snap_bytes)
     # Blocked before the threads start, so that SIGTERM waits for `sigwait` wherever it is sent to.
     signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGTERM, signal.SIGINT})
     copying = threading.Thread(target=capture.run, name="capture")

@@ -45,8 +45,8 @@ def clean(dry_run: bool = False, root: Path | None = None) -> CleanReport:
     """Kill the processes and remove the registry folders of dead runs."""
     root = root or registry_root()
     runs = registered(root)
-    dead = tuple(folder for folder, owner in runs if not (owner and owner.alive()) and not _in_the_making(folder))
     live = tuple(folder.name for folder, owner in runs if owner and owner.alive())
+    dead = tuple(f for f, _ in runs if f.name not in live and not _in_the_making(f))
     leftovers = tuple(_leftovers())
     survivors: tuple[Leftover, ...] = ()
     if not dry_run:

@@ -9,8 +9,9 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from nodes.config_file import dump_config, dump_script
 from nodes.convergence import unconverged
+
+from nodes.config_file import dump_config, dump_script
 from nodes.wire.packets import Role
 from testbed.emu.admin import AdminClient
 from testbed.emu.drain import Status
@@ -24,7 +25,7 @@ SOURCE_ROOT = Path(__file__).resolve().parents[2]
 POLL_S = 0.02
 
 
-class NotReady(RuntimeError):
+class NotReadyError(RuntimeError):
     """The network did not come to rest in the time the plan gives it."""
 
 
@@ -45,7 +46,8 @@ class Nodes:
         environment = self.registration.environment()
         for node, command in commands:
             log = self.directory.logs / f"{node.name}.jsonl"
-            child = start(f"node {node.name}", command, environment, log, inside(node.name), cwd=SOURCE_ROOT)
+            what = f"node {node.name}"
+            child = start(what, command, environment, log, inside=inside(node.name), cwd=SOURCE_ROOT)
             self.children.append(child)
             self.watch.add(child)
             self.admins[node.name] = AdminClient(node.name, self.registration.socket(node.node_id))
@@ -54,25 +56,25 @@ class Nodes:
         """Wait until every node answers.
 
         Raises:
-            NotReady: some do not in time.
-            ProcessDied: one has ended.
+            NotReadyError: some do not in time.
+            ProcessDiedError: one has ended.
         """
         waiting = list(self.admins.values())
         while waiting := [admin for admin in waiting if not admin.connect()]:
             if time.monotonic() > deadline:
-                raise NotReady(f"no answer from {', '.join(admin.name for admin in waiting)}")
+                raise NotReadyError(f"no answer from {', '.join(admin.name for admin in waiting)}")
             self.watch.wait(POLL_S)
 
     def await_converged(self, deadline: float) -> None:
         """Wait until the network agrees with itself, by the nodes' own accounts.
 
         Raises:
-            NotReady: it does not in time; the text lists what is amiss.
-            ProcessDied: a node has ended.
+            NotReadyError: it does not in time; the text lists what is amiss.
+            ProcessDiedError: a node has ended.
         """
-        while reasons := unconverged([status["core"] for status in self.statuses().values()]):
+        while reasons := unconverged({name: status["core"] for name, status in self.statuses().items()}):
             if time.monotonic() > deadline:
-                raise NotReady("; ".join(reasons))
+                raise NotReadyError("; ".join(reasons))
             self.watch.wait(POLL_S)
 
     def statuses(self) -> dict[str, Status]:
@@ -113,8 +115,8 @@ class Nodes:
             script_path=str(script) if client else "",
         )
         if client:
-            dump_script(script, node.script)
-        dump_config(path, config)
+            script.write_text(dump_script(node.script), encoding="utf-8")
+        path.write_text(dump_config(config), encoding="utf-8")
         return [sys.executable, "-m", "nodes", "--config", str(path)]
 
     def _events(self, node: NodePlan) -> Path:

@@ -57,7 +57,8 @@ def _namespace_problems() -> list[str]:
     done = subprocess.run(["unshare", "-n", "true"], capture_output=True, text=True, timeout=10, check=False)
     if done.returncode == 0:
         return []
-    return [f"network namespaces cannot be made here ({done.stderr.strip()}): a container may forbid it, {WAY_OUT}"]
+    why = done.stderr.strip()
+    return [f"network namespaces cannot be made here ({why}): a container may forbid it, {WAY_OUT}"]
 
 
 def _lacking(discipline: str, links: list[str]) -> list[str]:
@@ -67,5 +68,5 @@ def _lacking(discipline: str, links: list[str]) -> list[str]:
     what = {"netem": "delay, jitter and loss", "tbf": "rate"}[discipline]
     return [
         f"links {', '.join(links)} ask for {what}, and this kernel lacks sch_{discipline} ({why}): "
-        f"use a kernel that has it (`modprobe sch_{discipline}`), take the {what} out of the scenario, {WAY_OUT}"
+        f"load it (`modprobe sch_{discipline}`), take the {what} out of the scenario, {WAY_OUT}"
     ]

@@ -21,7 +21,7 @@ from typing import IO, Any
 STOP_TIMEOUT_S = 10.0
 
 
-class ProcessDied(RuntimeError):
+class ProcessDiedError(RuntimeError):
     """A process that was to run on has ended."""
 
 
@@ -59,6 +59,7 @@ def start(
     command: Sequence[str],
     environment: Mapping[str, str],
     log: Path,
+    *,
     inside: Sequence[str] = (),
     death_signal: str = "KILL",
     cwd: Path | None = None,
@@ -108,18 +109,18 @@ class Watch:
         """Wait that long.
 
         Raises:
-            ProcessDied: a watched process has ended; the text names every one that has.
+            ProcessDiedError: a watched process has ended; the text names every one that has.
         """
         ready = self._poll.poll(max(0.0, seconds) * 1000)
         if ready:
             deaths = [self._children[descriptor].death() for descriptor, _ in ready]
-            raise ProcessDied("; ".join(sorted(death for death in deaths if death)))
+            raise ProcessDiedError("; ".join(sorted(death for death in deaths if death)))
 
     def readable(self, stream: IO[str], seconds: float) -> bool:
         """Wait until a stream has something to read; False if it has not in that time.
 
         Raises:
-            ProcessDied: a watched process has ended, and the stream has nothing to read.
+            ProcessDiedError: a watched process has ended, and the stream has nothing to read.
         """
         self._poll.register(stream, select.POLLIN)
         try:

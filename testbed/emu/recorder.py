@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from testbed.emu.capture import Orders, Target
-from testbed.emu.processes import Child, ProcessDied, Watch, start
+from testbed.emu.processes import Child, ProcessDiedError, Watch, start
 from testbed.plan.model import InterfacePlan, NodePlan, Plan
 from testbed.runs.directory import RunDirectory
 
@@ -48,7 +48,7 @@ class Recorder:
         """Begin; returns when no packet can be missed any more.
 
         Raises:
-            ProcessDied: the capture process could not begin.
+            ProcessDiedError: the capture process could not begin.
         """
         targets = tuple(
             Target(pid_of(node.name), i.name, str(self._file(i).resolve())) for node, i in self.interfaces
@@ -106,7 +106,7 @@ class Recorder:
                     return
                 self.child.process.wait()  # it said something else, or closed its output: it is ending
                 watch.wait(0)
-        raise ProcessDied(f"the capture process was not ready within {READY_TIMEOUT_S:.0f} s (log: {self.child.errors})")
+        raise ProcessDiedError(f"the capture process was not ready in time (log: {self.child.errors})")
 
     def _row(self, node: NodePlan, i: InterfacePlan, counters: Mapping[str, int]) -> dict[str, object]:
         peer = next(n for n in self.plan.nodes if n.name == i.peer)

@@ -116,7 +116,8 @@ def register(run_id: str, directory: Path, root: Path | None = None) -> Registra
     except OSError as error:
         shutil.rmtree(partial)
         raise RegistryError(
-            f"a run {run_id!r} is registered in {registration.folder}; if it is not running, `cbn clean` removes it"
+            f"a run {run_id!r} is registered already, in {registration.folder}; "
+            "if it is not running, `cbn clean` removes it"
         ) from error
     return registration
 

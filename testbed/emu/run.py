@@ -22,8 +22,8 @@ from testbed.emu.admin import AdminError
 from testbed.emu.drain import Drain
 from testbed.emu.interruption import Interrupted, Interruption
 from testbed.emu.network import Network, NetworkError
-from testbed.emu.nodes import POLL_S, Nodes, NotReady, done_actions, scripted_actions
-from testbed.emu.processes import ProcessDied, Watch
+from testbed.emu.nodes import POLL_S, Nodes, NotReadyError, done_actions, scripted_actions
+from testbed.emu.processes import ProcessDiedError, Watch
 from testbed.emu.recorder import Recorder
 from testbed.emu.registry import Registration, RegistryError, register
 from testbed.plan.model import Plan
@@ -37,7 +37,7 @@ WORKLOAD_POLL_S = 0.1
 WORKLOAD_GRACE_S = 60.0
 NS = 1_000_000_000
 
-Failures = (ProcessDied, NotReady, NetworkError, AdminError, RegistryError)
+Failures = (ProcessDiedError, NotReadyError, NetworkError, AdminError, RegistryError)
 """What may go wrong with a run without anything being wrong with the testbed."""
 
 
@@ -131,13 +131,17 @@ class EmulatedRun:
         self._start_ns = time.time_ns() + lead_ns
         late = nodes.start_scripts(self._start_ns)
         if late:
-            raise NotReady(f"{', '.join(late)} heard of the start only after it: the machine is overloaded")
+            raise NotReadyError(
+                f"{', '.join(late)} heard of the start only after it: the machine is overloaded"
+            )
         total = scripted_actions(self._plan)
         deadline = time.monotonic() + (lead_ns + script_length_ns(self._plan)) / NS + WORKLOAD_GRACE_S
         while (done := done_actions(nodes.client_statuses())) < total:
             self._progress.advance(done)
             if time.monotonic() > deadline:
-                raise NotReady(f"the clients have done {done} of {total} actions, and their time is over")
+                raise NotReadyError(
+                    f"the clients have done {done} of {total} actions, and their time is over"
+                )
             self._watch.wait(WORKLOAD_POLL_S)
         self._progress.advance(total)
 
