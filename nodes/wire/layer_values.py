@@ -1,0 +1,194 @@
+"""Between Scapy's layers and the model: attributes, predicates, control payloads.
+
+With `layer_packets` this is a second codec, slow and readable and independent
+of the compiled one. What is canonical is decided by one rule: bytes are
+accepted if the values read from them, built again, give the same bytes.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, TypeVar
+
+from fastpath.codec import WireError
+from nodes.model import Constraint, Filter, Op, Predicate, Time, Type, Value, check_message, type_of
+from nodes.wire import layers
+from nodes.wire.packets import Interest, LinkState, Payload, Subscribe, Unsubscribe
+
+T = TypeVar("T")
+
+
+def canonical(data: bytes, read: Callable[[], T], build: Callable[[T], bytes]) -> T:
+    """What `read` makes of the data, if `build` makes the data of that.
+
+    Raises:
+        WireError: It does not, or there is nothing to be made of the data.
+    """
+    try:
+        value = read()
+    except WireError:
+        raise
+    # What Scapy raises on short bytes, and enums and the model on values that cannot be.
+    except (struct.error, ValueError, TypeError, IndexError, AttributeError) as error:
+        raise WireError(f"cannot be read: {error}") from error
+    if build(value) != data:
+        raise WireError("is not the one way to write what it says")
+    return value
+
+
+def require(layer: layers.Layer, nonzero: Iterable[str] = (), bits63: Iterable[str] = ()) -> None:
+    """Check fields that may not be zero or have their top bit set."""
+    for field in nonzero:
+        if getattr(layer, field) == 0:
+            raise WireError(f"{field} of {layer.name} is 0, which is not allowed")
+    for field in bits63:
+        if getattr(layer, field) >> 63:
+            raise WireError(f"{field} of {layer.name} has its top bit set")
+
+
+def attribute_layers(attributes: Mapping[str, Value]) -> list[layers.CBNAttribute]:
+    """The attributes as layers, in canonical order."""
+    ordered = sorted(check_message(attributes).items(), key=lambda item: item[0].encode())
+    return [
+        layers.CBNAttribute(type=int(type_of(value)), attribute=name, value=_plain(value))
+        for name, value in ordered
+    ]
+
+
+def attributes_from(parts: Iterable[layers.Layer]) -> dict[str, Value]:
+    """The attributes of a message's layers."""
+    return check_message({part.attribute: _value(part) for part in _only_parts(parts, layers.CBNAttribute)})
+
+
+def predicate_to_layer(predicate: Predicate) -> layers.CBNPredicate:
+    """The layer of a predicate, in canonical order."""
+    return layers.CBNPredicate(filters=sorted(map(filter_to_layer, predicate.filters), key=bytes))
+
+
+def predicate_from_layer(layer: layers.CBNPredicate) -> Predicate:
+    """The predicate of its layer."""
+    return Predicate(map(filter_from_layer, _only_parts(layer.filters, layers.CBNFilter)))
+
+
+def filter_to_layer(filter_: Filter) -> layers.CBNFilter:
+    """The layer of a filter, in canonical order."""
+    return layers.CBNFilter(constraints=sorted(map(_constraint_layer, filter_.constraints), key=bytes))
+
+
+def filter_from_layer(layer: layers.CBNFilter) -> Filter:
+    """The filter of its layer."""
+    return Filter(map(_constraint, _only_parts(layer.constraints, layers.CBNConstraint)))
+
+
+def payload_to_layer(payload: Payload) -> layers.Part:
+    """The layer of a control payload."""
+    match payload:
+        case LinkState():
+            links = [layers.CBNNeighbour(node=node, cost=cost) for node, cost in sorted(payload.neighbours)]
+            return layers.CBNLinkState(origin=payload.origin, sequence=payload.sequence, neighbours=links)
+        case Interest():
+            predicate = predicate_to_layer(payload.predicate)
+            return layers.CBNInterest(origin=payload.origin, sequence=payload.sequence, predicate=predicate)
+        case Subscribe():
+            predicate = predicate_to_layer(payload.predicate)
+            return layers.CBNSubscribe(subscription=payload.subscription, predicate=predicate)
+        case Unsubscribe():
+            return layers.CBNUnsubscribe(subscription=payload.subscription)
+
+
+def payload_from_layer(layer: layers.Part) -> Payload:
+    """The control payload of its layer.
+
+    Raises:
+        WireError: A field has a value the format does not allow.
+    """
+    match layer:
+        case layers.CBNLinkState():
+            return _link_state(layer)
+        case layers.CBNInterest():
+            require(layer, nonzero=["origin"], bits63=["sequence"])
+            return Interest(layer.origin, layer.sequence, predicate_from_layer(layer.predicate))
+        case layers.CBNSubscribe():
+            return Subscribe(layer.subscription, predicate_from_layer(layer.predicate))
+        case layers.CBNUnsubscribe():
+            return Unsubscribe(layer.subscription)
+    raise WireError(f"{layer.summary()} is no control payload")
+
+
+def encode_payload(payload: Payload) -> bytes:
+    """The bytes of a control payload."""
+    return bytes(payload_to_layer(payload))
+
+
+def decode_payload(kind: int, data: bytes) -> Payload:
+    """One control payload of a kind.
+
+    Raises:
+        WireError: The bytes are anything else.
+    """
+    cls = layers.PAYLOADS.get(kind)
+    if cls is None:
+        raise WireError(f"control payloads of kind {kind} are unknown")
+    return canonical(data, lambda: payload_from_layer(cls(data)), encode_payload)
+
+
+def encode_predicate(predicate: Predicate) -> bytes:
+    """The bytes of a predicate."""
+    return bytes(predicate_to_layer(predicate))
+
+
+def decode_predicate(data: bytes) -> Predicate:
+    """One predicate and nothing after it.
+
+    Raises:
+        WireError: The bytes are anything else.
+    """
+    return canonical(data, lambda: predicate_from_layer(layers.CBNPredicate(data)), encode_predicate)
+
+
+def _only_parts(parts: Iterable[layers.Layer], cls: type[layers.Part]) -> list[Any]:
+    # Where Scapy could not read an element it leaves the bytes as Raw.
+    found = list(parts)
+    if not all(isinstance(part, cls) for part in found):
+        raise WireError(f"one of {len(found)} parts is no {cls.name}")
+    return found
+
+
+def _link_state(layer: layers.CBNLinkState) -> LinkState:
+    require(layer, nonzero=["origin"], bits63=["sequence"])
+    links = _only_parts(layer.neighbours, layers.CBNNeighbour)
+    for link in links:
+        require(link, nonzero=["node", "cost"])
+    # Of two links to one node, one is kept: such bytes are not canonical.
+    return LinkState(
+        layer.origin, layer.sequence, tuple({link.node: (link.node, link.cost) for link in links}.values())
+    )
+
+
+def _plain(value: Value) -> str | int | float:
+    if isinstance(value, Time):
+        return value.ns
+    return int(value) if isinstance(value, bool) else value
+
+
+def _value(part: Any) -> Value:
+    kind, value = Type(part.type), part.value
+    if kind is Type.TIME:
+        return Time(value)
+    found: Value = bool(value) if kind is Type.BOOLEAN else value
+    return found
+
+
+def _constraint_layer(constraint: Constraint) -> layers.CBNConstraint:
+    layer = layers.CBNConstraint(
+        type=int(constraint.type), operator=int(constraint.op), attribute=constraint.name
+    )
+    if constraint.value is not None:
+        layer.value = _plain(constraint.value)
+    return layer
+
+
+def _constraint(part: Any) -> Constraint:
+    op = Op(part.operator)
+    return Constraint(part.attribute, Type(part.type), op, None if op is Op.ANY else _value(part))

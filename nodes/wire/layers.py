@@ -1,0 +1,438 @@
+"""The CBN wire format as Scapy layers: its readable definition.
+
+    >>> from scapy.all import *
+    >>> from nodes.wire.layers import *
+    >>> hello = IP() / UDP() / CBNHello(role="client", node=7, incarnation=1)
+    >>> rdpcap("r1-eth0.pcap")[0].show()
+
+Importing this binds UDP port 61803. A datagram is a sequence of packets, which
+Scapy shows as layers upon each other: `UDP / CBNMessage / CBNMessage / CBNPad`.
+Lengths and counts are computed when a packet is built and believed when one is
+read. Where Scapy has its own use for a name, the field is called otherwise:
+`attribute` for an attribute's name, `route_data`, `fragment_data`. Whether
+bytes are canonical is not judged here: see `layer_values`.
+`docs/wire-format.md` is the authority.
+"""
+
+# Scapy asks for lists as class attributes and hands every field the packet.
+# ruff: noqa: RUF012, ARG002
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from scapy.config import conf
+from scapy.fields import (
+    ByteEnumField,
+    ByteField,
+    ConditionalField,
+    FieldLenField,
+    FlagsField,
+    IEEEDoubleField,
+    IntField,
+    LongField,
+    MultipleTypeField,
+    PacketField,
+    PacketLenField,
+    PacketListField,
+    ShortField,
+    SignedLongField,
+    StrLenField,
+    XLongField,
+    XStrLenField,
+)
+from scapy.layers.inet import UDP
+from scapy.packet import NoPayload, Packet, Raw, bind_bottom_up, bind_top_down
+
+from nodes.wire.packets import DEFAULT_HOP_LIMIT, PORT, VERSION, Kind, PacketType, Role
+
+PACKET_TYPES = {int(kind): kind.name for kind in PacketType}
+ROLES = {int(role): role.name.lower() for role in Role}
+KINDS = {0: "none"} | {int(kind): kind.name for kind in Kind}
+ALGORITHMS = {1: "HMAC-SHA-256"}
+TYPES = {1: "string", 2: "integer", 3: "float", 4: "boolean", 5: "time"}
+OPERATORS = {1: "=", 2: "!=", 3: "<", 4: ">", 5: "<=", 6: ">=", 7: ">*", 8: "*<", 9: "*", 10: "any"}
+Layer = Packet
+FLAGS = ["AUTH", "FIRST", "LAST"]
+ANY = 10
+# Scapy's guard against endless lists is 100; the bytes bound ours.
+LIST_MAX = 2**32
+
+
+class Utf8LenField(StrLenField):
+    """A string of a given length; a lone byte that is no UTF-8 shows as a surrogate."""
+
+    def any2i(self, pkt: Packet | None, x: str | bytes) -> bytes:
+        """Take text or bytes."""
+        return x.encode("utf-8", "surrogateescape") if isinstance(x, str) else x
+
+    def i2h(self, pkt: Packet | None, x: bytes) -> str:
+        """Give text."""
+        return x.decode("utf-8", "surrogateescape")
+
+    def i2repr(self, pkt: Packet | None, x: bytes) -> str:
+        """Show text."""
+        return repr(self.i2h(pkt, x))
+
+
+class Part(Packet):
+    """What stands inside a packet: the bytes after it are its neighbour's."""
+
+    name = "CBN part"
+
+    def extract_padding(self, s: bytes) -> tuple[bytes, bytes]:
+        """Leave what follows to the list this stands in."""
+        return b"", s
+
+
+def _value_fields(has_value: Callable[[Packet], bool]) -> list[ConditionalField]:
+    """The value of an attribute or a constraint, by its `type`."""
+    length = FieldLenField("value_length", None, fmt="H", length_of="value")
+    value = MultipleTypeField(
+        [
+            (SignedLongField("value", 0), lambda part: part.type in {2, 5}),
+            (IEEEDoubleField("value", 0), lambda part: part.type == 3),
+            (ByteEnumField("value", 0, {0: "false", 1: "true"}), lambda part: part.type == 4),
+        ],
+        Utf8LenField("value", b"", length_from=lambda part: part.value_length),
+    )
+    return [
+        ConditionalField(length, lambda part: part.type == 1 and has_value(part)),
+        ConditionalField(value, has_value),
+    ]
+
+
+def _name_fields() -> list[Any]:
+    return [
+        FieldLenField("name_length", None, fmt="B", length_of="attribute"),
+        Utf8LenField("attribute", b"", length_from=lambda part: part.name_length),
+    ]
+
+
+class CBNAttribute(Part):
+    """One attribute of a message."""
+
+    name = "CBN attribute"
+    fields_desc = [ByteEnumField("type", 1, TYPES), *_name_fields(), *_value_fields(lambda _part: True)]
+
+
+class CBNConstraint(Part):
+    """One constraint of a filter."""
+
+    name = "CBN constraint"
+    fields_desc = [
+        ByteEnumField("type", 1, TYPES),
+        ByteEnumField("operator", 1, OPERATORS),
+        *_name_fields(),
+        *_value_fields(lambda part: part.operator != ANY),
+    ]
+
+
+class CBNFilter(Part):
+    """A conjunction of constraints."""
+
+    name = "CBN filter"
+    fields_desc = [
+        FieldLenField("count", None, fmt="H", count_of="constraints"),
+        PacketListField(
+            "constraints", [], CBNConstraint, count_from=lambda part: part.count, max_count=LIST_MAX
+        ),
+    ]
+
+
+class CBNPredicate(Part):
+    """A disjunction of filters."""
+
+    name = "CBN predicate"
+    fields_desc = [
+        FieldLenField("count", None, fmt="I", count_of="filters"),
+        PacketListField("filters", [], CBNFilter, count_from=lambda part: part.count, max_count=LIST_MAX),
+    ]
+
+
+class CBNNeighbour(Part):
+    """One link of a LINK_STATE."""
+
+    name = "CBN neighbour"
+    fields_desc = [IntField("node", 1), IntField("cost", 1)]
+
+
+class CBNLinkState(Part):
+    """Control payload: the links of one router."""
+
+    name = "CBN LINK_STATE"
+    fields_desc = [
+        IntField("origin", 1),
+        LongField("sequence", 0),
+        FieldLenField("count", None, fmt="H", count_of="neighbours"),
+        PacketListField(
+            "neighbours", [], CBNNeighbour, count_from=lambda part: part.count, max_count=LIST_MAX
+        ),
+    ]
+
+
+class CBNInterest(Part):
+    """Control payload: what the clients of one router want."""
+
+    name = "CBN INTEREST"
+    fields_desc = [
+        IntField("origin", 1),
+        LongField("sequence", 0),
+        PacketField("predicate", CBNPredicate(), CBNPredicate),
+    ]
+
+
+class CBNSubscribe(Part):
+    """Control payload: a client adds or replaces a subscription."""
+
+    name = "CBN SUBSCRIBE"
+    fields_desc = [IntField("subscription", 0), PacketField("predicate", CBNPredicate(), CBNPredicate)]
+
+
+class CBNUnsubscribe(Part):
+    """Control payload: a client withdraws a subscription."""
+
+    name = "CBN UNSUBSCRIBE"
+    fields_desc = [IntField("subscription", 0)]
+
+
+PAYLOADS: dict[int, type[Part]] = {
+    Kind.LINK_STATE: CBNLinkState,
+    Kind.INTEREST: CBNInterest,
+    Kind.SUBSCRIBE: CBNSubscribe,
+    Kind.UNSUBSCRIBE: CBNUnsubscribe,
+}
+
+
+class CBNTrailer(Part):
+    """The authentication trailer; it is read from its end, so it must be given exactly its own bytes."""
+
+    name = "CBN trailer"
+    fields_desc = [
+        XStrLenField("tag", b"", length_from=lambda part: len(part.original) - 4),
+        ShortField("key_id", 0),
+        ByteEnumField("algorithm", 1, ALGORITHMS),
+        FieldLenField("tag_length", None, fmt="B", length_of="tag"),
+    ]
+
+
+def _common(kind: PacketType) -> list[Any]:
+    return [
+        ByteField("version", VERSION),
+        ByteEnumField("type", int(kind), PACKET_TYPES),
+        ShortField("length", None),
+    ]
+
+
+def _flags(default: int = 0) -> FlagsField:
+    return FlagsField("flags", default, 8, FLAGS)
+
+
+def _trailer() -> ConditionalField:
+    return ConditionalField(
+        PacketField("trailer", CBNTrailer(), CBNTrailer), lambda packet: packet.flags.AUTH
+    )
+
+
+class CBN(Packet):
+    """A CBN packet: call it with bytes and it becomes the class of the packet's type."""
+
+    name = "CBN"
+    fields_desc = _common(PacketType.PAD)
+
+    @classmethod
+    def dispatch_hook(cls, _pkt: bytes | None = None, *_args: Any, **_options: Any) -> type[Packet]:
+        """The class for these bytes; what cannot be framed is Raw."""
+        if _pkt is None:
+            return cls
+        if len(_pkt) < 4 or _pkt[0] != VERSION or not 4 <= int.from_bytes(_pkt[2:4]) <= len(_pkt):
+            return Raw
+        return PACKETS.get(_pkt[1], Raw)
+
+    def do_dissect(self, s: bytes) -> bytes:
+        """Read this packet within its own length."""
+        size = int.from_bytes(s[2:4])
+        return bytes(super().do_dissect(s[:size])) + s[size:]
+
+    def do_dissect_payload(self, s: bytes) -> None:
+        """Stack the packets that follow in a loop: a super-datagram has more than calls can nest."""
+        last: Packet = self
+        while s:
+            size = int.from_bytes(s[2:4]) if CBN.dispatch_hook(s) is not Raw else len(s)
+            layer = _dissect_one(s[:size])
+            layer.underlayer = last
+            last.payload = layer
+            last, s = layer, s[size:]
+
+    def do_build_payload(self) -> bytes:
+        """Build the packets that follow in a loop, for the same reason."""
+        parts: list[bytes] = []
+        layer = self.payload
+        while isinstance(layer, CBN):
+            parts.append(layer.alone())
+            layer = layer.payload
+        return b"".join(parts) + bytes(layer.do_build())
+
+    def alone(self) -> bytes:
+        """The bytes of this packet without those that follow."""
+        own = bytes(self.self_build())
+        return own if self.raw_packet_cache is not None else self.post_build(own, b"")
+
+    def post_build(self, pkt: bytes, pay: bytes) -> bytes:
+        """Fill in the length."""
+        if self.length is None:
+            pkt = pkt[:2] + len(pkt).to_bytes(2) + pkt[4:]
+        return pkt + pay
+
+
+def _dissect_one(data: bytes) -> Packet:
+    """One packet, or Raw where it makes no sense, so that its neighbours are read all the same."""
+    try:
+        layer = CBN(data)
+    except Exception:
+        if conf.debug_dissector:
+            raise
+        return Raw(data)
+    return layer if isinstance(layer.payload, NoPayload) else Raw(data)
+
+
+def alone(layer: Packet) -> bytes:
+    """The bytes of one layer of a datagram without those that follow."""
+    return layer.alone() if isinstance(layer, CBN) else bytes(layer)
+
+
+class CBNPad(CBN):
+    """Fills a segment."""
+
+    name = "CBN PAD"
+    fields_desc = [
+        *_common(PacketType.PAD),
+        XStrLenField("padding", b"", length_from=lambda packet: packet.length - 4),
+    ]
+
+
+class CBNMessage(CBN):
+    """A published message."""
+
+    name = "CBN MESSAGE"
+    fields_desc = [
+        *_common(PacketType.MESSAGE),
+        _flags(),
+        ByteField("hop_limit", DEFAULT_HOP_LIMIT),
+        ByteField("hop_count", 0),
+        ByteField("reserved", 0),
+        IntField("source", 1),
+        IntField("header_class", 0),
+        LongField("sequence", 0),
+        LongField("publish_time_ns", 0),
+        FieldLenField("route_length", None, fmt="H", length_of="route_data"),
+        FieldLenField("attribute_count", None, fmt="H", count_of="attributes"),
+        XStrLenField("route_data", b"", length_from=lambda packet: packet.route_length),
+        PacketListField(
+            "attributes",
+            [],
+            CBNAttribute,
+            count_from=lambda packet: packet.attribute_count,
+            max_count=LIST_MAX,
+        ),
+        _trailer(),
+    ]
+
+    def mysummary(self) -> str:
+        """The message's id and how far it has come."""
+        return str(self.sprintf("CBN MESSAGE %source%:%sequence% after %hop_count% hops"))
+
+
+class CBNHello(CBN):
+    """Neighbour discovery and keep-alive."""
+
+    name = "CBN HELLO"
+    fields_desc = [
+        *_common(PacketType.HELLO),
+        _flags(),
+        ByteEnumField("role", 1, ROLES),
+        ShortField("hold_time_ms", 3000),
+        IntField("node", 1),
+        IntField("seen_node", 0),
+        XLongField("incarnation", 1),
+        XLongField("seen_incarnation", 0),
+        _trailer(),
+    ]
+
+    def mysummary(self) -> str:
+        """Who speaks, and whom it hears."""
+        return str(self.sprintf("CBN HELLO of %role% %node%, hears %seen_node%"))
+
+
+def _session(kind: int, sequence: int) -> list[Any]:
+    return [
+        ByteEnumField("kind", kind, KINDS),
+        ShortField("window", 0),
+        XLongField("incarnation", 1),
+        XLongField("peer_incarnation", 1),
+        IntField("sequence", sequence),
+        IntField("ack", 0),
+    ]
+
+
+def _fragment_length(packet: Packet) -> int:
+    trailer = packet.original[packet.length - 1] + 4 if packet.flags.AUTH else 0
+    return max(0, int(packet.length) - 32 - trailer)
+
+
+def _is_whole(packet: Packet) -> bool:
+    return bool(packet.flags.FIRST and packet.flags.LAST) and packet.kind in PAYLOADS
+
+
+def _payload_of(data: bytes, _parent: Packet | None = None) -> Packet:
+    """The layer of a payload that came in one fragment, by the kind its packet names."""
+    if _parent is None:
+        return Raw(data)
+    return PAYLOADS[_parent.kind](data, _parent=_parent)
+
+
+class CBNControl(CBN):
+    """One fragment of a control payload; shown as the payload if it is the only one."""
+
+    name = "CBN CONTROL"
+    fields_desc = [
+        *_common(PacketType.CONTROL),
+        _flags(0b110),
+        *_session(Kind.LINK_STATE, 1),
+        MultipleTypeField(
+            [(PacketLenField("fragment_data", CBNLinkState(), _payload_of, _fragment_length), _is_whole)],
+            XStrLenField("fragment_data", b"", length_from=_fragment_length),
+        ),
+        _trailer(),
+    ]
+
+    def mysummary(self) -> str:
+        """What is carried, and its place in the session."""
+        return str(self.sprintf("CBN CONTROL %kind% sequence %sequence% ack %ack%"))
+
+
+class CBNAck(CBN):
+    """Acknowledges CONTROL packets."""
+
+    name = "CBN ACK"
+    fields_desc = [*_common(PacketType.ACK), _flags(), *_session(0, 0), _trailer()]
+
+    def mysummary(self) -> str:
+        """How far it acknowledges."""
+        return str(self.sprintf("CBN ACK %ack%"))
+
+
+PACKETS: dict[int, type[CBN]] = {
+    PacketType.PAD: CBNPad,
+    PacketType.MESSAGE: CBNMessage,
+    PacketType.HELLO: CBNHello,
+    PacketType.CONTROL: CBNControl,
+    PacketType.ACK: CBNAck,
+}
+
+bind_bottom_up(UDP, CBN, dport=PORT)
+bind_bottom_up(UDP, CBN, sport=PORT)
+_ALL: list[type[CBN]] = [CBN, *PACKETS.values()]
+for _packet in _ALL:
+    bind_top_down(UDP, _packet, sport=PORT, dport=PORT)
