@@ -1,0 +1,194 @@
+"""A client's end of the protocols, sans-IO: attach, subscribe, publish, deliver.
+
+The same core runs in the simulator, in the daemon and under the library people
+write applications with. Subscriptions are the client's own and outlive the
+session with its router: they are sent again whenever it attaches anew.
+
+Not here: sockets, the asyncio face (`aio`), scripts (`script`).
+"""
+
+from __future__ import annotations
+
+import random
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from nodes.config import NodeConfig
+from nodes.model import Predicate, UsageError, Value, check_message
+from nodes.routing.drops import Reason
+from nodes.routing.effects import Deliver, Drop, Output
+from nodes.routing.interest import subscriptions_digest
+from nodes.routing.link import Arrived, Link, LinkEvent, LinkUp
+from nodes.wire.codec import WireError, decode, encode, encode_predicate
+from nodes.wire.packets import Kind, Message, PacketType, Role
+
+SUBSCRIPTION_MAX = 0xFFFF_FFFF
+TYPE_AT = 1
+
+
+class NotAttached(RuntimeError):  # noqa: N818  (says what is, as the daemon's users read it)
+    """The client is not joined to its router (yet, or any more)."""
+
+
+@dataclass(slots=True)
+class _Subscription:
+    predicate: bytes
+    ticket: int = 0
+
+
+class ClientCore:
+    """One client.
+
+    Args:
+        config: Who it is; it has one interface.
+        rng: Luck for incarnations and jitter; other at every start.
+
+    Raises:
+        UsageError: The configuration is not a client's.
+    """
+
+    def __init__(self, config: NodeConfig, rng: random.Random) -> None:
+        if config.role is not Role.CLIENT or len(config.interfaces) != 1:
+            raise UsageError(f"{config.name}: a client has role client and just one interface")
+        self.config = config
+        self.link = Link(config, config.interfaces[0], rng)
+        self.drops: Counter[str] = Counter()
+        self._subscriptions: dict[int, _Subscription] = {}
+        self._published = 0
+        self._delivered = 0
+        self._outputs: list[Output] = []
+        self._begun = False
+
+    @property
+    def attached(self) -> bool:
+        """Whether client and router hear each other."""
+        return self.link.up
+
+    def subscribe(self, now_ns: int, predicate: Predicate, subscription_id: int | None = None) -> int:
+        """Want what matches the predicate; returns the subscription's id.
+
+        An id that is in use is given the new predicate. It may be called before
+        the client is attached; the router then hears of it as soon as it is.
+        """
+        subscription = self._free_id() if subscription_id is None else _checked_id(subscription_id)
+        held = self._subscriptions[subscription] = _Subscription(encode_predicate(predicate))
+        if self.attached:
+            self._say_subscribe(now_ns, subscription, held)
+        return subscription
+
+    def unsubscribe(self, now_ns: int, subscription: int) -> None:
+        """Withdraw a subscription.
+
+        Raises:
+            UsageError: There is none of this id.
+        """
+        if subscription not in self._subscriptions:
+            raise UsageError(f"{self.config.name} has no subscription {subscription}")
+        del self._subscriptions[subscription]
+        if self.attached:
+            self._say(now_ns, Kind.UNSUBSCRIBE, subscription, b"")
+
+    def publish(self, now_ns: int, message: Mapping[str, Value]) -> tuple[int, int]:
+        """Send a message into the network; returns its id, (source, sequence).
+
+        Raises:
+            NotAttached: There is no router to give it to.
+            UsageError: The network cannot carry it.
+        """
+        if not self.attached:
+            raise NotAttached(f"{self.config.name} is not attached to {self.link.interface.peer_name}")
+        source, sequence = self.config.node_id, self._published + 1
+        packet = encode(
+            Message(source, sequence, now_ns, check_message(message), hop_limit=self.config.hop_limit)
+        )
+        if len(packet) > self.link.datagram_bytes:
+            raise UsageError(
+                f"the message has {len(packet)} bytes; {self.link.interface.name} takes "
+                f"{self.link.datagram_bytes} (its MTU of {self.link.interface.mtu} less IPv4 and UDP headers)"
+            )
+        self._published = sequence
+        self.link.put(packet)
+        return source, sequence
+
+    def receive(self, now_ns: int, interface: int, packet: bytes) -> None:
+        """Take one packet that arrived on the interface."""
+        assert interface == 0, "a client has one interface"
+        self._begun = True
+        if len(packet) > TYPE_AT and packet[TYPE_AT] == PacketType.MESSAGE:
+            self._take_message(packet)
+            return
+        for event in self.link.receive(now_ns, packet):
+            self._take(now_ns, event)
+
+    def handle_timer(self, now_ns: int) -> None:
+        """Do what is due."""
+        self._begun = True
+        for event in self.link.handle_timer(now_ns):
+            self._take(now_ns, event)
+
+    def next_deadline(self) -> int | None:
+        """When `handle_timer` is wanted; 0 until it was called first."""
+        return self.link.next_deadline() if self._begun else 0
+
+    def take_outputs(self) -> list[Output]:
+        """What is to be done, in order."""
+        outputs, self._outputs = self._outputs, []
+        outputs += self.link.take_outputs()
+        self.drops.update(str(output.reason) for output in outputs if isinstance(output, Drop))
+        return outputs
+
+    def status(self) -> dict[str, object]:
+        """A JSON-ready account of the state."""
+        done = self.link.acknowledged_ticket
+        waiting = [s for s in self._subscriptions.values() if not self.attached or s.ticket > done]
+        return {
+            "node": self.config.name,
+            "node_id": self.config.node_id,
+            "role": "client",
+            "incarnation": self.link.incarnation,
+            "attached": self.attached,
+            "settled": self.link.quiet,
+            "subscriptions": len(self._subscriptions),
+            "subscriptions_acknowledged": len(self._subscriptions) - len(waiting),
+            "subscriptions_digest": subscriptions_digest(
+                {i: s.predicate for i, s in self._subscriptions.items()}
+            ),
+            "published": self._published,
+            "delivered": self._delivered,
+            "retransmissions": self.link.retransmissions,
+            "drops": dict(sorted(self.drops.items())),
+        }
+
+    def _take(self, now_ns: int, event: LinkEvent) -> None:
+        if isinstance(event, LinkUp):
+            for subscription, held in self._subscriptions.items():
+                self._say_subscribe(now_ns, subscription, held)
+        elif isinstance(event, Arrived):
+            self.link.drop(Reason.UNEXPECTED_KIND)
+
+    def _take_message(self, packet: bytes) -> None:
+        try:
+            message = decode(packet)
+        except WireError:
+            self.link.drop(Reason.MALFORMED)
+            return
+        assert isinstance(message, Message)
+        self._delivered += 1
+        self._outputs.append(Deliver(message))
+
+    def _say_subscribe(self, now_ns: int, subscription: int, held: _Subscription) -> None:
+        held.ticket = self._say(now_ns, Kind.SUBSCRIBE, subscription, held.predicate)
+
+    def _say(self, now_ns: int, kind: Kind, subscription: int, body: bytes) -> int:
+        payload = subscription.to_bytes(4, "big") + body
+        return self.link.send(now_ns, kind, payload, key=("subscription", subscription))
+
+    def _free_id(self) -> int:
+        return max(self._subscriptions, default=0) + 1
+
+
+def _checked_id(subscription: int) -> int:
+    if not 0 <= subscription <= SUBSCRIPTION_MAX:
+        raise UsageError(f"a subscription's id is 0 to {SUBSCRIPTION_MAX}; got {subscription}")
+    return subscription

@@ -1,0 +1,171 @@
+"""A client that does what a script says and writes down what happens to it.
+
+Used unchanged by the simulator and the daemon. The events are those of
+`docs/run-directory.md`, as dicts with their keys in its order.
+
+Not here: reading scripts and writing events to files.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+
+from nodes.client.core import ClientCore, NotAttached
+from nodes.config import Action
+from nodes.model import (
+    Predicate,
+    PredicateSyntaxError,
+    UsageError,
+    Value,
+    format_message,
+    format_predicate,
+    parse_message,
+    parse_predicate,
+)
+from nodes.routing.effects import Deliver, Log, Output
+
+EventRecord = dict[str, object]
+
+
+@dataclass(frozen=True, slots=True)
+class _Step:
+    at_ns: int
+    do: str
+    subscription: int
+    predicate: Predicate | None = None
+    message: Mapping[str, Value] | None = None
+
+
+class ScriptedClient:
+    """A `Core` around a client's core.
+
+    Actions before time zero are done, in order, as soon as the client is
+    attached; the others at their time after `start`.
+
+    Raises:
+        UsageError: An action is not one, or its text is no predicate or message.
+    """
+
+    def __init__(self, core: ClientCore, actions: Sequence[Action]) -> None:
+        self.core = core
+        steps = [_parse(core.config.name, number, action) for number, action in enumerate(actions, 1)]
+        self._first = deque(step for step in steps if step.at_ns < 0)
+        self._timed = deque(sorted((s for s in steps if s.at_ns >= 0), key=lambda step: step.at_ns))
+        self._zero_ns: int | None = None
+        self._events: list[EventRecord] = []
+        self._count = 0
+        self._failed = 0
+        self._outputs: list[Output] = []
+
+    def start(self, zero_ns: int) -> None:
+        """The script's time zero; it may be yet to come."""
+        self._zero_ns = zero_ns
+
+    def receive(self, now_ns: int, interface: int, packet: bytes) -> None:
+        """Take one packet that arrived on an interface."""
+        self.core.receive(now_ns, interface, packet)
+        self._after(now_ns)
+
+    def handle_timer(self, now_ns: int) -> None:
+        """Do what is due, the script's actions included."""
+        deadline = self.core.next_deadline()
+        if deadline is not None and deadline <= now_ns:
+            self.core.handle_timer(now_ns)
+        while self._timed and self._zero_ns is not None and self._due() <= now_ns:
+            self._do(now_ns, self._timed.popleft())
+        self._after(now_ns)
+
+    def next_deadline(self) -> int | None:
+        """When `handle_timer` is wanted."""
+        deadline = self.core.next_deadline()
+        if not self._timed or self._zero_ns is None:
+            return deadline
+        return self._due() if deadline is None else min(deadline, self._due())
+
+    def take_outputs(self) -> list[Output]:
+        """What is to be done, in order."""
+        outputs, self._outputs = self._outputs, []
+        return outputs + self.core.take_outputs()
+
+    def take_events(self) -> list[EventRecord]:
+        """What has happened since the last call."""
+        events, self._events = self._events, []
+        return events
+
+    def status(self) -> dict[str, object]:
+        """The core's status and how far the script is."""
+        return {
+            **self.core.status(),
+            "started": self._zero_ns is not None,
+            "script_remaining": len(self._first) + len(self._timed),
+            "script_failed": self._failed,
+        }
+
+    def _due(self) -> int:
+        assert self._zero_ns is not None
+        return self._zero_ns + self._timed[0].at_ns
+
+    def _after(self, now_ns: int) -> None:
+        while self._first and self.core.attached:
+            self._do(now_ns, self._first.popleft())
+        for output in self.core.take_outputs():
+            self._outputs.append(output)
+            if isinstance(output, Deliver):
+                self._note_delivery(now_ns, output)
+
+    def _do(self, now_ns: int, step: _Step) -> None:
+        try:
+            self._carry_out(now_ns, step)
+        except (NotAttached, UsageError) as error:
+            self._failed += 1
+            self._outputs.append(Log("action_failed", {"do": step.do, "why": str(error)}))
+
+    def _carry_out(self, now_ns: int, step: _Step) -> None:
+        if step.predicate is not None:
+            self.core.subscribe(now_ns, step.predicate, step.subscription)
+            text = format_predicate(step.predicate)
+            self._note(now_ns, step.do, subscription=step.subscription, predicate=text)
+        elif step.message is not None:
+            source, sequence = self.core.publish(now_ns, step.message)
+            text = format_message(step.message)
+            self._note(now_ns, step.do, source=source, sequence=sequence, message=text)
+        else:
+            self.core.unsubscribe(now_ns, step.subscription)
+            self._note(now_ns, step.do, subscription=step.subscription)
+
+    def _note_delivery(self, now_ns: int, output: Deliver) -> None:
+        message = output.message
+        self._note(
+            now_ns,
+            "deliver",
+            source=message.source,
+            sequence=message.sequence,
+            hop_count=message.hop_count,
+            latency_ns=now_ns - message.publish_time_ns,
+        )
+
+    def _note(self, now_ns: int, event: str, **fields: object) -> None:
+        name = self.core.config.name
+        self._events.append({"time_ns": now_ns, "node": name, "n": self._count, "event": event, **fields})
+        self._count += 1
+
+
+def _parse(client: str, number: int, action: Action) -> _Step:
+    step = partial(_Step, action.at_ns, action.do)
+    try:
+        match action.do:
+            case "subscribe":
+                return step(action.subscription, predicate=parse_predicate(action.text))
+            case "publish":
+                return step(0, message=parse_message(action.text))
+            case "unsubscribe":
+                return step(action.subscription)
+    except (PredicateSyntaxError, UsageError) as error:
+        raise UsageError(f"{client}, action {number} of the script: {error}") from error
+    raise UsageError(
+        f"{client}, action {number} of the script: cannot {action.do!r}; "
+        "expected subscribe, unsubscribe or publish"
+    )

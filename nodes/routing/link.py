@@ -1,0 +1,208 @@
+"""One end of a link: the adjacency, the channel of its session, and the datagrams that go out.
+
+The same for routers and clients, which take what arrives as `LinkUp`,
+`LinkDown` and `Arrived` and decide what it means. Not here: what payloads say.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Hashable, Iterator
+from dataclasses import dataclass
+
+from nodes.config import InterfaceConfig, NodeConfig
+from nodes.routing.adjacency import Adjacency, Change, State
+from nodes.routing.channel import UDP_OVERHEAD_BYTES, Channel
+from nodes.routing.drops import Reason
+from nodes.routing.effects import Drop, Log, Output, Send
+from nodes.wire.bundle import bundle
+from nodes.wire.codec import WireError, decode, encode
+from nodes.wire.packets import Ack, Control, Hello, Packet, Pad
+
+
+@dataclass(frozen=True, slots=True)
+class LinkUp:
+    """The neighbours hear each other; a new session begins."""
+
+
+@dataclass(frozen=True, slots=True)
+class LinkDown:
+    """The session is over; what was under way in it is lost."""
+
+
+@dataclass(frozen=True, slots=True)
+class Arrived:
+    """A whole control payload."""
+
+    kind: int
+    payload: bytes
+
+
+LinkEvent = LinkUp | LinkDown | Arrived
+
+
+class Link:
+    """Speaks with the neighbour at one interface."""
+
+    def __init__(self, node: NodeConfig, interface: InterfaceConfig, rng: random.Random) -> None:
+        self.interface = interface
+        self.datagram_bytes = interface.mtu - UDP_OVERHEAD_BYTES
+        self._node = node
+        self._adjacency = Adjacency(node, interface, rng)
+        self._channel: Channel | None = None
+        self._packets: list[bytes] = []
+        self._outputs: list[Output] = []
+        self._retransmissions = 0
+
+    @property
+    def up(self) -> bool:
+        """Whether the neighbours hear each other."""
+        return self._channel is not None
+
+    @property
+    def state(self) -> State:
+        """How far the adjacency is."""
+        return self._adjacency.state
+
+    @property
+    def incarnation(self) -> int:
+        """What names our end of the session."""
+        return self._adjacency.incarnation
+
+    @property
+    def quiet(self) -> bool:
+        """Nothing is unacknowledged and no handshake is half done."""
+        if self._channel is not None:
+            return self._channel.idle
+        return self.state is State.DOWN
+
+    @property
+    def acknowledged_ticket(self) -> int:
+        """Payloads up to this ticket have arrived in this session."""
+        return self._channel.acknowledged_ticket if self._channel is not None else 0
+
+    @property
+    def retransmissions(self) -> int:
+        """Control packets sent again, over all sessions."""
+        current = self._channel.retransmissions if self._channel is not None else 0
+        return self._retransmissions + current
+
+    def receive(self, now_ns: int, packet: bytes) -> list[LinkEvent]:
+        """Take one packet that is not a MESSAGE."""
+        try:
+            events = self._dispatch(now_ns, decode(packet))
+        except WireError:
+            self.drop(Reason.MALFORMED)
+            return []
+        self._gather(now_ns)
+        return events
+
+    def send(self, now_ns: int, kind: int, payload: bytes, key: Hashable = None) -> int:
+        """Send a payload over the session, which must be up; returns its ticket."""
+        assert self._channel is not None, "the link is down"
+        ticket = self._channel.send(now_ns, kind, payload, key)
+        self._gather(now_ns)
+        return ticket
+
+    def forget(self, key: Hashable) -> None:
+        """Do not send what still waits under the key."""
+        if self._channel is not None:
+            self._channel.forget(key)
+
+    def put(self, packet: bytes) -> None:
+        """Send a packet as it is."""
+        self._packets.append(packet)
+
+    def drop(self, reason: Reason, **fields: object) -> None:
+        """Count a drop; with fields, also say it in the log."""
+        self._outputs.append(Drop(self.interface.index, reason))
+        if fields:
+            who = {"interface": self.interface.name, "peer": self.interface.peer_name}
+            self._outputs.append(Log(reason, {**who, **fields}))
+
+    def handle_timer(self, now_ns: int) -> list[LinkEvent]:
+        """Do what is due."""
+        events = self._changes(self._adjacency.handle_timer(now_ns))
+        if self._channel is not None:
+            self._channel.handle_timer(now_ns)
+        self._gather(now_ns)
+        if self._channel is not None and self._channel.spent:
+            events += self._changes(self._adjacency.give_up(now_ns))
+        return events
+
+    def next_deadline(self) -> int:
+        """When `handle_timer` is wanted."""
+        hello_at = self._adjacency.next_deadline()
+        deadline = self._channel.next_deadline() if self._channel is not None else None
+        return hello_at if deadline is None else min(hello_at, deadline)
+
+    def take_outputs(self) -> Iterator[Output]:
+        """Drops and logs, then the packets bundled into datagrams of at most the MTU."""
+        outputs, self._outputs = self._outputs, []
+        yield from outputs
+        if self._packets:
+            packets, self._packets = self._packets, []
+            for datagram in bundle(packets, self.datagram_bytes):
+                yield Send(self.interface.index, datagram)
+
+    def _dispatch(self, now_ns: int, packet: Packet) -> list[LinkEvent]:
+        match packet:
+            case Hello():
+                return self._take_hello(now_ns, packet)
+            case Control() | Ack():
+                return self._take_session(now_ns, packet)
+            case Pad():
+                return []
+        self.drop(Reason.UNEXPECTED_PACKET)
+        return []
+
+    def _take_hello(self, now_ns: int, hello: Hello) -> list[LinkEvent]:
+        refused = self._adjacency.refusal(hello)
+        if refused is not None:
+            self.drop(refused)
+            return []
+        return self._changes(self._adjacency.receive(now_ns, hello))
+
+    def _take_session(self, now_ns: int, packet: Control | Ack) -> list[LinkEvent]:
+        adjacency = self._adjacency
+        session = (packet.peer_incarnation, packet.incarnation)
+        if adjacency.state is State.DOWN or session != (adjacency.incarnation, adjacency.peer_incarnation):
+            self.drop(Reason.OTHER_SESSION)
+            return []
+        events = self._changes(adjacency.prove(now_ns))
+        assert self._channel is not None
+        payloads = self._channel.receive(now_ns, packet)
+        return events + [Arrived(kind, payload) for kind, payload in payloads]
+
+    def _changes(self, changes: list[Change]) -> list[LinkEvent]:
+        events: list[LinkEvent] = []
+        for change in changes:
+            if self._channel is not None:
+                self._retransmissions += self._channel.retransmissions
+            self._channel = self._open() if change is Change.OPENED else None
+            events.append(LinkUp() if change is Change.OPENED else LinkDown())
+        return events
+
+    def _open(self) -> Channel:
+        adjacency, node = self._adjacency, self._node
+        return Channel(
+            adjacency.incarnation, adjacency.peer_incarnation, self.interface.mtu, node.timers, node.limits
+        )
+
+    def _gather(self, now_ns: int) -> None:
+        """Collect what adjacency and channel have to send and to say."""
+        if (hello := self._adjacency.take_hello(now_ns)) is not None:
+            self._packets.append(encode(hello))
+        self._outputs += self._adjacency.log
+        self._adjacency.log.clear()
+        if self._channel is not None:
+            self._packets += self._channel.take_packets()
+            for reason in self._channel.drops:
+                self._say_drop(reason)
+            self._channel.drops.clear()
+
+    def _say_drop(self, reason: Reason) -> None:
+        if reason is Reason.OVERSIZE_PAYLOAD:
+            self.drop(reason, limit_bytes=self._node.limits.payload_bytes, setting="limits.payload_bytes")
+        else:
+            self.drop(reason)

@@ -1,0 +1,192 @@
+"""The sending half of a channel: queue, fragments, window, retransmission.
+
+Payloads wait under a key and are cut into fragments only when the window has
+room, so a newer payload of the same key replaces the older one in its place
+and the queue is bounded by the number of keys. At most a window of fragments is
+unacknowledged.
+
+A loss shows as repeated acknowledgements (fast retransmit) or as a time-out
+with exponential backoff. From then until everything sent before is
+acknowledged (recovery, as in NewReno), each acknowledgement resends the first
+few outstanding fragments unless they were sent within the last round trip.
+
+Not here: packets (`channel`) and the receiving half (`inbound`).
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Hashable, Iterator
+from dataclasses import dataclass
+from itertools import islice
+
+from nodes.config import LimitConfig, TimerConfig
+from nodes.routing.roundtrip import RoundTrip
+
+FIRST_WINDOW = 8
+"""Packets sent before the neighbour has said how many it takes."""
+REPEATS_THAT_MEAN_LOSS = 3
+RECOVERY_BURST = 2
+LAST_SEQUENCE = 0xFFFF_FFFF
+
+
+@dataclass(slots=True)
+class Fragment:
+    """A piece of a payload under way."""
+
+    kind: int
+    first: bool
+    last: bool
+    data: bytes
+    ticket: int
+    sent_ns: int = -1
+    resent: bool = False
+
+
+@dataclass(slots=True)
+class _Waiting:
+    ticket: int
+    kind: int
+    data: bytes
+    offset: int = 0
+
+
+class Outbound:
+    """What one end has to say and what of it has arrived."""
+
+    def __init__(self, fragment_bytes: int, timers: TimerConfig, limits: LimitConfig) -> None:
+        self.acknowledged_ticket = 0
+        self.retransmissions = 0
+        self._fragment_bytes = fragment_bytes
+        self._window = min(FIRST_WINDOW, limits.window_packets)
+        self._window_limit = limits.window_packets
+        self._round_trip = RoundTrip(timers)
+        self._tickets = 0
+        self._waiting: dict[Hashable, _Waiting] = {}
+        self._cutting: _Waiting | None = None
+        self._flights: deque[Fragment] = deque()
+        self._acknowledged = 0
+        self._repeats = 0
+        self._recover: int | None = None
+        self._resend = 0
+        self._expires_at: int | None = None
+
+    @property
+    def idle(self) -> bool:
+        """Whether all that was enqueued has been acknowledged."""
+        return not (self._flights or self._waiting or self._cutting)
+
+    @property
+    def spent(self) -> bool:
+        """Whether the session has no sequence number left."""
+        return self._sent >= LAST_SEQUENCE
+
+    @property
+    def _sent(self) -> int:
+        return self._acknowledged + len(self._flights)
+
+    def enqueue(self, kind: int, payload: bytes, key: Hashable = None) -> int:
+        """Queue a payload, in the place of a waiting one of the same key; returns its ticket.
+
+        Once `acknowledged_ticket` has reached the ticket, the payload has arrived.
+        """
+        if key is not None and key in self._waiting:
+            waiting = self._waiting[key]
+            waiting.kind, waiting.data = kind, payload
+            return waiting.ticket
+        self._tickets += 1
+        place = ("ticket", self._tickets) if key is None else key
+        self._waiting[place] = _Waiting(self._tickets, kind, payload)
+        return self._tickets
+
+    def forget(self, key: Hashable) -> None:
+        """Unqueue what waits under the key: the neighbour turned out to know it."""
+        self._waiting.pop(key, None)
+
+    def plausible(self, ack: int) -> bool:
+        """Whether we have sent what this acknowledges."""
+        return ack <= self._sent
+
+    def acknowledge(self, now_ns: int, ack: int, window: int, pure: bool) -> None:
+        """Take a plausible acknowledgement; a window of 0 still lets one packet through, as a probe."""
+        if ack >= self._acknowledged:
+            self._window = min(max(window, 1), self._window_limit)
+        if ack > self._acknowledged:
+            self._advance(now_ns, ack)
+        elif ack == self._acknowledged and pure and self._flights:
+            self._repeat()
+
+    def handle_timer(self, now_ns: int) -> None:
+        """Resend the first outstanding fragment if its time is over, and wait longer for the next."""
+        if self._expires_at is None or now_ns < self._expires_at:
+            return
+        self._round_trip.back_off()
+        self._recover, self._repeats = self._sent, 0
+        self._resend = 1
+        self._flights[0].sent_ns = -1
+        self._expires_at = now_ns + self._round_trip.timeout_ns
+
+    def next_deadline(self) -> int | None:
+        """When to resend."""
+        return self._expires_at
+
+    def collect(self, now_ns: int) -> Iterator[tuple[int, Fragment]]:
+        """The fragments to transmit now with their sequence numbers: first again, then for the first time."""
+        yield from self._again(now_ns)
+        while len(self._flights) < self._window and not self.spent:
+            fragment = self._cut()
+            if fragment is None:
+                break
+            self._flights.append(fragment)
+            fragment.sent_ns = now_ns
+            yield self._sent, fragment
+        if self._flights and self._expires_at is None:
+            self._expires_at = now_ns + self._round_trip.timeout_ns
+
+    def _advance(self, now_ns: int, ack: int) -> None:
+        newest = None
+        for _ in range(ack - self._acknowledged):
+            newest = self._flights.popleft()
+            if newest.last:
+                self.acknowledged_ticket = newest.ticket
+        self._acknowledged, self._repeats = ack, 0
+        if newest is not None and not newest.resent:
+            self._round_trip.sample(now_ns - newest.sent_ns)
+        self._round_trip.progress()
+        self._expires_at = now_ns + self._round_trip.timeout_ns if self._flights else None
+        if self._recover is not None:
+            self._recover = None if ack >= self._recover else self._recover
+            self._resend = RECOVERY_BURST if self._recover is not None else 0
+
+    def _repeat(self) -> None:
+        self._repeats += 1
+        if self._recover is None and self._repeats == REPEATS_THAT_MEAN_LOSS:
+            self._recover = self._sent
+            self._resend = 1
+            self._flights[0].sent_ns = -1
+        elif self._recover is not None:
+            self._resend = RECOVERY_BURST
+
+    def _again(self, now_ns: int) -> Iterator[tuple[int, Fragment]]:
+        resend, self._resend = self._resend, 0
+        for number, fragment in enumerate(islice(self._flights, resend), self._acknowledged + 1):
+            beyond = self._recover is None or number > self._recover
+            fresh = fragment.sent_ns >= 0 and now_ns - fragment.sent_ns <= self._round_trip.typical_ns
+            if not beyond and not fresh:
+                fragment.sent_ns, fragment.resent = now_ns, True
+                self.retransmissions += 1
+                yield number, fragment
+
+    def _cut(self) -> Fragment | None:
+        if self._cutting is None:
+            if not self._waiting:
+                return None
+            self._cutting = self._waiting.pop(next(iter(self._waiting)))
+        payload = self._cutting
+        end = payload.offset + self._fragment_bytes
+        data, last = payload.data[payload.offset : end], end >= len(payload.data)
+        fragment = Fragment(payload.kind, payload.offset == 0, last, data, payload.ticket)
+        payload.offset = end
+        if last:
+            self._cutting = None
+        return fragment

@@ -1,0 +1,33 @@
+"""Work that waits a little, so that many causes make it once."""
+
+from __future__ import annotations
+
+MILLISECOND_NS = 1_000_000
+CALM = 8
+"""After so many delays without work, the next work waits the shortest delay again."""
+
+
+class Pending:
+    """One piece of work and when it is due; in a storm of causes it waits longer and longer."""
+
+    def __init__(self, delay_ms: int, longest_factor: int = 1) -> None:
+        self.at: int | None = None
+        self._shortest_ns = delay_ms * MILLISECOND_NS
+        self._longest_ns = self._shortest_ns * longest_factor
+        self._delay_ns = self._shortest_ns
+        self._done_at: int | None = None
+
+    def want(self, now_ns: int) -> None:
+        """There is cause to do the work."""
+        if self.at is not None:
+            return
+        calm = self._done_at is None or now_ns - self._done_at > CALM * self._delay_ns
+        self._delay_ns = self._shortest_ns if calm else min(2 * self._delay_ns, self._longest_ns)
+        self.at = now_ns + self._delay_ns
+
+    def take(self, now_ns: int) -> bool:
+        """Whether the work is to be done now; it then counts as done."""
+        if self.at is None or now_ns < self.at:
+            return False
+        self.at, self._done_at = None, now_ns
+        return True

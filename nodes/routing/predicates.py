@@ -1,0 +1,52 @@
+"""Predicates in their encoded form: unions without a Python object per constraint.
+
+Filters are canonical bytes (docs/wire-format.md), so sets of them are sets of
+bytes. Only reduction (D2) needs the model; it compares filters pairwise and is
+therefore done for small predicates alone, which costs nothing in correctness:
+a predicate that is not reduced matches the same messages.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Iterable
+
+from fastpath import codec
+from nodes.model import reduce
+from nodes.wire.codec import decode_predicate, encode_predicate
+
+COUNT = struct.Struct(">I")
+NOTHING = COUNT.pack(0)
+REDUCED_FILTERS_MAX = 256
+"""Above so many filters a union is only deduplicated: 256 take about 33,000 comparisons."""
+
+
+def filter_count(predicate: bytes | memoryview) -> int:
+    """How many filters an encoded predicate claims to have; 0 if it is too short to say."""
+    return int(COUNT.unpack_from(predicate)[0]) if len(predicate) >= COUNT.size else 0
+
+
+def filters_of(predicate: bytes | memoryview) -> list[bytes]:
+    """The encoded filters of an encoded predicate.
+
+    Raises:
+        WireError: It is malformed.
+    """
+    return codec.split_predicate(bytes(predicate))
+
+
+def union(predicates: Iterable[bytes | memoryview]) -> tuple[bytes, ...]:
+    """The distinct filters of all, in canonical order."""
+    found: set[bytes] = set()
+    for predicate in predicates:
+        found.update(filters_of(predicate))
+    return tuple(sorted(found))
+
+
+def reduced_union(predicates: Iterable[bytes]) -> bytes:
+    """An encoded predicate that matches where one of these does, reduced if it is small."""
+    filters = union(predicates)
+    joined = COUNT.pack(len(filters)) + b"".join(filters)
+    if not 1 < len(filters) <= REDUCED_FILTERS_MAX:
+        return joined
+    return encode_predicate(reduce(decode_predicate(joined)))

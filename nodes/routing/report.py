@@ -1,0 +1,69 @@
+"""What a router says of itself: its status as data, its tables as text."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from nodes.model import format_filter
+from nodes.wire.codec import decode_filter
+
+if TYPE_CHECKING:
+    from nodes.routing.link import Link
+    from nodes.routing.router import Router
+
+
+def status(router: Router) -> dict[str, object]:
+    """A JSON-ready account; `nodes.convergence` and people read it."""
+    topology = router.network.topology()
+    return {
+        "node": router.config.name,
+        "node_id": router.config.node_id,
+        "role": "router",
+        "scheme": router.config.scheme,
+        "settled": router.settled,
+        "adjacencies": [_adjacency(router, link) for link in router.links],
+        "link_state_digest": topology.digest,
+        "interest_digest": router.interest.digest(topology.nodes),
+        "routers_known": len(topology.nodes),
+        "fib_serial": router.installer.serial,
+        "fib": router.installer.stats(),
+        "drops": dict(sorted(router.drops.items())),
+    }
+
+
+def tables(router: Router) -> str:
+    """Trees and predicates by interface, one fact a line."""
+    spec = router.installer.spec
+    if spec is None:
+        return f"{router.config.name}: no FIB yet\n"
+    names = [i.name for i in router.config.interfaces]
+    lines = [f"{router.config.name}: scheme {router.config.scheme}, origin class {spec.origin_class}"]
+    for entry in spec.classes:
+        accept, out = _named(entry.accept, names), _named(entry.out, names)
+        lines.append(f"class {entry.header_class}: from {accept} to {out}, table {entry.table}")
+    for number, table in enumerate(spec.tables):
+        for interface, filters in table.items():
+            texts = (format_filter(decode_filter(filter_)) for filter_ in filters)
+            lines += [f"table {number} {names[interface]}: {text}" for text in texts]
+    return "\n".join(lines) + "\n"
+
+
+def _adjacency(router: Router, link: Link) -> dict[str, object]:
+    interface = link.interface
+    found: dict[str, object] = {
+        "interface": interface.name,
+        "peer": interface.peer_name,
+        "peer_id": interface.peer_id,
+        "peer_role": interface.peer_role.name.lower(),
+        "state": link.state.value,
+        "incarnation": link.incarnation,
+        "retransmissions": link.retransmissions,
+    }
+    held = router.subscriptions.get(interface.index)
+    if held is not None:
+        found |= {"subscriptions": len(held), "subscriptions_digest": held.digest()}
+    return found
+
+
+def _named(mask: int, names: list[str]) -> str:
+    return " ".join(name for index, name in enumerate(names) if mask >> index & 1) or "nowhere"

@@ -1,0 +1,261 @@
+"""The control plane of a router, sans-IO: what all three worlds run.
+
+It keeps the adjacencies, floods its links and its clients' interest, and turns
+what it knows into FIBs by the configured scheme. `effects` is the seam;
+`docs/protocols.md` explains the protocols.
+
+Not here: messages, which the data plane forwards by the installed FIB without
+asking (`fastpath`), and what the tables hold, which is the scheme's to say.
+"""
+
+from __future__ import annotations
+
+import random
+from collections import Counter
+from collections.abc import Callable
+
+from fastpath.codec import WireError
+from nodes.config import NodeConfig
+from nodes.model import UsageError
+from nodes.routing import report
+from nodes.routing.drops import Reason
+from nodes.routing.effects import Drop, Install, Output
+from nodes.routing.flooding import Records, Verdict
+from nodes.routing.install import Installer
+from nodes.routing.interest import InterestDatabase, Subscriptions
+from nodes.routing.link import Arrived, Link, LinkEvent, LinkUp
+from nodes.routing.linkstate import LinkStateDatabase
+from nodes.routing.pending import Pending
+from nodes.routing.predicates import COUNT, filter_count, reduced_union, union
+from nodes.routing.schemes import make_scheme
+from nodes.routing.schemes.base import View
+from nodes.wire.packets import Kind, Role
+
+COMPILE_STORM_FACTOR = 32
+"""How much longer than `install_delay_ms` a router waits, at most, while news keeps coming in."""
+Handler = Callable[[int, Link, bytes], None]
+
+
+class Router:
+    """One router.
+
+    Args:
+        config: Who it is and what it is joined to.
+        rng: Luck for incarnations and jitter. A restarted router must be given
+            other luck than before: an incarnation must not come twice.
+
+    Raises:
+        UsageError: The configuration is not a router's.
+    """
+
+    def __init__(self, config: NodeConfig, rng: random.Random) -> None:
+        if config.role is not Role.ROUTER:
+            raise UsageError(f"{config.name} is configured as a {config.role.name.lower()}, not a router")
+        self.config = config
+        self.links = [Link(config, interface, rng) for interface in config.interfaces]
+        self.network = LinkStateDatabase(config.node_id)
+        self.interest = InterestDatabase(config.node_id)
+        self.subscriptions = {
+            i.index: Subscriptions() for i in config.interfaces if i.peer_role is Role.CLIENT
+        }
+        self.installer = Installer(config)
+        self.drops: Counter[str] = Counter()
+        self._scheme = make_scheme(config.scheme, config.scheme_options)
+        delay_ms = config.timers.install_delay_ms
+        self._say_links = Pending(delay_ms)
+        self._say_interest = Pending(delay_ms)
+        self._compile = Pending(delay_ms, COMPILE_STORM_FACTOR)
+        self._outputs: list[Output] = []
+        self._begun = False
+
+    @property
+    def settled(self) -> bool:
+        """Whether nothing is under way: all is acknowledged, announced and installed."""
+        waiting = (self._say_links.at, self._say_interest.at, self._compile.at)
+        return self._begun and waiting == (None, None, None) and all(link.quiet for link in self.links)
+
+    def receive(self, now_ns: int, interface: int, packet: bytes) -> None:
+        """Take one packet that arrived on an interface."""
+        self._begin(now_ns)
+        for event in self.links[interface].receive(now_ns, packet):
+            self._take(now_ns, interface, event)
+
+    def handle_timer(self, now_ns: int) -> None:
+        """Do what is due."""
+        self._begin(now_ns)
+        for interface, link in enumerate(self.links):
+            if link.next_deadline() <= now_ns:
+                for event in link.handle_timer(now_ns):
+                    self._take(now_ns, interface, event)
+        if self._say_links.take(now_ns):
+            self._flood(now_ns, Kind.LINK_STATE, self.network.originate(self._neighbour_costs()))
+        if self._say_interest.take(now_ns):
+            self._flood(now_ns, Kind.INTEREST, self.interest.originate(self._local_interest()))
+        if self._compile.take(now_ns):
+            self._install()
+
+    def next_deadline(self) -> int | None:
+        """When `handle_timer` is wanted; 0 until it was called first."""
+        if not self._begun:
+            return 0
+        deadlines = [link.next_deadline() for link in self.links]
+        pending = (self._say_links.at, self._say_interest.at, self._compile.at)
+        return min(deadlines + [at for at in pending if at is not None], default=None)
+
+    def take_outputs(self) -> list[Output]:
+        """What is to be done, in order."""
+        outputs, self._outputs = self._outputs, []
+        for link in self.links:
+            outputs += link.take_outputs()
+        self.drops.update(str(output.reason) for output in outputs if isinstance(output, Drop))
+        return outputs
+
+    def status(self) -> dict[str, object]:
+        """A JSON-ready account of the state."""
+        return report.status(self)
+
+    def tables(self) -> str:
+        """What the router knows and forwards by, for a person."""
+        return report.tables(self)
+
+    def _begin(self, now_ns: int) -> None:
+        if not self._begun:
+            self._begun = True
+            self._say_links.want(now_ns)
+            self._compile.want(now_ns)
+
+    def _take(self, now_ns: int, interface: int, event: LinkEvent) -> None:
+        if isinstance(event, Arrived):
+            self._take_payload(now_ns, interface, event)
+        elif self.links[interface].interface.peer_role is Role.ROUTER:
+            self._say_links.want(now_ns)
+            self._compile.want(now_ns)
+            if isinstance(event, LinkUp):
+                self._exchange(now_ns, self.links[interface])
+        elif len(self.subscriptions[interface]):
+            # A client that went away, or came back as another, has to say anew what it wants.
+            self.subscriptions[interface].clear()
+            self._changed_subscriptions(now_ns)
+
+    def _exchange(self, now_ns: int, link: Link) -> None:
+        """Send a new neighbour everything; what it sends meanwhile is not sent back (`Link.forget`)."""
+        for records in (self.network.records, self.interest.records):
+            for origin, payload in records.payloads():
+                link.send(now_ns, records.kind, payload, key=(records.kind, origin))
+
+    def _take_payload(self, now_ns: int, interface: int, event: Arrived) -> None:
+        link = self.links[interface]
+        handlers: dict[tuple[Role, int], Handler] = {
+            (Role.ROUTER, Kind.LINK_STATE): self._take_links,
+            (Role.ROUTER, Kind.INTEREST): self._take_interest,
+            (Role.CLIENT, Kind.SUBSCRIBE): self._take_subscribe,
+            (Role.CLIENT, Kind.UNSUBSCRIBE): self._take_unsubscribe,
+        }
+        handler = handlers.get((link.interface.peer_role, event.kind))
+        if handler is None:
+            known = any(event.kind == kind for kind in Kind)
+            link.drop(Reason.UNEXPECTED_KIND if known else Reason.UNKNOWN_KIND)
+            return
+        try:
+            handler(now_ns, link, event.payload)
+        except WireError as error:
+            link.drop(Reason.MALFORMED_PAYLOAD, kind=event.kind, why=str(error))
+
+    def _take_links(self, now_ns: int, link: Link, payload: bytes) -> None:
+        if self._is_news(now_ns, link, self.network.records, payload):
+            self.network.store(payload)
+            self._pass_on(now_ns, link, Kind.LINK_STATE, payload)
+
+    def _take_interest(self, now_ns: int, link: Link, payload: bytes) -> None:
+        if not self._is_news(now_ns, link, self.interest.records, payload):
+            return
+        if not self._within_limit(link, filter_count(memoryview(payload)[12:])):
+            return
+        self.interest.store(payload)
+        self._pass_on(now_ns, link, Kind.INTEREST, payload)
+
+    def _is_news(self, now_ns: int, link: Link, records: Records, payload: bytes) -> bool:
+        verdict = records.consider(payload)
+        origin = COUNT.unpack_from(payload)[0]
+        if verdict is not Verdict.OLDER:
+            link.forget((records.kind, origin))
+        if verdict is Verdict.OURS:
+            records.jump_above(payload)
+            (self._say_links if records.kind is Kind.LINK_STATE else self._say_interest).want(now_ns)
+        return verdict in (Verdict.NEWER, Verdict.CONTRADICTION)
+
+    def _pass_on(self, now_ns: int, source: Link, kind: Kind, payload: bytes) -> None:
+        self._flood(now_ns, kind, payload, source)
+
+    def _flood(self, now_ns: int, kind: Kind, payload: bytes | None, source: Link | None = None) -> None:
+        if payload is None:
+            return
+        self._compile.want(now_ns)
+        key = (kind, COUNT.unpack_from(payload)[0])
+        for link in self.links:
+            if link.up and link is not source and link.interface.peer_role is Role.ROUTER:
+                link.send(now_ns, kind, payload, key)
+
+    def _take_subscribe(self, now_ns: int, link: Link, payload: bytes) -> None:
+        subscription, predicate = _subscription(payload), payload[COUNT.size :]
+        held = self.subscriptions[link.interface.index]
+        if self._within_limit(link, held.filters_with(subscription, predicate)):
+            held.set(subscription, predicate)
+            self._changed_subscriptions(now_ns)
+
+    def _take_unsubscribe(self, now_ns: int, link: Link, payload: bytes) -> None:
+        subscription = _subscription(payload)
+        if len(payload) != COUNT.size:
+            raise WireError(f"an UNSUBSCRIBE has {COUNT.size} bytes; this has {len(payload)}")
+        if self.subscriptions[link.interface.index].discard(subscription):
+            self._changed_subscriptions(now_ns)
+        else:
+            link.drop(Reason.UNKNOWN_SUBSCRIPTION)
+
+    def _changed_subscriptions(self, now_ns: int) -> None:
+        self._say_interest.want(now_ns)
+        self._compile.want(now_ns)
+
+    def _within_limit(self, link: Link, filters: int) -> bool:
+        limit = self.config.limits.filters_per_neighbour
+        if filters > limit:
+            setting = "limits.filters_per_neighbour"
+            link.drop(Reason.TOO_MANY_FILTERS, filters=filters, limit=limit, setting=setting)
+        return filters <= limit
+
+    def _neighbour_costs(self) -> dict[int, int]:
+        costs: dict[int, int] = {}
+        for neighbour, interfaces in self._live_interfaces().items():
+            costs[neighbour] = self.links[interfaces[0]].interface.cost
+        return costs
+
+    def _live_interfaces(self) -> dict[int, tuple[int, ...]]:
+        """The live interfaces to each neighbouring router, the cheapest first."""
+        found: dict[int, list[tuple[int, int]]] = {}
+        for link in self.links:
+            if link.up and link.interface.peer_role is Role.ROUTER:
+                interface = link.interface
+                found.setdefault(interface.peer_id, []).append((interface.cost, interface.index))
+        return {peer: tuple(index for _, index in sorted(pairs)) for peer, pairs in sorted(found.items())}
+
+    def _local_interest(self) -> bytes:
+        return reduced_union(held.predicate() for held in self.subscriptions.values())
+
+    def _install(self) -> None:
+        topology = self.network.topology()
+        view = View(
+            node=self.config.node_id,
+            topology=topology,
+            interfaces=self._live_interfaces(),
+            interests=self.interest.wanted(topology.nodes),
+            clients={index: union([held.predicate()]) for index, held in self.subscriptions.items()},
+        )
+        fib = self.installer.build(self._scheme.compile(view))
+        if fib is not None:
+            self._outputs.append(Install(fib))
+
+
+def _subscription(payload: bytes) -> int:
+    if len(payload) < COUNT.size:
+        raise WireError(f"a subscription's id has {COUNT.size} bytes; this payload has {len(payload)}")
+    return int(COUNT.unpack_from(payload)[0])
