@@ -167,7 +167,8 @@ class _workspace:  # noqa: N801 (used as a context manager, as a function would 
             self._path.mkdir()
         except OSError as error:
             raise AnalysisError(
-                f"{self._path.parent}: cannot write results there: {error.strerror}; check owner and free space"
+                f"{self._path.parent}: cannot write results there: {error.strerror};"
+                " check its owner and the free space"
             ) from error
         return self._path
 

@@ -177,7 +177,8 @@ def _manifest(path: Path) -> dict[str, Any]:
     manifest = _json(path / "manifest.json")
     if manifest.get("format") != 1:
         raise AnalysisError(
-            f"{path / 'manifest.json'}: format is {manifest.get('format')!r}, this version of the analysis reads 1"
+            f"{path / 'manifest.json'}: format is {manifest.get('format')!r};"
+            " this version of the analysis reads format 1"
         )
     for key, kind in (("world", str), ("outcome", str), ("start_ns", int), ("end_ns", int)):
         if not isinstance(manifest.get(key), kind):

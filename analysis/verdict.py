@@ -153,26 +153,23 @@ def _publications(counts: PublicationCounts) -> list[str]:
 
 
 def _witnesses(findings: Findings) -> list[str]:
+    """Where captures and clients contradict each other."""
     unreported, unseen = findings.total("unreported"), findings.total("unseen")
-    names = findings.run.names
-    shown = {
-        denied: [
-            f"{names.get(d.source, d.source)} {d.sequence} for {names.get(d.subscriber, d.subscriber)}"
-            for d in findings.disagreements
-            if bool(d.copies) is denied
-        ]
-        for denied in (True, False)
-    }
+    captured = [_shown(findings.run, d) for d in findings.disagreements if d.copies]
+    claimed = [_shown(findings.run, d) for d in findings.disagreements if not d.copies]
     problems = []
     if unreported:
-        problems.append(
-            f"{_messages(unreported)} left a router for a client that does not report it{_first(shown[True])}."
-        )
+        left = f"{_messages(unreported)} left a router for a client that does not report it"
+        problems.append(f"{left}{_first(captured)}.")
     if unseen:
-        problems.append(
-            f"{_messages(unseen)} reported as delivered left no router in the captures{_first(shown[False])}."
-        )
+        said = f"{_messages(unseen)} reported as delivered left no router in the captures"
+        problems.append(f"{said}{_first(claimed)}.")
     return problems
+
+
+def _shown(run: Run, pair: Failure) -> str:
+    source, subscriber = (run.names.get(i, i) for i in (pair.source, pair.subscriber))
+    return f"{source} {pair.sequence} for {subscriber}"
 
 
 def _messages(count: int) -> str:

@@ -1,0 +1,68 @@
+"""The distribution of latencies: a step curve of all deliveries and one a hop count."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from analysis.report.axes import Axis, axis_for, duration
+from analysis.report.svg import Figure, element, number, steps, text
+from analysis.summary import QUANTILES, LatencyCurve
+
+WIDTH, HEIGHT = 680.0, 340.0
+LEFT, RIGHT, TOP, BOTTOM = 52.0, 20.0, 16.0, 48.0
+SHADES = 8
+"""As many hop counts as the style sheet has shades for are drawn; the table has all."""
+
+
+def latency_figure(curves: Sequence[LatencyCurve]) -> Figure | None:
+    """The CDF; None if no delivery could be timed."""
+    timed = [c for c in curves if c.quantiles_ns]
+    if not timed:
+        return None
+    across = axis_for([float(q) for c in timed for q in (c.at(0), c.at(1))], LEFT, WIDTH - RIGHT)
+    up = Axis(0.0, 1.0, HEIGHT - BOTTOM, TOP)
+    drawn = drawn_curves(timed)
+    lines = "".join(_curve(c, i, across, up) for i, c in reversed(list(enumerate(drawn))))
+    return Figure(
+        "latency", "Latency of deliveries", _told(timed[0]), WIDTH, HEIGHT, _grid(across, up) + lines
+    )
+
+
+def drawn_curves(curves: Sequence[LatencyCurve]) -> list[LatencyCurve]:
+    """The curve of all deliveries, then those of the most frequent hop counts, ascending."""
+    by_hops = [c for c in curves if c.hop_count is not None and c.quantiles_ns]
+    kept = sorted(by_hops, key=lambda c: (-c.timed, c.hop_count))[:SHADES]
+    return [c for c in curves if c.hop_count is None] + sorted(kept, key=lambda c: c.hop_count or 0)
+
+
+def _curve(curve: LatencyCurve, shade: int, across: Axis, up: Axis) -> str:
+    points = [(across.at(x), up.at(p)) for x, p in zip(curve.quantiles_ns, QUANTILES, strict=True)]
+    style = "curve all" if curve.hop_count is None else f"curve shade-{shade}"
+    d = steps([(across.start, up.start), (points[0][0], up.start), *points, (across.end, up.end)])
+    name = "all deliveries" if curve.hop_count is None else f"after {curve.hop_count} routers"
+    return element("path", element("title", text(name)), d=d, class_=style)
+
+
+def _grid(across: Axis, up: Axis) -> str:
+    marks = []
+    for share in (0.0, 0.25, 0.5, 0.75, 1.0):
+        y = up.at(share)
+        marks.append(element("line", x1=LEFT, x2=WIDTH - RIGHT, y1=y, y2=y, class_="grid"))
+        marks.append(element("text", f"{share:.0%}", x=LEFT - 8, y=y + 4, class_="tick end"))
+    for tick in across.ticks():
+        x = across.at(tick)
+        marks.append(element("line", x1=x, x2=x, y1=HEIGHT - BOTTOM, y2=HEIGHT - BOTTOM + 5, class_="axis"))
+        marks.append(element("text", text(duration(tick)), x=x, y=HEIGHT - BOTTOM + 20, class_="tick middle"))
+    label = "latency, logarithmic" if across.logarithmic else "latency"
+    base = f"M{number(LEFT)} {number(HEIGHT - BOTTOM)}H{number(WIDTH - RIGHT)}"
+    marks.append(element("path", d=base, class_="axis"))
+    marks.append(element("text", label, x=WIDTH - RIGHT, y=HEIGHT - 8.0, class_="label end"))
+    return "".join(marks)
+
+
+def _told(curve: LatencyCurve) -> str:
+    return (
+        f"Cumulative distribution of the latency of {curve.timed} deliveries: "
+        f"half took at most {duration(curve.at(0.5))}, 99 % at most {duration(curve.at(0.99))}, "
+        f"the slowest {duration(curve.at(1))}."
+    )

@@ -1,0 +1,151 @@
+"""The network as a picture: who stands where, what each link carried, who missed something."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+
+from analysis.report.axes import count
+from analysis.report.layout import Points, edges_between, fitted, layout
+from analysis.report.svg import Figure, element, text
+from analysis.report.tables import LinkRow
+from analysis.rundir import Node
+
+WIDTH = 1040.0
+MARGIN = 56.0
+ACCESS_LENGTH = 0.62
+"""Clients stand closer to their router than routers to each other."""
+LABELLED_LINKS, LABELLED_NODES, DRAWN_NODES = 60, 150, 600
+THIN, THICK = 1.25, 9.0
+
+
+def topology_figure(
+    nodes: Sequence[Node], links: Sequence[LinkRow], harmed: Mapping[str, str]
+) -> Figure | None:
+    """The drawing; None of a network too large for one.
+
+    Args:
+        nodes: routers and clients.
+        links: what each link carried.
+        harmed: what went wrong, by name of the client.
+    """
+    if not nodes or len(nodes) > DRAWN_NODES:
+        return None
+    names = [n.name for n in nodes]
+    lengths = {(k.a, k.b): ACCESS_LENGTH if k.access else 1.0 for k in links}
+    raw = layout(len(nodes), edges_between(names, lengths))
+    height = _height(raw)
+    places = dict(zip(names, fitted(raw, WIDTH, height, MARGIN).tolist(), strict=True))
+    return Figure(
+        "topology",
+        "The network and what its links carried",
+        _told(nodes, links),
+        WIDTH,
+        height,
+        _links(links, places) + _nodes(nodes, links, places, harmed),
+    )
+
+
+def _height(raw: Points) -> float:
+    spread = raw.max(axis=0) - raw.min(axis=0)
+    inner = (WIDTH - 2 * MARGIN) * float(spread[1] / max(spread[0], 1e-9))
+    return min(max(inner + 2 * MARGIN, 220.0), 620.0)
+
+
+def _told(nodes: Sequence[Node], links: Sequence[LinkRow]) -> str:
+    clients = sum(n.is_client for n in nodes)
+    between = [k for k in links if not k.access]
+    busiest = max(between, key=lambda k: k.messages, default=None)
+    most = f" The busiest link, {busiest.name}, carried {busiest.messages} messages." if busiest else ""
+    return f"{len(nodes) - clients} routers, {clients} clients, {len(between)} links between routers.{most}"
+
+
+def _links(links: Sequence[LinkRow], places: Mapping[str, Sequence[float]]) -> str:
+    most = max((k.messages for k in links), default=0)
+    lines = [_line(k, places, most) for k in links]
+    between = [k for k in links if not k.access]
+    labels = [_label(k, places) for k in between] if len(between) <= LABELLED_LINKS else []
+    return "".join(lines) + "".join(labels)
+
+
+def _line(link: LinkRow, places: Mapping[str, Sequence[float]], most: int) -> str:
+    (x1, y1), (x2, y2) = places[link.a], places[link.b]
+    width = THIN + (THICK - THIN) * math.sqrt(link.messages / most) if most else THIN
+    told = element("title", text(_tooltip(link)))
+    kind = "access" if link.access else "trunk"
+    style = f"link {kind}" if link.messages else f"link {kind} idle"
+    return element("line", told, x1=x1, y1=y1, x2=x2, y2=y2, stroke_width=width, class_=style)
+
+
+def _tooltip(link: LinkRow) -> str:
+    wasted = f", {link.wasted} for nothing" if link.wasted else ""
+    return f"{link.a} to {link.b}: {link.to_b} messages; {link.b} to {link.a}: {link.to_a}{wasted}"
+
+
+def _label(link: LinkRow, places: Mapping[str, Sequence[float]]) -> str:
+    (x1, y1), (x2, y2) = places[link.a], places[link.b]
+    wasted = element("tspan", f" · {count(link.wasted)} wasted", class_="wasted") if link.wasted else ""
+    return element(
+        "text",
+        text(count(link.messages)),
+        wasted,
+        x=(x1 + x2) / 2,
+        y=(y1 + y2) / 2 + 4,
+        class_="load middle",
+    )
+
+
+def _nodes(
+    nodes: Sequence[Node],
+    links: Sequence[LinkRow],
+    places: Mapping[str, Sequence[float]],
+    harmed: Mapping[str, str],
+) -> str:
+    home = {k.b: k.a for k in links if k.access} | {k.a: k.b for k in links if k.access}
+    named = len(nodes) <= LABELLED_NODES
+    clients = [_client(n, places, home, harmed, named) for n in nodes if n.is_client]
+    return "".join(clients) + "".join(_router(n, places, named) for n in nodes if not n.is_client)
+
+
+def _router(node: Node, places: Mapping[str, Sequence[float]], named: bool) -> str:
+    x, y = places[node.name]
+    told = element("title", text(f"router {node.name}, id {node.node_id}"))
+    half = max(19.0, 4.2 * len(_short(node.name)) + 8) if named else 6.0
+    tall = 17.0 if named else 6.0
+    box = element(
+        "rect", x=x - half, y=y - tall, width=2 * half, height=2 * tall, rx=min(9.0, tall), class_="router"
+    )
+    name = element("text", text(_short(node.name)), x=x, y=y + 4.5, class_="router-name middle")
+    return element("g", told, box, name if named else "")
+
+
+def _client(
+    node: Node,
+    places: Mapping[str, Sequence[float]],
+    home: Mapping[str, str],
+    harmed: Mapping[str, str],
+    named: bool,
+) -> str:
+    x, y = places[node.name]
+    wrong = harmed.get(node.name)
+    told = element("title", text(f"client {node.name}, id {node.node_id}{f': {wrong}' if wrong else ''}"))
+    dot = element(
+        "circle", cx=x, cy=y, r=7.0 if named else 3.5, class_="client harmed" if wrong else "client"
+    )
+    return element(
+        "g", told, dot, _client_name(node, x, y, places.get(home.get(node.name, ""))) if named else ""
+    )
+
+
+def _client_name(node: Node, x: float, y: float, router: Sequence[float] | None) -> str:
+    """The name, on the side of the client that faces away from its router."""
+    away_x, away_y = (x - router[0], y - router[1]) if router else (0.0, 1.0)
+    if abs(away_x) > abs(away_y):
+        side, dx, dy = ("start", 12.0, 4.5) if away_x > 0 else ("end", -12.0, 4.5)
+    else:
+        side, dx, dy = "middle", 0.0, 22.0 if away_y > 0 else -13.0
+    return element("text", text(_short(node.name)), x=x + dx, y=y + dy, class_=f"client-name {side}")
+
+
+def _short(name: str) -> str:
+    return name if len(name) <= 14 else name[:13] + "…"

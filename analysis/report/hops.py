@@ -1,0 +1,61 @@
+"""How many routers the deliveries passed: a histogram."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from analysis.report.axes import Axis, count
+from analysis.report.svg import Figure, element, number
+from analysis.summary import LatencyCurve
+
+WIDTH, HEIGHT = 680.0, 280.0
+LEFT, RIGHT, TOP, BOTTOM = 52.0, 20.0, 28.0, 48.0
+BAR_MAX, GAP, ROUND = 64.0, 2.0, 4.0
+
+
+def hop_figure(curves: Sequence[LatencyCurve]) -> Figure | None:
+    """The histogram; None if there were no deliveries."""
+    bars = {c.hop_count: c.deliveries for c in curves if c.hop_count is not None}
+    if not bars:
+        return None
+    low, high = min(bars), max(bars)
+    slot = (WIDTH - LEFT - RIGHT) / (high - low + 1)
+    up = Axis(0.0, float(max(bars.values())), HEIGHT - BOTTOM, TOP)
+    drawn = [_bar(h, bars.get(h, 0), LEFT + (h - low + 0.5) * slot, slot, up) for h in range(low, high + 1)]
+    told = ", ".join(f"{n} after {h}" for h, n in sorted(bars.items()))
+    return Figure(
+        "hops",
+        "Routers passed",
+        f"Deliveries by the number of routers they passed: {told}.",
+        WIDTH,
+        HEIGHT,
+        "".join(drawn) + _axis(),
+    )
+
+
+def _bar(hop_count: int, deliveries: int, x: float, slot: float, up: Axis) -> str:
+    """A bar with its count above and its hop count below; crowded ones go without words."""
+    width = min(BAR_MAX, max(slot - GAP, 1.0))
+    top, bottom = up.at(deliveries), up.start
+    parts = []
+    if deliveries:
+        parts.append(element("path", d=_rounded(x - width / 2, top, width, bottom - top), class_="bar"))
+    if slot >= 28:
+        parts.append(element("text", count(deliveries), x=x, y=top - 7, class_="value middle"))
+        parts.append(element("text", str(hop_count), x=x, y=bottom + 20, class_="tick middle"))
+    return "".join(parts)
+
+
+def _rounded(x: float, y: float, width: float, height: float) -> str:
+    """A bar that stands on the axis: rounded above, square below."""
+    r = min(ROUND, width / 2, height)
+    return (
+        f"M{number(x)} {number(y + height)}V{number(y + r)}q0 {number(-r)} {number(r)} {number(-r)}"
+        f"h{number(width - 2 * r)}q{number(r)} 0 {number(r)} {number(r)}V{number(y + height)}Z"
+    )
+
+
+def _axis() -> str:
+    y = HEIGHT - BOTTOM
+    line = element("path", d=f"M{number(LEFT)} {number(y)}H{number(WIDTH - RIGHT)}", class_="axis")
+    return line + element("text", "routers passed", x=WIDTH - RIGHT, y=HEIGHT - 8.0, class_="label end")
