@@ -16,6 +16,7 @@ from dataclasses import dataclass
 
 from nodes.config import NodeConfig
 from nodes.model import Predicate, UsageError, Value, check_message
+from nodes.routing.adjacency import draw_incarnation
 from nodes.routing.drops import Reason
 from nodes.routing.effects import Deliver, Drop, Output
 from nodes.routing.interest import subscriptions_digest
@@ -52,7 +53,8 @@ class ClientCore:
         if config.role is not Role.CLIENT or len(config.interfaces) != 1:
             raise UsageError(f"{config.name}: a client has role client and just one interface")
         self.config = config
-        self.link = Link(config, config.interfaces[0], rng)
+        self.incarnation = draw_incarnation(rng)
+        self.link = Link(config, config.interfaces[0], self.incarnation, rng)
         self.drops: Counter[str] = Counter()
         self._subscriptions: dict[int, _Subscription] = {}
         self._published = 0
@@ -146,7 +148,7 @@ class ClientCore:
             "node": self.config.name,
             "node_id": self.config.node_id,
             "role": "client",
-            "incarnation": self.link.incarnation,
+            "incarnation": self.incarnation,
             "attached": self.attached,
             "settled": self.link.quiet,
             "subscriptions": len(self._subscriptions),

@@ -84,9 +84,11 @@ TRANSITIONS: Mapping[tuple[State, Event], Step] = {
 class Adjacency:
     """One end of one link."""
 
-    def __init__(self, node: NodeConfig, interface: InterfaceConfig, rng: random.Random) -> None:
+    def __init__(
+        self, node: NodeConfig, interface: InterfaceConfig, incarnation: int, rng: random.Random
+    ) -> None:
         self.state = State.DOWN
-        self.incarnation = _draw(rng)
+        self.incarnation = incarnation
         self.peer_incarnation = 0
         self.log: list[Log] = []
         self._node = node
@@ -165,7 +167,7 @@ class Adjacency:
         if step.hello:
             self._hello_at = now_ns
         if step.renew:
-            self.incarnation = _draw(self._rng)
+            self.incarnation = draw_incarnation(self._rng)
         if step.state is State.DOWN:
             self.peer_incarnation, self._expires_at = 0, None
         return self._changed(before, event)
@@ -189,5 +191,6 @@ class Adjacency:
         self.log.append(Log(event, {**who, **fields}))
 
 
-def _draw(rng: random.Random) -> int:
+def draw_incarnation(rng: random.Random) -> int:
+    """What names a start of a node, and then each session that it begins after giving one up."""
     return rng.randrange(1, 1 << 64)

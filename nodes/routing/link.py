@@ -44,11 +44,13 @@ LinkEvent = LinkUp | LinkDown | Arrived
 class Link:
     """Speaks with the neighbour at one interface."""
 
-    def __init__(self, node: NodeConfig, interface: InterfaceConfig, rng: random.Random) -> None:
+    def __init__(
+        self, node: NodeConfig, interface: InterfaceConfig, incarnation: int, rng: random.Random
+    ) -> None:
         self.interface = interface
         self.datagram_bytes = interface.mtu - UDP_OVERHEAD_BYTES
         self._node = node
-        self._adjacency = Adjacency(node, interface, rng)
+        self._adjacency = Adjacency(node, interface, incarnation, rng)
         self._channel: Channel | None = None
         self._packets: list[bytes] = []
         self._outputs: list[Output] = []

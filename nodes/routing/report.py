@@ -19,6 +19,7 @@ def status(router: Router) -> dict[str, object]:
         "node": router.config.name,
         "node_id": router.config.node_id,
         "role": "router",
+        "incarnation": router.incarnation,
         "scheme": router.config.scheme,
         "settled": router.settled,
         "adjacencies": [_adjacency(router, link) for link in router.links],

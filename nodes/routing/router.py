@@ -18,6 +18,7 @@ from fastpath.codec import WireError
 from nodes.config import NodeConfig
 from nodes.model import UsageError
 from nodes.routing import report
+from nodes.routing.adjacency import draw_incarnation
 from nodes.routing.drops import Reason
 from nodes.routing.effects import Drop, Install, Output
 from nodes.routing.flooding import Records, Verdict
@@ -52,7 +53,8 @@ class Router:
         if config.role is not Role.ROUTER:
             raise UsageError(f"{config.name} is configured as a {config.role.name.lower()}, not a router")
         self.config = config
-        self.links = [Link(config, interface, rng) for interface in config.interfaces]
+        self.incarnation = draw_incarnation(rng)
+        self.links = [Link(config, interface, self.incarnation, rng) for interface in config.interfaces]
         self.network = LinkStateDatabase(config.node_id)
         self.interest = InterestDatabase(config.node_id)
         self.subscriptions = {
@@ -122,7 +124,7 @@ class Router:
         if not self._begun:
             self._begun = True
             self._say_links.want(now_ns)
-            self._compile.want(now_ns)
+            self._install()
 
     def _take(self, now_ns: int, interface: int, event: LinkEvent) -> None:
         if isinstance(event, Arrived):
