@@ -1,0 +1,118 @@
+"""Examples in the documentation that are marked `<!-- run -->` do what they say.
+
+A `python` block has to end without an exception. In a `console` block each
+`$ command` has to succeed, and to print the lines that follow it; `...` stands
+for anything. `<!-- run: emu -->` gives the example that marker.
+"""
+
+from __future__ import annotations
+
+import doctest
+import os
+import re
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+BLOCK = re.compile(
+    r"^<!-- run(?:: (?P<marks>[a-z ]+))? -->\n+```(?P<language>\w+)\n(?P<text>.*?)^```$",
+    re.MULTILINE | re.DOTALL,
+)
+STEP = re.compile(r"^\$ (?P<command>.*)\n(?P<output>(?:(?!\$ ).*\n)*)", re.MULTILINE)
+SECONDS = 240
+
+
+@dataclass(frozen=True)
+class Example:
+    """A block of a page that can be run."""
+
+    page: Path
+    line: int
+    language: str
+    text: str
+    marks: tuple[str, ...]
+
+    def __str__(self) -> str:
+        return f"{self.page.relative_to(ROOT)}:{self.line}"
+
+
+def pages() -> list[Path]:
+    """Every page of the documentation."""
+    listed = subprocess.run(["git", "ls-files", "*.md"], cwd=ROOT, check=True, capture_output=True, text=True)
+    return [path for name in listed.stdout.split() if (path := ROOT / name).is_file()]
+
+
+def examples(page: Path) -> list[Example]:
+    """The blocks of a page that are marked to be run."""
+    text = page.read_text(encoding="utf-8")
+    return [
+        Example(
+            page,
+            text.count("\n", 0, m.start()) + 1,
+            m["language"],
+            m["text"],
+            tuple((m["marks"] or "").split()),
+        )
+        for m in BLOCK.finditer(text)
+    ]
+
+
+def parameters() -> list[object]:
+    """One test an example, with its markers."""
+    found = [example for page in pages() for example in examples(page)]
+    return [pytest.param(e, id=str(e), marks=[getattr(pytest.mark, m) for m in e.marks]) for e in found]
+
+
+def run(command: list[str], folder: Path) -> str:
+    """Run in a clean folder, with the project's commands first in PATH; what it printed."""
+    path = f"{Path(sys.executable).parent}:{os.environ['PATH']}"
+    environment = os.environ | {"PATH": path, "PYTHONPATH": str(ROOT), "NO_COLOR": "1", "COLUMNS": "100"}
+    done = subprocess.run(
+        command,
+        cwd=folder,
+        env=environment,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        timeout=SECONDS,
+        check=False,
+    )
+    assert done.returncode == 0, f"{command}: exit code {done.returncode}\n{done.stdout}"
+    return done.stdout
+
+
+def check_console(example: Example, folder: Path) -> None:
+    """Run every command of the block and compare what it prints."""
+    steps = list(STEP.finditer(example.text))
+    assert steps, "a console block without a `$ command`"
+    options = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
+    for step in steps:
+        got = run(["bash", "-euo", "pipefail", "-c", step["command"]], folder)
+        wanted = step["output"]
+        assert doctest.OutputChecker().check_output(wanted, got, options), (
+            f"{step['command']}\n{wanted}---\n{got}"
+        )
+
+
+@pytest.mark.timeout(SECONDS + 20)
+@pytest.mark.parametrize("example", parameters())
+def test_the_example_does_what_the_page_says(example: Example, tmp_path: Path) -> None:
+    if example.language == "python":
+        run([sys.executable, "-c", example.text], tmp_path)
+    else:
+        assert example.language == "console", f"{example}: cannot run {example.language!r}"
+        check_console(example, tmp_path)
+
+
+def test_there_are_examples_to_run() -> None:
+    assert parameters()
+
+
+def test_a_marked_block_that_would_be_overlooked_is_an_error() -> None:
+    counts = {page: page.read_text(encoding="utf-8").count("\n<!-- run") for page in pages()}
+    assert {p: n for p, n in counts.items() if n != len(examples(p)) and p.name != "CONTRIBUTING.md"} == {}
