@@ -10,28 +10,19 @@ import json
 import math
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
 
 import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 
 from analysis.decode import Piece, decode_bin
+from analysis.findings import Ingested
 from analysis.rundir import Interface, Run
 from analysis.schemas import PACKETS, REPORTS
 from fastpath.pcap import PcapError, index_pcap
 
 SPLIT_BYTES = 64 * 1024 * 1024
 WORTH_A_TASK_BYTES = 8 * 1024 * 1024
-
-
-@dataclass(frozen=True, slots=True)
-class Ingested:
-    """What ingesting came to."""
-
-    packets: int
-    skipped: dict[str, int]
-    problems: list[str] = field(default_factory=list)
 
 
 def captured_bytes(run: Run) -> int:

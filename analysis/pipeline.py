@@ -21,14 +21,15 @@ from pyspark.sql.types import StructType
 
 from analysis import summary, transforms
 from analysis.errors import AnalysisError
-from analysis.ingest import Ingested, captured_bytes, ingest
+from analysis.findings import Findings, Ingested, SubscriberCounts
+from analysis.ingest import captured_bytes, ingest
 from analysis.oracle import readable_claims, to_expected
 from analysis.progress import Progress, Silence
 from analysis.report.page import render
 from analysis.rundir import Run, load_run, subscription_changes
 from analysis.schemas import CLIENTS, EVENTS, KINDS, LINKS, NAMES
 from analysis.session import start_session
-from analysis.verdict import Findings, to_verdict
+from analysis.verdict import to_verdict
 from analysis.windows import Claim, claims_of, clock_of
 from nodes.wire.packets import Kind, PacketType
 
@@ -152,7 +153,7 @@ class _Tables:
         return self._rows([*plain, *kinds], KINDS)
 
 
-def _failed(counts: summary.SubscriberCounts) -> bool:
+def _failed(counts: SubscriberCounts) -> bool:
     return bool(counts.missing or counts.duplicate or counts.spurious)
 
 

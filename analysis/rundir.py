@@ -85,8 +85,9 @@ class Run:
 
     @property
     def started(self) -> bool:
-        """Whether the network ever became ready."""
-        return bool(self.manifest["start_ns"])
+        """Whether the network ever became ready; a run that failed before has not timed that phase."""
+        phases = self.manifest.get("phases") or {}
+        return self.start_ns > 0 and (self.complete or "ready_s" in phases)
 
     @property
     def start_ns(self) -> int:
@@ -125,7 +126,7 @@ def load_run(path: Path) -> Run:
             tuple(
                 Link(str(k["name"]), str(k["a"]), str(k["b"]), int(k.get("cost", 1))) for k in plan["links"]
             ),
-            _interfaces(path / "captures" / "index.json"),
+            _interfaces(path / "captures" / "index.json", str(manifest["outcome"])),
             int(plan["timing"]["settle_ns"]),
             str(plan.get("description") or ""),
         )
@@ -219,12 +220,14 @@ def _node(node: Mapping[str, Any]) -> Node:
     return Node(str(node["name"]), int(node["node_id"]), str(node["role"]).lower() in CLIENT_ROLES)
 
 
-def _interfaces(path: Path) -> tuple[Interface, ...]:
+def _interfaces(path: Path, outcome: str) -> tuple[Interface, ...]:
     if not path.exists():
-        raise AnalysisError(
-            f"{path}: missing; without captures there is nothing to analyse"
-            " (set `record: {captures: true}` in the scenario and run it again)"
+        why = (
+            "the scenario records none (set `record: {captures: true}` and run it again)"
+            if outcome == "complete"
+            else f"the run ({outcome}) ended before it could write its captures' index; run it again"
         )
+        raise AnalysisError(f"{path}: missing; without captures there is nothing to analyse: {why}")
     try:
         return tuple(_interface(i) for i in _json(path)["interfaces"])
     except (KeyError, TypeError, ValueError) as error:

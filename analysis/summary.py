@@ -8,92 +8,25 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import pyarrow as pa
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F  # noqa: N812
 
+from analysis.findings import (
+    QUANTILES,
+    CrossingCounts,
+    Failure,
+    LatencyCurve,
+    PublicationCounts,
+    SubscriberCounts,
+    Traffic,
+)
 from analysis.transforms import PAIR
 
-QUANTILES = tuple(i / 200 for i in range(201))
-"""Where the distribution of latencies is read; the CDF's resolution."""
 _ACCURACY = 10_000
 SHOWN = 50
 """How many missing, spurious and duplicate deliveries are listed one by one."""
-
-
-@dataclass(frozen=True, slots=True)
-class PublicationCounts:
-    """How many messages there were, and who says so."""
-
-    total: int
-    not_seen: int
-    not_said: int
-
-
-@dataclass(frozen=True, slots=True)
-class SubscriberCounts:
-    """What one client was owed and what it got."""
-
-    subscriber: int
-    owed: int
-    delivered: int
-    allowed: int
-    missing: int
-    duplicate: int
-    spurious: int
-    unreported: int
-    unseen: int
-
-
-@dataclass(frozen=True, slots=True)
-class LatencyCurve:
-    """The distribution of latencies at one hop count, or (`hop_count` None) of all."""
-
-    hop_count: int | None
-    deliveries: int
-    timed: int
-    mean_ns: float
-    quantiles_ns: tuple[int, ...]
-    """At each of `QUANTILES`; empty if no latency is known."""
-
-    def at(self, share: float) -> int:
-        """The latency that this share of the deliveries did not exceed."""
-        return self.quantiles_ns[min(round(share * (len(QUANTILES) - 1)), len(QUANTILES) - 1)]
-
-
-@dataclass(frozen=True, slots=True)
-class CrossingCounts:
-    """Messages over a router-router link in one direction."""
-
-    from_id: int
-    to_id: int
-    messages: int
-    wasted: int
-
-
-@dataclass(frozen=True, slots=True)
-class Traffic:
-    """Packets on one interface, by direction, type and kind."""
-
-    interface: str
-    sent: bool
-    type: int
-    kind: int | None
-    packets: int
-    bytes: int
-
-
-@dataclass(frozen=True, slots=True)
-class Failure:
-    """A delivery that was not as it should be."""
-
-    source: int
-    sequence: int
-    subscriber: int
-    verdict: str
-    copies: int
 
 
 def count_publications(publications: DataFrame) -> PublicationCounts:

@@ -7,52 +7,15 @@ says; nothing here touches Spark or files.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from typing import Any
 
-from analysis.ingest import Ingested
+from analysis.findings import Failure, Findings, LatencyCurve, PublicationCounts, Traffic
 from analysis.rundir import Run
-from analysis.summary import (
-    CrossingCounts,
-    Failure,
-    LatencyCurve,
-    PublicationCounts,
-    SubscriberCounts,
-    Traffic,
-)
 from nodes.wire.packets import PacketType
 
 FORMAT = 1
 HARMLESS = ("not_cbn",)
 """Counts of skipped records that say nothing against a capture: a host's own ARP and the like."""
-
-
-@dataclass(frozen=True, slots=True)
-class Findings:
-    """All that the analysis found out about a run, for the verdict and the report."""
-
-    run: Run
-    ingested: Ingested
-    subscriptions: int
-    publications: PublicationCounts
-    subscribers: Sequence[SubscriberCounts]
-    curves: Sequence[LatencyCurve]
-    crossings: Sequence[CrossingCounts]
-    traffic: Sequence[Traffic]
-    failures: Sequence[Failure]
-    disagreements: Sequence[Failure]
-    digest: str
-    notes: Sequence[str]
-    """What was odd about the run directory itself."""
-
-    def total(self, field: str) -> int:
-        """The sum of one count over all subscribers."""
-        return sum(getattr(s, field) for s in self.subscribers)
-
-    @property
-    def drops(self) -> int:
-        """Frames that the captures themselves lost."""
-        return sum(i.drops for i in self.run.interfaces)
 
 
 def to_verdict(findings: Findings) -> dict[str, Any]:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from analysis.findings import LatencyCurve
 from analysis.report.axes import Axis, count
 from analysis.report.svg import Figure, element, number
-from analysis.summary import LatencyCurve
 
 WIDTH, HEIGHT = 680.0, 280.0
 LEFT, RIGHT, TOP, BOTTOM = 52.0, 20.0, 28.0, 48.0

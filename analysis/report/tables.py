@@ -6,8 +6,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from analysis.summary import CrossingCounts, SubscriberCounts
-from analysis.verdict import Findings
+from analysis.findings import CrossingCounts, Findings, SubscriberCounts
 from nodes.wire.packets import PacketType
 
 

@@ -1,0 +1,121 @@
+"""What the analysis found out about a run: plain values between Spark, verdict and report."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from analysis.rundir import Run
+
+QUANTILES = tuple(i / 200 for i in range(201))
+"""Where the distribution of latencies is read; the CDF's resolution."""
+
+
+@dataclass(frozen=True, slots=True)
+class PublicationCounts:
+    """How many messages there were, and who says so."""
+
+    total: int
+    not_seen: int
+    not_said: int
+
+
+@dataclass(frozen=True, slots=True)
+class SubscriberCounts:
+    """What one client was owed and what it got."""
+
+    subscriber: int
+    owed: int
+    delivered: int
+    allowed: int
+    missing: int
+    duplicate: int
+    spurious: int
+    unreported: int
+    unseen: int
+
+
+@dataclass(frozen=True, slots=True)
+class LatencyCurve:
+    """The distribution of latencies at one hop count, or (`hop_count` None) of all."""
+
+    hop_count: int | None
+    deliveries: int
+    timed: int
+    mean_ns: float
+    quantiles_ns: tuple[int, ...]
+    """At each of `QUANTILES`; empty if no latency is known."""
+
+    def at(self, share: float) -> int:
+        """The latency that this share of the deliveries did not exceed."""
+        return self.quantiles_ns[min(round(share * (len(QUANTILES) - 1)), len(QUANTILES) - 1)]
+
+
+@dataclass(frozen=True, slots=True)
+class CrossingCounts:
+    """Messages over a router-router link in one direction."""
+
+    from_id: int
+    to_id: int
+    messages: int
+    wasted: int
+
+
+@dataclass(frozen=True, slots=True)
+class Traffic:
+    """Packets on one interface, by direction, type and kind."""
+
+    interface: str
+    sent: bool
+    type: int
+    kind: int | None
+    packets: int
+    bytes: int
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """A delivery that was not as it should be."""
+
+    source: int
+    sequence: int
+    subscriber: int
+    verdict: str
+    copies: int
+
+
+@dataclass(frozen=True, slots=True)
+class Ingested:
+    """What ingesting came to."""
+
+    packets: int
+    skipped: dict[str, int]
+    problems: list[str] = field(default_factory=list)
+
+
+@dataclass(frozen=True, slots=True)
+class Findings:
+    """All that the analysis found out about a run, for the verdict and the report."""
+
+    run: Run
+    ingested: Ingested
+    subscriptions: int
+    publications: PublicationCounts
+    subscribers: Sequence[SubscriberCounts]
+    curves: Sequence[LatencyCurve]
+    crossings: Sequence[CrossingCounts]
+    traffic: Sequence[Traffic]
+    failures: Sequence[Failure]
+    disagreements: Sequence[Failure]
+    digest: str
+    notes: Sequence[str]
+    """What was odd about the run directory itself."""
+
+    def total(self, field: str) -> int:
+        """The sum of one count over all subscribers."""
+        return sum(getattr(s, field) for s in self.subscribers)
+
+    @property
+    def drops(self) -> int:
+        """Frames that the captures themselves lost."""
+        return sum(i.drops for i in self.run.interfaces)

@@ -1,0 +1,151 @@
+"""The report: well-formed, self-contained, and it says what was found."""
+
+from __future__ import annotations
+
+import re
+import xml.etree.ElementTree as ET
+from dataclasses import replace
+
+import pytest
+
+from analysis.findings import (
+    QUANTILES,
+    CrossingCounts,
+    Failure,
+    Findings,
+    Ingested,
+    LatencyCurve,
+    PublicationCounts,
+    SubscriberCounts,
+    Traffic,
+)
+from analysis.report.page import headline, render
+from analysis.report.tables import link_rows, subscriber_rows
+from analysis.rundir import load_run
+from analysis.verdict import to_verdict
+
+XHTML = "{http://www.w3.org/1999/xhtml}"
+SVG = "{http://www.w3.org/2000/svg}"
+
+
+def curve(hop_count, deliveries, slowest_ns):
+    quantiles = tuple(round(1000 + q * (slowest_ns - 1000)) for q in QUANTILES)
+    return LatencyCurve(hop_count, deliveries, deliveries, slowest_ns / 2, quantiles)
+
+
+@pytest.fixture
+def findings(hand_made):
+    return Findings(
+        run=load_run(hand_made.write()),
+        ingested=Ingested(100, {"not_cbn": 3}),
+        subscriptions=2,
+        publications=PublicationCounts(10, 0, 0),
+        subscribers=[
+            SubscriberCounts(4, 3, 3, 0, 0, 0, 0, 0, 0),
+            SubscriberCounts(5, 7, 7, 1, 0, 0, 0, 0, 0),
+        ],
+        curves=[curve(None, 10, 90_000), curve(1, 3, 2_000), curve(2, 7, 90_000)],
+        crossings=[CrossingCounts(1, 2, 9, 2)],
+        traffic=[
+            Traffic("r1-p", False, 1, None, 10, 1000),
+            Traffic("r1-a", True, 1, None, 3, 300),
+            Traffic("r1-r2", True, 1, None, 9, 900),
+            Traffic("r2-c", True, 1, None, 7, 700),
+            Traffic("r1-r2", True, 3, 2, 4, 160),
+            Traffic("r2-r1", True, 3, 2, 2, 80),
+        ],
+        failures=[],
+        disagreements=[],
+        digest="ab" * 32,
+        notes=[],
+    )
+
+
+def page(findings):
+    html = render(findings, to_verdict(findings))
+    return html, ET.fromstring(html.removeprefix("<!DOCTYPE html>"))
+
+
+def said(tree):
+    return " ".join(" ".join(tree.itertext()).split())
+
+
+def test_the_page_is_well_formed_and_stands_alone(findings):
+    html, tree = page(findings)
+    assert tree.tag == f"{XHTML}html"
+    assert "<script" not in html
+    namespaces = {"http://www.w3.org/1999/xhtml", "http://www.w3.org/2000/svg"}
+    assert set(re.findall(r"https?://[^\"' <)]*", html)) <= namespaces
+    assert not re.search(r"""(?:src|href)\s*=|url\(|@import|\son\w+=""", html)
+
+
+def test_every_figure_is_described_and_has_a_table_beside_it(findings):
+    _, tree = page(findings)
+    figures = tree.findall(f".//{SVG}svg")
+    assert len(figures) == 3
+    for figure in figures:
+        ids = figure.get("aria-labelledby").split()
+        told = [figure.find(f"{SVG}title"), figure.find(f"{SVG}desc")]
+        assert [t.get("id") for t in told] == ids
+        assert all(t.text for t in told)
+    sections = [s for s in tree.iter(f"{XHTML}section") if s.find(f".//{SVG}svg") is not None]
+    assert all(s.find(f".//{XHTML}table") is not None for s in sections)
+
+
+def test_a_dark_scheme_changes_colours_alone(findings):
+    html, _ = page(findings)
+    assert "prefers-color-scheme: dark" in html
+    assert not re.search(r"(?:fill|stroke)=\"#", html)
+
+
+def test_the_same_findings_make_the_same_page(findings):
+    assert page(findings)[0] == page(findings)[0]
+
+
+def test_the_headline_says_how_it_went(findings):
+    good = to_verdict(findings)
+    assert headline(good)[1] == "good"
+    assert headline(good | {"problems": ["x"]})[1] == "doubt"
+    assert headline(good | {"expected": 0})[1] == "doubt"
+    text, tone = headline(good | {"missing": 1200, "spurious": 1})
+    assert tone == "bad"
+    assert "missing" in text
+    assert "spurious" in text
+    assert "duplicate" not in text
+
+
+def test_faults_are_listed_by_name(findings):
+    bad = replace(findings, failures=[Failure(3, 17, 5, "missing", 0)])
+    assert "p 17 c missing 0" in said(page(bad)[1])
+
+
+def test_text_from_a_run_cannot_become_markup(findings):
+    manifest = dict(findings.run.manifest) | {
+        "scenario": "<b onload=x>&",
+        "outcome": "failed",
+        "message": "<i>",
+    }
+    html, tree = page(replace(findings, run=replace(findings.run, manifest=manifest)))
+    assert "<b onload" not in html
+    assert "<b onload=x>&" in said(tree)
+    assert "<i>" in said(tree)
+
+
+def test_a_run_that_delivered_nothing_still_has_a_page(findings):
+    empty = replace(
+        findings, curves=[], crossings=[], traffic=[], subscribers=[], publications=PublicationCounts(0, 0, 0)
+    )
+    assert "Nothing was delivered" in said(page(empty)[1])
+
+
+def test_links_carry_what_left_one_end_and_what_a_client_sent(findings):
+    rows = {k.name: k for k in link_rows(findings)}
+    trunk, home = rows["r1-r2"], rows["r1-p"]
+    assert (trunk.to_b, trunk.to_a, trunk.wasted, trunk.access) == (9, 0, 2, False)
+    assert (trunk.control_packets, trunk.control_bytes) == (6, 240)
+    assert (home.to_b, home.to_a, home.access) == (0, 10, True)
+
+
+def test_clients_that_were_owed_nothing_are_in_the_table_too(findings):
+    rows = subscriber_rows(findings)
+    assert [(r.name, r.published, r.counts.owed) for r in rows] == [("p", 10, 0), ("a", 0, 3), ("c", 0, 7)]
