@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import socket
-
-from fastpath.codec import WireError, split_datagram
+from fastpath.codec import WireError
 from fastpath.fib import DropReason, Fib
 from nodes.client.core import ClientCore
 from nodes.client.script import ScriptedClient
@@ -14,82 +12,12 @@ from nodes.daemon.clock import Clock
 from nodes.daemon.journal import BLOCK_BUFFERED, Journal
 from nodes.daemon.loop import NS, Loop
 from nodes.daemon.shell import Shell
-from nodes.daemon.sockets import buffer_overflows, open_interfaces, receive_buffer_bytes
+from nodes.daemon.sockets import open_interface
+from nodes.daemon.udp import UdpLink
 from nodes.routing.effects import Deliver
-from nodes.wire.packets import PacketType
 
-COUNTED = ("messages", "control", "bytes", "datagrams")
-LONGEST_DATAGRAM = 65_535
 DATAGRAMS_A_TURN = 256
 FLUSH_NS = NS
-COUNTERS = (*(f"{way}_{what}" for what in COUNTED for way in ("rx", "tx")), "tx_errors")
-
-
-class UdpLink:
-    """A client's one socket, counted as the data plane counts an interface's."""
-
-    def __init__(self, sock: socket.socket, name: str) -> None:
-        self._sock = sock
-        self._name = name
-        self._counters = dict.fromkeys(COUNTERS, 0)
-
-    def fileno(self) -> int:
-        """The descriptor, for the loop."""
-        return self._sock.fileno()
-
-    def send(self, datagram: bytes) -> bool:
-        """Send one datagram; False if the kernel would not take it."""
-        for last_try in (False, True):
-            try:
-                self._sock.send(datagram)
-            except ConnectionRefusedError:
-                # The answer to an earlier datagram, which nobody was there to take; this one was not sent.
-                if not last_try:
-                    continue
-            except OSError:
-                pass
-            else:
-                self._count("tx", datagram, [kind for kind, _, _ in split_datagram(datagram)])
-                return True
-            break
-        self._counters["tx_errors"] += 1
-        return False
-
-    def receive(self) -> bytes | None:
-        """The next datagram, or None if none waits."""
-        while True:
-            try:
-                return self._sock.recv(LONGEST_DATAGRAM)
-            except BlockingIOError:
-                return None
-            except ConnectionRefusedError:
-                continue  # tells of an earlier datagram, which nobody was there to take
-
-    def split(self, datagram: bytes) -> list[bytes]:
-        """The packets of a datagram that arrived, without padding; WireError if it is malformed."""
-        framed = split_datagram(datagram)
-        self._count("rx", datagram, [kind for kind, _, _ in framed])
-        return [datagram[at : at + size] for kind, at, size in framed if kind != PacketType.PAD]
-
-    def counters(self) -> dict[str, object]:
-        """One row, as of a router's interface."""
-        return {"name": self._name, **self._counters, "rx_overflows": buffer_overflows(self._sock)}
-
-    def receive_buffer_bytes(self) -> int:
-        """How much the kernel holds for us."""
-        return receive_buffer_bytes(self._sock)
-
-    def close(self) -> None:
-        """Give the socket back."""
-        self._sock.close()
-
-    def _count(self, way: str, datagram: bytes, kinds: list[int]) -> None:
-        messages = kinds.count(PacketType.MESSAGE)
-        counters = self._counters
-        counters[f"{way}_messages"] += messages
-        counters[f"{way}_control"] += len(kinds) - messages - kinds.count(PacketType.PAD)
-        counters[f"{way}_bytes"] += len(datagram)
-        counters[f"{way}_datagrams"] += 1
 
 
 class ClientNode:
@@ -99,8 +27,7 @@ class ClientNode:
         self, config: NodeConfig, actions: tuple[Action, ...], core: ClientCore, clock: Clock, log: Journal
     ) -> None:
         self._script = ScriptedClient(core, actions)
-        (sock,) = open_interfaces(config.interfaces)
-        self._link = UdpLink(sock, config.interfaces[0].name)
+        self._link = UdpLink(open_interface(config.interfaces[0]), config.interfaces[0].name)
         self._events = Journal(config.events_path, BLOCK_BUFFERED) if config.events_path else None
         self._flush_due_ns = 0
         self._started = False

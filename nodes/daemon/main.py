@@ -21,6 +21,7 @@ from nodes.daemon.journal import Journal
 from nodes.daemon.loop import Loop
 from nodes.daemon.shell import Node, write_status
 from nodes.daemon.sockets import BindError
+from nodes.model import UsageError
 from nodes.wire.packets import Role
 
 EXIT_CONFIG = 2
@@ -37,6 +38,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return run(load_config(path))
     except ConfigError as error:
         print(error, file=sys.stderr)
+        return EXIT_CONFIG
+    except UsageError as error:
+        print(f"{path}: {error}", file=sys.stderr)
         return EXIT_CONFIG
     except BindError as error:
         print(f"{path}: {error}", file=sys.stderr)

@@ -17,7 +17,7 @@ from nodes.daemon.clock import Clock
 from nodes.daemon.journal import Journal
 from nodes.daemon.loop import Loop
 from nodes.daemon.shell import Shell
-from nodes.daemon.sockets import buffer_overflows, open_interfaces, receive_buffer_bytes
+from nodes.daemon.sockets import open_interfaces, receive_buffer_bytes
 from nodes.routing.effects import Deliver
 from nodes.routing.router import Router
 
@@ -91,8 +91,8 @@ class RouterNode:
     def _interfaces(self, rows: object) -> list[dict[str, object]]:
         assert isinstance(rows, list)
         return [
-            {"name": config.name, **row, "rx_overflows": buffer_overflows(sock)}
-            for config, row, sock in zip(self.shell.config.interfaces, rows, self._sockets, strict=True)
+            {"name": config.name, **row}
+            for config, row in zip(self.shell.config.interfaces, rows, strict=True)
         ]
 
     def _take_control(self) -> None:

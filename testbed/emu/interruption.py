@@ -1,34 +1,33 @@
-"""Turns the first Ctrl-C or SIGTERM into an exception, and the later ones into nothing.
+"""Keeps cleaning up from being interrupted by what started it, or by what comes later.
 
-Cleaning up must not be interrupted: whoever presses Ctrl-C twice wants it to
-end, and what it ends with is the cleaning up.
+The first signal ends the run: the handlers in force before (the CLI's, or
+Python's own) raise what they raise. Every later one, and any once cleaning up
+has begun, says that the end is on its way and nothing else.
 """
 
 from __future__ import annotations
 
+import os
 import signal
 import threading
 from types import FrameType, TracebackType
-from typing import Self
+from typing import Any, Self
+
+from testbed.runs.interruption import Interruption
 
 SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+PATIENCE = b"already cleaning up (if it hangs: kill -9, then `cbn clean`)\n"
 
 
-class Interrupted(KeyboardInterrupt):
-    """The run was told to end."""
+class Shield:
+    """While entered, at most one signal raises, and none once `closing` is set.
 
-
-class Interruption:
-    """While entered, the first signal raises `Interrupted` in the main thread.
-
-    Outside the main thread, which alone may set handlers, it does nothing.
+    Outside the main thread, which alone gets signals, it does nothing.
     """
 
     def __init__(self) -> None:
         self.closing = False
-        """Set when cleaning up begins: from then on signals are noted only."""
-        self.ignored = 0
-        self._before: dict[signal.Signals, object] = {}
+        self._before: dict[signal.Signals, Any] = {}
 
     def __enter__(self) -> Self:
         if threading.current_thread() is threading.main_thread():
@@ -41,11 +40,14 @@ class Interruption:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         for number, handler in self._before.items():
-            signal.signal(number, handler)  # type: ignore[arg-type]
+            signal.signal(number, handler)
 
-    def _on_signal(self, number: int, _frame: FrameType | None) -> None:
+    def _on_signal(self, number: int, frame: FrameType | None) -> None:
         if self.closing:
-            self.ignored += 1
+            os.write(2, PATIENCE)  # not print: it may have been interrupted in the middle of printing
             return
         self.closing = True
-        raise Interrupted(f"by {signal.Signals(number).name}")
+        before = self._before[signal.Signals(number)]
+        if callable(before):
+            before(number, frame)
+        raise Interruption(signal.Signals(number).name)

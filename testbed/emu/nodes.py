@@ -7,11 +7,9 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
-
-from nodes.convergence import unconverged
 
 from nodes.config_file import dump_config, dump_script
+from nodes.convergence import unconverged
 from nodes.wire.packets import Role
 from testbed.emu.admin import AdminClient
 from testbed.emu.drain import Status
@@ -128,6 +126,13 @@ def scripted_actions(plan: Plan) -> int:
     return sum(len(client.script) for client in plan.clients)
 
 
-def done_actions(statuses: Mapping[str, Mapping[str, Any]]) -> int:
+def done_actions(plan: Plan, statuses: Mapping[str, Status]) -> int:
     """How many of them the clients have done."""
-    return sum(int(status["core"]["script"]["done"]) for status in statuses.values())
+    remaining = sum(int(status["core"]["script_remaining"]) for status in statuses.values())
+    return scripted_actions(plan) - remaining
+
+
+def failed_actions(statuses: Mapping[str, Status]) -> list[str]:
+    """What there is to say about actions that clients could not do."""
+    failed = {name: int(status["core"]["script_failed"]) for name, status in statuses.items()}
+    return [f"{name} could not do {n} of its actions (see its log)" for name, n in failed.items() if n]

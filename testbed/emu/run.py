@@ -20,9 +20,9 @@ from contextlib import ExitStack, contextmanager
 from testbed.emu import impairment
 from testbed.emu.admin import AdminError
 from testbed.emu.drain import Drain
-from testbed.emu.interruption import Interrupted, Interruption
+from testbed.emu.interruption import Shield
 from testbed.emu.network import Network, NetworkError
-from testbed.emu.nodes import POLL_S, Nodes, NotReadyError, done_actions, scripted_actions
+from testbed.emu.nodes import POLL_S, Nodes, NotReadyError, done_actions, failed_actions, scripted_actions
 from testbed.emu.processes import ProcessDiedError, Watch
 from testbed.emu.recorder import Recorder
 from testbed.emu.registry import Registration, RegistryError, register
@@ -57,8 +57,8 @@ class EmulatedRun:
 
     def outcome(self) -> Outcome:
         """Run all stages, clean up, and say how it went."""
-        with Interruption() as interruption:
-            verdict, message = self._guarded(interruption)
+        with Shield() as shield:
+            verdict, message = self._guarded(shield)
         for remark in self._remarks:
             self._progress.say(remark)
         lost = verdict == "complete" and self._recorder.child is not None and not self._recorder.counters
@@ -75,7 +75,7 @@ class EmulatedRun:
             capture_drops=self._recorder.drops,
         )
 
-    def _guarded(self, interruption: Interruption) -> tuple[str, str]:
+    def _guarded(self, shield: Shield) -> tuple[str, str]:
         """The stages, then the undoing of what they made, which no signal interrupts."""
         made = ExitStack()
         try:
@@ -83,11 +83,11 @@ class EmulatedRun:
                 self._stages(made)
                 return "complete", ""
             finally:
-                interruption.closing = True
+                shield.closing = True
         except Failures as error:
             return "failed", str(error)
-        except Interrupted as error:
-            return "interrupted", f"interrupted {error}"
+        except KeyboardInterrupt as error:
+            return "interrupted", str(error) or "interrupted by SIGINT"
         finally:
             with self._phase("stop"):
                 made.close()
@@ -136,7 +136,7 @@ class EmulatedRun:
             )
         total = scripted_actions(self._plan)
         deadline = time.monotonic() + (lead_ns + script_length_ns(self._plan)) / NS + WORKLOAD_GRACE_S
-        while (done := done_actions(nodes.client_statuses())) < total:
+        while (done := done_actions(self._plan, statuses := nodes.client_statuses())) < total:
             self._progress.advance(done)
             if time.monotonic() > deadline:
                 raise NotReadyError(
@@ -144,6 +144,7 @@ class EmulatedRun:
                 )
             self._watch.wait(WORKLOAD_POLL_S)
         self._progress.advance(total)
+        self._remarks += failed_actions(statuses)
 
     def _drain(self, nodes: Nodes) -> None:
         drain = Drain(self._plan)

@@ -25,7 +25,11 @@ def refuse(request: Request) -> object:
 def path(tmp_path: Path) -> Iterator[Path]:
     """A server whose loop runs in a thread."""
     loop = Loop(Clock())
-    commands = {"echo": lambda request: request.get("say"), "refuse": refuse, "large": lambda _: "x" * 10_000_000}
+    commands = {
+        "echo": lambda request: request.get("say"),
+        "refuse": refuse,
+        "large": lambda _: "x" * 10_000_000,
+    }
     server = AdminServer(str(tmp_path / "s"), loop, commands)
     thread = threading.Thread(target=loop.run, args=(lambda: None,))
     thread.start()
@@ -65,7 +69,18 @@ def test_a_refusal_says_why(path: Path) -> None:
 
 @pytest.mark.parametrize(
     "line",
-    [b"", b"{", b"\xff\xfe", b"[]", b"7", b'"status"', b"null", b'{"do": 3}', b'{"do": "nothing"}', b"[" * 60_000],
+    [
+        b"",
+        b"{",
+        b"\xff\xfe",
+        b"[]",
+        b"7",
+        b'"status"',
+        b"null",
+        b'{"do": 3}',
+        b'{"do": "nothing"}',
+        b"[" * 60_000,
+    ],
 )
 def test_a_bad_request_gets_an_error_and_the_next_one_its_result(path: Path, line: bytes) -> None:
     bad, good = ask(path, line + b"\n", b'{"do": "echo", "say": 1}\n')
@@ -75,11 +90,10 @@ def test_a_bad_request_gets_an_error_and_the_next_one_its_result(path: Path, lin
 
 
 def test_an_endless_line_is_cut_off_and_others_are_served(path: Path) -> None:
-    with connect(path) as sock:
-        with contextlib.suppress(ConnectionError):
-            for _ in range(100):
-                sock.sendall(b"x" * 65_536)
-            assert sock.recv(1) == b""
+    with connect(path) as sock, contextlib.suppress(ConnectionError):
+        for _ in range(100):
+            sock.sendall(b"x" * 65_536)
+        assert sock.recv(1) == b""
     assert ask(path, b'{"do": "echo", "say": 1}\n')[0]["ok"]
 
 

@@ -86,7 +86,9 @@ def test_an_interface_hears_its_neighbour_alone() -> None:
 
 
 def test_a_foreign_address_is_a_located_error() -> None:
-    with pytest.raises(BindError, match=r"interface a-eth0: cannot use 192\.0\.2\.1:61803 towards 127\.0\.9\.2"):
+    with pytest.raises(
+        BindError, match=r"interface a-eth0: cannot use 192\.0\.2\.1:61803 towards 127\.0\.9\.2"
+    ):
         open_interface(replace(INTERFACE, address="192.0.2.1"))
 
 

@@ -123,7 +123,7 @@ def test_cleaning_where_nothing_ever_ran_finds_nothing(tmp_path: Path) -> None:
 
 def test_two_runs_cannot_have_one_id(tmp_path: Path) -> None:
     register("one", tmp_path, tmp_path / "root")
-    with pytest.raises(RegistryError, match="'one' is registered already.*cbn clean"):
+    with pytest.raises(RegistryError, match=r"'one' is registered already.*cbn clean"):
         register("one", tmp_path, tmp_path / "root")
     assert [folder.name for folder, _ in registered(tmp_path / "root")] == ["one"]
 

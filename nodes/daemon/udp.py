@@ -1,0 +1,80 @@
+"""A client's UDP socket: datagrams out, packets in, both counted as a router's data plane counts them."""
+
+from __future__ import annotations
+
+import socket
+
+from fastpath.codec import split_datagram
+from nodes.daemon.sockets import buffer_overflows, receive_buffer_bytes
+from nodes.wire.packets import PacketType
+
+LONGEST_DATAGRAM = 65_535
+COUNTED = ("messages", "control", "bytes", "datagrams")
+COUNTERS = (*(f"{way}_{what}" for what in COUNTED for way in ("rx", "tx")), "tx_errors")
+
+
+class UdpLink:
+    """A client's one socket, counted as the data plane counts an interface's."""
+
+    def __init__(self, sock: socket.socket, name: str) -> None:
+        self._sock = sock
+        self._name = name
+        self._counters = dict.fromkeys(COUNTERS, 0)
+
+    def fileno(self) -> int:
+        """The descriptor, for the loop."""
+        return self._sock.fileno()
+
+    def send(self, datagram: bytes) -> bool:
+        """Send one datagram; False if the kernel would not take it."""
+        for last_try in (False, True):
+            try:
+                self._sock.send(datagram)
+            except ConnectionRefusedError:
+                # The answer to an earlier datagram, which nobody was there to take; this one was not sent.
+                if not last_try:
+                    continue
+            except OSError:
+                pass
+            else:
+                self._count("tx", datagram, [kind for kind, _, _ in split_datagram(datagram)])
+                return True
+            break
+        self._counters["tx_errors"] += 1
+        return False
+
+    def receive(self) -> bytes | None:
+        """The next datagram, or None if none waits."""
+        while True:
+            try:
+                return self._sock.recv(LONGEST_DATAGRAM)
+            except BlockingIOError:
+                return None
+            except ConnectionRefusedError:
+                continue  # tells of an earlier datagram, which nobody was there to take
+
+    def split(self, datagram: bytes) -> list[bytes]:
+        """The packets of a datagram that arrived, without padding; WireError if it is malformed."""
+        framed = split_datagram(datagram)
+        self._count("rx", datagram, [kind for kind, _, _ in framed])
+        return [datagram[at : at + size] for kind, at, size in framed if kind != PacketType.PAD]
+
+    def counters(self) -> dict[str, object]:
+        """One row, as of a router's interface."""
+        return {"name": self._name, **self._counters, "rx_overflows": buffer_overflows(self._sock)}
+
+    def receive_buffer_bytes(self) -> int:
+        """How much the kernel holds for us."""
+        return receive_buffer_bytes(self._sock)
+
+    def close(self) -> None:
+        """Give the socket back."""
+        self._sock.close()
+
+    def _count(self, way: str, datagram: bytes, kinds: list[int]) -> None:
+        messages = kinds.count(PacketType.MESSAGE)
+        counters = self._counters
+        counters[f"{way}_messages"] += messages
+        counters[f"{way}_control"] += len(kinds) - messages - kinds.count(PacketType.PAD)
+        counters[f"{way}_bytes"] += len(datagram)
+        counters[f"{way}_datagrams"] += 1
