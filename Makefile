@@ -55,6 +55,7 @@ test: build ## Build and run all tests that this machine can run.
 	requirements/as-root $(BIN)/python -m pytest $(PYTEST_OPTIONS) $(TESTS)
 
 .PHONY: lint
+lint: export PATH := $(CURDIR)/$(BIN):$(PATH)
 lint: build ## Check style, types, import contracts, playbooks, and the tree itself.
 	$(MAKE) $(STAMPS)/dev
 	$(SAY) "ruff" && $(BIN)/ruff check . && $(BIN)/ruff format --check .
@@ -62,8 +63,8 @@ lint: build ## Check style, types, import contracts, playbooks, and the tree its
 	$(SAY) "import contracts" && $(BIN)/lint-imports
 	$(SAY) "cython-lint" && $(BIN)/cython-lint fastpath
 	$(SAY) "yamllint" && $(BIN)/yamllint --strict .
-	$(SAY) "ansible" && PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/ansible-lint --offline --profile production playbooks
-	$(BIN)/ansible-playbook --syntax-check playbooks/*.yml
+	$(SAY) "ansible" && $(BIN)/ansible-lint --offline --profile production playbooks
+	$(BIN)/ansible-playbook --syntax-check --inventory localhost, playbooks/*.yml
 	$(SAY) "the tree" && $(BIN)/python -m pytest -q -p no:cacheprovider tests/frame/test_tree.py
 
 .PHONY: sanitize
