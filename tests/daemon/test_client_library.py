@@ -1,0 +1,244 @@
+"""The asyncio client library against a real router over loopback."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+import subprocess
+import sys
+from collections.abc import Coroutine
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from nodes.client.aio import Client
+from nodes.client.core import NotAttached
+from nodes.config_file import dump_config, load_config
+from nodes.daemon.sockets import open_interface
+from nodes.model import PredicateSyntaxError, Time, UsageError
+from nodes.wire.packets import Role
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+def router_with_two_clients(net: Any) -> None:
+    for name, node_id, role in (("r1", 1, Role.ROUTER), ("c2", 2, Role.CLIENT), ("c3", 3, Role.CLIENT)):
+        net.node(name, node_id, role)
+    net.link("r1", "c2")
+    net.link("r1", "c3")
+    net.start("r1")
+
+
+def connect(net: Any, name: str, **more: Any) -> Any:
+    node_id = net.ids[name][0]
+    local, router = net.addresses[name, "r1"], net.addresses["r1", name]
+    return Client.connect(local=local, router=router, node_id=node_id, router_id=1, **more)
+
+
+def run(work: Coroutine[Any, Any, Any]) -> Any:
+    return asyncio.run(asyncio.wait_for(work, 30))
+
+
+async def settled(net: Any, subscriptions: int) -> None:
+    """Wait until the router forwards by what its clients have said."""
+
+    def said() -> bool:
+        status = net.admins["r1"].ask("status")["core"]
+        held = sum(a["subscriptions"] for a in status["adjacencies"])
+        return bool(status["settled"]) and held == subscriptions
+
+    while not said():
+        await asyncio.sleep(0.005)
+
+
+def test_a_subscriber_gets_what_matches_in_order_with_all_five_types(loopback: Any) -> None:
+    router_with_two_clients(loopback)
+
+    async def work() -> None:
+        async with connect(loopback, "c2") as publisher, connect(loopback, "c3") as subscriber:
+            await subscriber.subscribe('dest = "ORD" and price < 400.0')
+            await settled(loopback, 1)
+            sent = {"dest": "ORD", "price": 210.5, "stops": 1, "refund": True, "at": Time(7)}
+            assert await publisher.publish(sent) == (2, 1)
+            await publisher.publish('dest = "JFK", price = 1.0')
+            await publisher.publish('dest = "ORD", price = 399.0')
+            first = await anext(subscriber)
+            second = await anext(subscriber)
+            assert first.attributes == sent
+            assert (first.source, first.sequence, first.hop_count) == (2, 1, 1)
+            assert (second.source, second.sequence) == (2, 3)
+            assert 0 < first.latency_ns < 30_000_000_000
+
+    run(work())
+
+
+def test_after_unsubscribing_nothing_comes(loopback: Any) -> None:
+    router_with_two_clients(loopback)
+
+    async def work() -> list[int]:
+        async with connect(loopback, "c2") as publisher, connect(loopback, "c3") as subscriber:
+            odd = await subscriber.subscribe("odd = true")
+            await subscriber.subscribe("odd = false")
+            await settled(loopback, 2)
+            await publisher.publish("odd = true")
+            await subscriber.unsubscribe(odd)
+            await settled(loopback, 1)
+            await publisher.publish("odd = true")
+            await publisher.publish("odd = false")
+            return [(await anext(subscriber)).sequence for _ in range(2)]
+
+    assert run(work()) == [1, 3]
+
+
+def test_deliveries_beyond_the_queue_are_counted_and_the_earlier_ones_kept(loopback: Any) -> None:
+    router_with_two_clients(loopback)
+
+    async def work() -> None:
+        async with connect(loopback, "c2") as publisher, connect(loopback, "c3", queue_limit=5) as slow:
+            await slow.subscribe("n any integer")
+            await settled(loopback, 1)
+            for n in range(20):
+                await publisher.publish({"n": n})
+            while slow.overflows < 15:
+                await asyncio.sleep(0.005)
+            assert [(await anext(slow)).attributes["n"] for _ in range(5)] == [0, 1, 2, 3, 4]
+
+    run(work())
+
+
+def test_iteration_ends_when_the_client_is_closed_and_what_waited_is_still_given(loopback: Any) -> None:
+    router_with_two_clients(loopback)
+
+    async def work() -> list[object]:
+        async with connect(loopback, "c2") as publisher, connect(loopback, "c3") as subscriber:
+            await subscriber.subscribe("n any integer")
+            await settled(loopback, 1)
+            await publisher.publish("n = 1")
+            await publisher.publish("n = 2")
+            got = []
+            async for delivery in subscriber:
+                got.append(delivery.attributes["n"])
+                if len(got) == 2:
+                    subscriber.close()
+            return got
+
+    assert run(work()) == [1, 2]
+
+
+def test_a_router_that_does_not_answer_is_a_time_out_that_says_where(loopback: Any) -> None:
+    router_with_two_clients(loopback)
+    loopback.until(loopback.admins["r1"].connect, "r1 listens")
+    loopback.stop()
+
+    async def work() -> None:
+        async with connect(loopback, "c2", attach_timeout_s=0.2):
+            raise AssertionError("attached to nobody")
+
+    with pytest.raises(
+        TimeoutError, match=r"the router at 127\.\d+\.\d+\.1:61803 did not answer within 0.2 s"
+    ):
+        run(work())
+
+
+def test_misuse_is_an_error_that_speaks(loopback: Any) -> None:
+    router_with_two_clients(loopback)
+
+    async def work() -> None:
+        async with connect(loopback, "c2") as client:
+            with pytest.raises(PredicateSyntaxError):
+                await client.subscribe("dest = ")
+            with pytest.raises(UsageError):
+                await client.publish({"n": 2**64})
+            with pytest.raises(UsageError, match="bytes"):
+                await client.publish({"s": "x" * 5000})
+            once = await client.subscribe("a = 1")
+            await client.unsubscribe(once)
+            with pytest.raises(UsageError, match="no subscription"):
+                await client.unsubscribe(once)
+        with pytest.raises(NotAttached):
+            await client.subscribe("a = 1")
+
+    run(work())
+
+
+def test_garbage_from_the_routers_address_is_counted_and_the_client_goes_on(loopback: Any) -> None:
+    router_with_two_clients(loopback)
+    loopback.until(loopback.admins["r1"].connect, "r1 listens")
+    loopback.stop()
+    loopback.admins.clear()
+    loopback.processes.clear()
+    garbage = [b"\xff" * 40, b"\x01", b"\x01\x09\x00\x04", b"\x02\x01\x00\x24" + bytes(32)]
+
+    async def work() -> None:
+        client = Client(loopback.config("c2"))
+        with open_interface(loopback.config("r1").interfaces[0]) as liar:
+            for datagram in garbage:
+                liar.send(datagram)
+            while client.malformed < len(garbage):
+                await asyncio.sleep(0.005)
+        loopback.start("r1")
+        await client.attach()
+        client.close()
+
+    run(work())
+
+
+def test_a_client_comes_back_after_its_router_was_restarted_and_is_still_subscribed(loopback: Any) -> None:
+    router_with_two_clients(loopback)
+
+    async def work() -> None:
+        async with connect(loopback, "c2") as publisher, connect(loopback, "c3") as subscriber:
+            await subscriber.subscribe("n any integer")
+            await settled(loopback, 1)
+            loopback.admins.pop("r1").close()
+            loopback.processes["r1"].kill()
+            loopback.processes.pop("r1").communicate()
+            loopback.start("r1")
+            while not loopback.admins["r1"].connect():
+                await asyncio.sleep(0.01)
+            await settled(loopback, 1)
+            await publisher.attach()
+            await publisher.publish("n = 5")
+            assert (await anext(subscriber)).attributes == {"n": 5}
+
+    run(work())
+
+
+def test_a_client_can_be_made_from_a_nodes_file(loopback: Any) -> None:
+    router_with_two_clients(loopback)
+    path = loopback.folder / "c2.toml"
+    path.write_text(dump_config(loopback.config("c2")))
+
+    async def work() -> None:
+        async with Client.from_config(load_config(path)) as client:
+            assert client.attached
+            assert client.status()["core"]["node"] == "c2"  # type: ignore[index]
+
+    run(work())
+
+
+def test_the_example_in_the_documentation_runs(loopback: Any) -> None:
+    """The page's program, with the page's router, on the page's addresses."""
+    page = (ROOT / "docs" / "writing-applications.md").read_text(encoding="utf-8")
+    router = re.search(r"```toml\n(.*?)```", page, re.DOTALL)
+    program = re.search(r"```python\n(.*?)```", page, re.DOTALL)
+    output = re.search(r"```text\n(.*?)```", page, re.DOTALL)
+    assert router
+    assert program
+    assert output
+    (loopback.folder / "r1.toml").write_text(router[1])
+    (loopback.folder / "example.py").write_text(program[1])
+    loopback.start_with("r1", loopback.folder / "r1.toml")
+    command = [sys.executable, str(loopback.folder / "example.py")]
+    done = subprocess.run(
+        command,
+        cwd=ROOT,
+        env={"PYTHONPATH": str(ROOT)},
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    assert done.stdout == output[1]
