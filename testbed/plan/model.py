@@ -101,8 +101,8 @@ class Plan:
     links: tuple[LinkPlan, ...]
     record: RecordPlan = RecordPlan()
     timing: TimingPlan = TimingPlan()
-    timers: TimerConfig = TimerConfig()
-    limits: LimitConfig = LimitConfig()
+    timers: TimerConfig = field(default_factory=TimerConfig)
+    limits: LimitConfig = field(default_factory=LimitConfig)
     hop_limit: int = 64
     scenario_path: str = ""
     scenario_sha256: str = ""

@@ -1,0 +1,23 @@
+"""Durations and rates as people write them, as integers of nanoseconds and bits a second."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+_NANOSECONDS = {"ns": 1, "us": 10**3, "ms": 10**6, "s": 10**9, "min": 60 * 10**9, "h": 3600 * 10**9}
+_BITS = {"bit": 1, "kbit": 10**3, "mbit": 10**6, "gbit": 10**9}
+
+
+def duration_ns(text: str) -> int:
+    """`1.5ms` as 1,500,000; the schema has seen to the form. Exact, and rounded down to whole nanoseconds."""
+    return _scaled(text, _NANOSECONDS)
+
+
+def rate_bps(text: str) -> int:
+    """`10mbit` as 10,000,000."""
+    return _scaled(text, _BITS)
+
+
+def _scaled(text: str, units: dict[str, int]) -> int:
+    number = text.rstrip("abcdefghijklmnopqrstuvwxyz")
+    return int(Fraction(number) * units[text[len(number) :]])

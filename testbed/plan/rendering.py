@@ -1,0 +1,52 @@
+"""The Plan as what a node is told: the same in every world but for its paths."""
+
+from __future__ import annotations
+
+from nodes.config import InterfaceConfig, NodeConfig
+from testbed.plan.model import InterfacePlan, NodePlan, Plan
+
+
+def node_config(
+    plan: Plan,
+    node: NodePlan,
+    run_id: str,
+    *,
+    log_path: str = "",
+    events_path: str = "",
+    admin_socket: str = "",
+    script_path: str = "",
+) -> NodeConfig:
+    """The configuration of one node of the plan in one run."""
+    return NodeConfig(
+        name=node.name,
+        node_id=node.node_id,
+        role=node.role,
+        run_id=run_id,
+        seed=plan.seed,
+        interfaces=tuple(_interface(plan, interface) for interface in node.interfaces),
+        scheme=plan.scheme,
+        scheme_options=plan.scheme_options,
+        timers=plan.timers,
+        limits=plan.limits,
+        hop_limit=plan.hop_limit,
+        log_path=log_path,
+        events_path=events_path,
+        admin_socket=admin_socket,
+        script_path=script_path,
+    )
+
+
+def _interface(plan: Plan, interface: InterfacePlan) -> InterfaceConfig:
+    link = plan.links[interface.link]
+    peer = next(n for n in plan.nodes if n.name == interface.peer)
+    return InterfaceConfig(
+        index=interface.index,
+        name=interface.name,
+        address=interface.address,
+        peer_address=interface.peer_address,
+        peer_name=interface.peer,
+        peer_id=peer.node_id,
+        peer_role=peer.role,
+        cost=link.cost,
+        mtu=link.mtu,
+    )

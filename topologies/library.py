@@ -1,0 +1,26 @@
+"""The scenarios and the schema that are shipped, by name."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+ROOM = Path(__file__).parent
+SCHEMA = ROOM / "schema" / "scenario.schema.json"
+SCENARIOS = ROOM / "scenarios"
+
+
+def scenario_names() -> list[str]:
+    """The names of the shipped scenarios, in alphabetical order."""
+    return sorted(p.stem for p in SCENARIOS.glob("*.yaml"))
+
+
+def find_scenario(name_or_path: str) -> Path:
+    """The file of a shipped scenario, or the path as it was given.
+
+    A file of that very name comes first. Whether the path leads to a scenario
+    is for loading it to say.
+    """
+    given = Path(name_or_path)
+    if not given.exists() and name_or_path in scenario_names():
+        return SCENARIOS / f"{name_or_path}.yaml"
+    return given
