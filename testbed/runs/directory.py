@@ -1,11 +1,42 @@
-"""Writes a run directory: the layout of `docs/run-directory.md` and nothing else."""
+"""Makes and fills a run directory: the layout of `docs/run-directory.md` and nothing else."""
 
 from __future__ import annotations
 
 import json
+import os
+import secrets
+import shutil
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from pathlib import Path
+
+from testbed.runs.events import EventLog
+
+MANIFEST = "manifest.json"
+PARTS = (
+    MANIFEST,
+    "plan.yaml",
+    "scenario.yaml",
+    "events.jsonl",
+    "verdict.json",
+    "report.html",
+    "captures",
+    "config",
+    "logs",
+    "tables",
+)
+"""What a run and its analysis write; `--force` removes these and nothing else."""
+
+
+class RunDirectoryError(Exception):
+    """The run directory cannot be had; the text says why and what to do."""
+
+
+def new_run_id(scenario: str, world: str) -> str:
+    """A name no other run has: `<scenario>-<world>-<UTC time stamp>-<4 hex>`."""
+    stamp = datetime.now(UTC).strftime("%Y%m%dT%H%M%SZ")
+    return f"{scenario}-{world}-{stamp}-{secrets.token_hex(2)}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -14,6 +45,27 @@ class RunDirectory:
 
     path: Path
     run_id: str
+
+    @classmethod
+    def create(cls, path: Path, run_id: str, *, force: bool = False) -> RunDirectory:
+        """Make an empty run directory at `path`.
+
+        Args:
+            path: where; parents are made as needed. An empty directory is taken as it is.
+            run_id: of the new run.
+            force: let a previous run at `path` go. Only what a run writes is
+                removed, and only if a manifest shows that a run is what it is.
+
+        Raises:
+            RunDirectoryError: the place is taken, or cannot be written to.
+        """
+        try:
+            path.mkdir(parents=True, exist_ok=True)
+            _vacate(path, force)
+            _check_writable(path)
+        except OSError as error:
+            raise RunDirectoryError(_explain(path, error)) from error
+        return cls(path, run_id)
 
     @property
     def captures(self) -> Path:
@@ -30,20 +82,74 @@ class RunDirectory:
         """Where what each process was told is kept."""
         return self._folder("config")
 
-    def write_json(self, name: str, value: object) -> None:
-        """Write one JSON document, whole or not at all."""
+    @property
+    def events(self) -> Path:
+        """The path of the merged events."""
+        return self.path / "events.jsonl"
+
+    def write_text(self, name: str, text: str) -> None:
+        """Write one document, whole or not at all."""
         target = self.path / name
         partial = target.with_name(target.name + ".partial")
-        partial.write_text(json.dumps(value, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+        partial.write_text(text, encoding="utf-8")
         partial.replace(target)
+
+    def write_json(self, name: str, value: object) -> None:
+        """Write one JSON document, whole or not at all."""
+        self.write_text(name, json.dumps(value, indent=1, ensure_ascii=False) + "\n")
 
     def write_events(self, events: Iterable[Mapping[str, object]]) -> None:
         """Write `events.jsonl`, ordered by time, node and the node's own counter."""
-        ordered = sorted(events, key=lambda e: (e["time_ns"], e["node"], e["n"]))
-        with (self.path / "events.jsonl").open("w", encoding="utf-8") as out:
-            out.writelines(json.dumps(e, ensure_ascii=False, separators=(",", ":")) + "\n" for e in ordered)
+        with EventLog(self.events) as log:
+            for event in sorted(events, key=lambda e: (e["time_ns"], e["node"], e["n"])):
+                log.add(event)
 
     def _folder(self, name: str) -> Path:
         folder = self.path / name
         folder.mkdir(exist_ok=True)
         return folder
+
+
+def is_run_directory(path: Path) -> bool:
+    """Whether a run has been here: there is a manifest with a run's id in it."""
+    try:
+        manifest = json.loads((path / MANIFEST).read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return False
+    return isinstance(manifest, dict) and "run_id" in manifest and "format" in manifest
+
+
+def _vacate(path: Path, force: bool) -> None:
+    if not any(path.iterdir()):
+        return
+    if not is_run_directory(path):
+        raise RunDirectoryError(
+            f"{path} is not empty and holds no run: nothing in it was touched; "
+            "name another directory with --out"
+        )
+    if not force:
+        raise RunDirectoryError(
+            f"{path} already holds a run; name another directory with --out, or replace that run with --force"
+        )
+    for name in reversed(PARTS):  # the manifest last: until then the directory is known for a run's
+        _remove(path / name)
+
+
+def _remove(path: Path) -> None:
+    if path.is_dir() and not path.is_symlink():
+        shutil.rmtree(path)
+    else:
+        path.unlink(missing_ok=True)
+
+
+def _check_writable(path: Path) -> None:
+    """Find out now, not after the run, that nothing can be written here."""
+    probe = path / ".probe"
+    probe.write_bytes(os.urandom(4096))
+    probe.unlink()
+
+
+def _explain(path: Path, error: OSError) -> str:
+    reason = error.strerror or str(error)
+    place = f" ({error.filename})" if error.filename and str(error.filename) != str(path) else ""
+    return f"cannot write a run into {path}: {reason}{place}; name another directory with --out"

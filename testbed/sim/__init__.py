@@ -1,1 +1,4 @@
+"""The simulated world: an event queue, links and captures around the cores, in one process.
 
+No real clock, no real socket, no root. The same plan and seed give the same bytes.
+"""

@@ -1,0 +1,57 @@
+"""From what stands on the command line to a Plan: finds scenarios and reports what is wrong with them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from importlib.resources import files
+from pathlib import Path
+
+from testbed.cli import exits
+from testbed.plan import ScenarioError, load_plan
+from testbed.plan.model import Plan
+
+
+def shipped() -> dict[str, Path]:
+    """The scenarios that come with the testbed, by name."""
+    folder = Path(str(files("topologies"))) / "scenarios"
+    return {path.stem: path for path in sorted(folder.glob("*.yaml"))}
+
+
+def find(scenario: str) -> Path:
+    """The file that SCENARIO means: a path, or the name of a shipped scenario.
+
+    Raises:
+        CommandError: it is neither.
+    """
+    path = Path(scenario)
+    if path.exists():
+        return path
+    known = shipped()
+    if scenario in known:
+        return known[scenario]
+    raise exits.CommandError(
+        f"{scenario}: there is no such file and no shipped scenario of that name; "
+        f"shipped are {', '.join(known) or 'none'}"
+    )
+
+
+def load(scenario: str, seed: int | None, overrides: Sequence[str]) -> Plan:
+    """The Plan of a scenario with the command line's overrides.
+
+    Raises:
+        CommandError: the scenario is broken; the text says where, all at once.
+    """
+    pairs = [_pair(override) for override in overrides]
+    try:
+        return load_plan(find(scenario), seed, pairs)
+    except ScenarioError as error:
+        count = len(error.problems)
+        heading = "there is a problem" if count == 1 else f"there are {count} problems"
+        raise exits.CommandError(f"{heading} in the scenario; nothing was started\n{error}") from error
+
+
+def _pair(override: str) -> tuple[str, str]:
+    key, equals, value = override.partition("=")
+    if not (key and equals):
+        raise exits.CommandError(f"--set {override}: expected KEY=VALUE, such as --set scheme=pif")
+    return key, value

@@ -1,0 +1,91 @@
+"""`cbn run`: from a scenario to a run directory."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import signal
+from pathlib import Path
+
+from testbed.cli import exits
+from testbed.cli.plans import load
+from testbed.cli.progress import progress
+from testbed.cli.worlds import choose_world
+from testbed.plan.model import Plan
+from testbed.runs.conduct import conduct
+from testbed.runs.directory import RunDirectory, RunDirectoryError, new_run_id
+from testbed.runs.world import Outcome, Progress, World
+
+RUNS = Path("runs")
+
+
+def run(args: argparse.Namespace) -> int:
+    """Run a scenario; the exit code says how it went."""
+    plan = load(args.scenario, args.seed, args.overrides)
+    with progress(args.quiet) as shown:
+        world = choose_world(args.world, plan, shown)
+        directory = _directory(args, plan, world)
+        shown.say(f"{plan.name} in the world {world.name}, seed {plan.seed}, into {directory.path}")
+        outcome = conduct(plan, world, directory, shown)
+        verdict = _verdict(directory, shown) if args.analyze and outcome.outcome == "complete" else None
+    _report(args.json, directory, world, outcome, verdict)
+    return _exit_code(outcome, verdict)
+
+
+def _directory(args: argparse.Namespace, plan: Plan, world: World) -> RunDirectory:
+    run_id = new_run_id(plan.name, world.name)
+    try:
+        return RunDirectory.create(args.out or RUNS / run_id, run_id, force=args.force)
+    except RunDirectoryError as error:
+        raise exits.CommandError(str(error), exits.USAGE) from error
+
+
+def _verdict(directory: RunDirectory, shown: Progress) -> dict[str, object]:
+    from testbed.cli.analyze import analyse
+
+    return analyse(directory.path, shown)
+
+
+def _report(
+    as_json: bool,
+    directory: RunDirectory,
+    world: World,
+    outcome: Outcome,
+    verdict: dict[str, object] | None,
+) -> None:
+    if as_json:
+        summary = {
+            "run_id": directory.run_id,
+            "directory": str(directory.path),
+            "world": world.name,
+            "outcome": outcome.outcome,
+            "message": outcome.message,
+            "verdict": verdict,
+        }
+        print(json.dumps(summary, indent=1, ensure_ascii=False))
+        return
+    if verdict is not None:
+        from testbed.cli.analyze import print_verdict
+
+        print_verdict(directory.path, verdict)
+        return
+    print(_sentence(directory, outcome))
+
+
+def _sentence(directory: RunDirectory, outcome: Outcome) -> str:
+    match outcome.outcome:
+        case "complete":
+            return f"{directory.path}: complete, {outcome.capture_packets:,} packets captured"
+        case "failed":
+            return f"{directory.path}: failed: {outcome.message}\nWhat was recorded is kept there; see logs/."
+        case "interrupted":
+            return f"{directory.path}: {outcome.message}; what was recorded is kept there"
+
+
+def _exit_code(outcome: Outcome, verdict: dict[str, object] | None) -> int:
+    if outcome.outcome == "failed":
+        return exits.FAILED
+    if outcome.outcome == "interrupted":
+        terminated = signal.SIGTERM.name in outcome.message
+        return exits.TERMINATED if terminated else exits.INTERRUPTED
+    return exits.OK if verdict is None or verdict["ok"] else exits.NOT_CLEAN

@@ -1,0 +1,48 @@
+"""Chooses the world of a run and never does so silently."""
+
+from __future__ import annotations
+
+from testbed.cli import exits
+from testbed.plan.model import Plan
+from testbed.runs.world import Progress, World
+
+
+def choose_world(name: str, plan: Plan, progress: Progress) -> World:
+    """The world of that name, or for `auto` the best one that can run the plan here.
+
+    Raises:
+        CommandError: the plan cannot run there on this machine.
+    """
+    if name == "auto":
+        return _best(plan, progress)
+    world = _world(name)
+    problems = world.problems(plan)
+    if problems:
+        raise exits.CommandError(_cannot(name, problems), exits.MACHINE)
+    return world
+
+
+def _best(plan: Plan, progress: Progress) -> World:
+    emulated = _world("emu")
+    problems = emulated.problems(plan)
+    if not problems:
+        progress.say("world emu: this machine can emulate (--world sim simulates instead)")
+        return emulated
+    progress.say("world sim, because this plan cannot be emulated here:")
+    for problem in problems:
+        progress.say(f"  {problem}")
+    return choose_world("sim", plan, progress)
+
+
+def _world(name: str) -> World:
+    if name == "emu":
+        from testbed.emu.world import EmulatedWorld
+
+        return EmulatedWorld()
+    from testbed.sim.world import SimulatedWorld
+
+    return SimulatedWorld()
+
+
+def _cannot(name: str, problems: list[str]) -> str:
+    return "\n".join([f"this cannot run in the world {name} on this machine:", *(f"  {p}" for p in problems)])
