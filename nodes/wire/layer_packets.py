@@ -78,14 +78,16 @@ def decode_datagram(data: bytes) -> list[Packet]:
     Raises:
         WireError: The framing or a packet is malformed.
     """
-    found = []
-    layer: layers.Layer = layers.CBN(data)
-    while layer:
-        found.append(decode(layers.alone(layer)))
-        layer = layer.payload
-    if not found:
+    if not data:
         raise WireError("the datagram is empty")
-    return found
+    found: list[bytes] = []
+    while data:
+        size = layers.frame_size(data)
+        if size is None:
+            raise WireError(f"packet {len(found)} of the datagram cannot be framed")
+        found.append(data[:size])
+        data = data[size:]
+    return [decode(packet) for packet in found]
 
 
 def _take(source: object, names: tuple[str, ...]) -> dict[str, Any]:

@@ -53,6 +53,8 @@ KINDS = {0: "none"} | {int(kind): kind.name for kind in Kind}
 ALGORITHMS = {1: "HMAC-SHA-256"}
 TYPES = {1: "string", 2: "integer", 3: "float", 4: "boolean", 5: "time"}
 OPERATORS = {1: "=", 2: "!=", 3: "<", 4: ">", 5: "<=", 6: ">=", 7: ">*", 8: "*<", 9: "*", 10: "any"}
+MINIMUM = {0: 4, 1: 36, 2: 32, 3: 32, 4: 32}
+"""The least length of each packet type."""
 Layer = Packet
 FLAGS = ["AUTH", "FIRST", "LAST"]
 ANY = 10
@@ -235,6 +237,13 @@ def _trailer() -> ConditionalField:
     )
 
 
+def frame_size(data: bytes) -> int | None:
+    """The length of the packet at the start of the data; None if it cannot be framed."""
+    minimum = MINIMUM.get(data[1]) if len(data) >= 4 and data[0] == VERSION else None
+    size = int.from_bytes(data[2:4])
+    return size if minimum is not None and minimum <= size <= len(data) else None
+
+
 class CBN(Packet):
     """A CBN packet: call it with bytes and it becomes the class of the packet's type."""
 
@@ -246,9 +255,7 @@ class CBN(Packet):
         """The class for these bytes; what cannot be framed is Raw."""
         if _pkt is None:
             return cls
-        if len(_pkt) < 4 or _pkt[0] != VERSION or not 4 <= int.from_bytes(_pkt[2:4]) <= len(_pkt):
-            return Raw
-        return PACKETS.get(_pkt[1], Raw)
+        return Raw if frame_size(_pkt) is None else PACKETS[_pkt[1]]
 
     def do_dissect(self, s: bytes) -> bytes:
         """Read this packet within its own length."""
@@ -259,7 +266,7 @@ class CBN(Packet):
         """Stack the packets that follow in a loop: a super-datagram has more than calls can nest."""
         last: Packet = self
         while s:
-            size = int.from_bytes(s[2:4]) if CBN.dispatch_hook(s) is not Raw else len(s)
+            size = frame_size(s) or len(s)
             layer = _dissect_one(s[:size])
             layer.underlayer = last
             last.payload = layer
@@ -295,11 +302,6 @@ def _dissect_one(data: bytes) -> Packet:
             raise
         return Raw(data)
     return layer if isinstance(layer.payload, NoPayload) else Raw(data)
-
-
-def alone(layer: Packet) -> bytes:
-    """The bytes of one layer of a datagram without those that follow."""
-    return layer.alone() if isinstance(layer, CBN) else bytes(layer)
 
 
 class CBNPad(CBN):
@@ -430,6 +432,7 @@ PACKETS: dict[int, type[CBN]] = {
     PacketType.CONTROL: CBNControl,
     PacketType.ACK: CBNAck,
 }
+
 
 bind_bottom_up(UDP, CBN, dport=PORT)
 bind_bottom_up(UDP, CBN, sport=PORT)
