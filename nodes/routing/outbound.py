@@ -69,6 +69,7 @@ class Outbound:
         self._repeats = 0
         self._recover: int | None = None
         self._resend = 0
+        self._heard = False
         self._expires_at: int | None = None
 
     @property
@@ -109,6 +110,7 @@ class Outbound:
 
     def acknowledge(self, now_ns: int, ack: int, window: int, pure: bool) -> None:
         """Take a plausible acknowledgement; a window of 0 still lets one packet through, as a probe."""
+        self._heard = True
         if ack >= self._acknowledged:
             self._window = min(max(window, 1), self._window_limit)
         if ack > self._acknowledged:
@@ -120,7 +122,9 @@ class Outbound:
         """Resend the first outstanding fragment if its time is over, and wait longer for the next."""
         if self._expires_at is None or now_ns < self._expires_at:
             return
-        self._round_trip.back_off()
+        if not self._heard:
+            self._round_trip.back_off()
+        self._heard = False
         self._recover, self._repeats = self._sent, 0
         self._resend = 1
         self._flights[0].sent_ns = -1
@@ -144,14 +148,16 @@ class Outbound:
             self._expires_at = now_ns + self._round_trip.timeout_ns
 
     def _advance(self, now_ns: int, ack: int) -> None:
-        newest = None
-        for _ in range(ack - self._acknowledged):
-            newest = self._flights.popleft()
-            if newest.last:
-                self.acknowledged_ticket = newest.ticket
+        arrived = [self._flights.popleft() for _ in range(ack - self._acknowledged)]
         self._acknowledged, self._repeats = ack, 0
-        if newest is not None and not newest.resent:
-            self._round_trip.sample(now_ns - newest.sent_ns)
+        self.acknowledged_ticket = next(
+            (f.ticket for f in reversed(arrived) if f.last), self.acknowledged_ticket
+        )
+        # What waited behind a gap says nothing of the round trip; what filled it, if resent, may.
+        if arrived[0].resent:
+            self._round_trip.sample_resent(now_ns - arrived[0].sent_ns)
+        elif not any(fragment.resent for fragment in arrived):
+            self._round_trip.sample(now_ns - arrived[-1].sent_ns)
         self._round_trip.progress()
         self._expires_at = now_ns + self._round_trip.timeout_ns if self._flights else None
         if self._recover is not None:

@@ -30,15 +30,20 @@ class RoundTrip:
         return smoothed + smoothed // 4
 
     def sample(self, taken_ns: int) -> None:
-        """A packet sent once was acknowledged after this time (Karn: never one that was resent)."""
+        """A packet sent once was acknowledged after this time."""
         if self._smoothed_ns is None:
             self._smoothed_ns, self._variation_ns = taken_ns, taken_ns // 2
             return
         self._variation_ns += (abs(self._smoothed_ns - taken_ns) - self._variation_ns) // 4
         self._smoothed_ns += (taken_ns - self._smoothed_ns) // 8
 
+    def sample_resent(self, taken_ns: int) -> None:
+        """The same of a packet sent again; it may be the first copy that was acknowledged (Karn)."""
+        if self._smoothed_ns is None or 2 * taken_ns >= self._smoothed_ns:
+            self.sample(taken_ns)
+
     def back_off(self) -> None:
-        """A time-out: wait twice as long."""
+        """A time-out, and not a word from the neighbour since the last: wait twice as long."""
         if self.timeout_ns < self._most_ns:
             self._doublings += 1
 
