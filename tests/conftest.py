@@ -26,7 +26,7 @@ settings.load_profile("default")
 
 
 def no_root() -> str | None:
-    """Why network namespaces cannot be made here, if so."""
+    """Why network namespaces cannot be made here, if so. Asks `unshare`."""
     if os.geteuid() != 0:
         return "not root: run `sudo make test`"
     done = subprocess.run(["unshare", "--net", "true"], capture_output=True, text=True, check=False)
@@ -35,8 +35,8 @@ def no_root() -> str | None:
 
 def no_mininet() -> str | None:
     """Why Mininet hosts cannot be made here, if so."""
-    missing = [c for c in ("mnexec", "ip", "ethtool") if shutil.which(c) is None]
-    return no_root() or (f"missing commands: {', '.join(missing)}; see packages.apt" if missing else None)
+    missing = [c for c in ("mnexec", "ip", "ethtool", "unshare") if shutil.which(c) is None]
+    return f"missing commands: {', '.join(missing)}; see packages.apt" if missing else no_root()
 
 
 def no_java() -> str | None:
