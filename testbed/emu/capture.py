@@ -20,8 +20,6 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from fastpath.capture import Capture
-
 ETH_P_ALL = 0x0003
 CLONE_NEWNET = 0x40000000
 SO_RCVBUFFORCE = 33
@@ -61,6 +59,8 @@ def main(arguments: Sequence[str]) -> int:
     if len(arguments) != 1:
         print("usage: python -m testbed.emu.capture ORDERS.json", file=sys.stderr)
         return EXIT_ORDERS
+    from fastpath.capture import Capture  # the run itself imports this module for `Orders` alone
+
     orders = Orders.from_json(Path(arguments[0]).read_text(encoding="utf-8"))
     sockets = open_sockets(orders.targets)
     files = [(s.fileno(), t.path) for s, t in zip(sockets, orders.targets, strict=True)]
