@@ -189,7 +189,7 @@ class _Parser:
         where = self.token
         name = self.name("an attribute's name")
         if name in message:
-            raise self.error(where, f"attribute {name} stands twice", "names are unique in a message (M1)")
+            raise self.error(where, f"attribute {name} stands twice", "names are unique in a message")
         if not self.take("operator", "="):
             raise self.expected(f"= after {name}")
         message[name] = self.value()

@@ -13,6 +13,7 @@ from nodes.model import (
     Value,
     check_message,
     check_name,
+    check_value,
     parse_message,
 )
 from testbed.plan.problems import Key
@@ -38,6 +39,8 @@ def read_message(source: Source, told: str | Mapping[str, Any], key: Key, rng: R
 def _drawn(source: Source, told: Mapping[str, Any], key: Key, rng: Random) -> Draw | None:
     draws: dict[str, _DrawValue] = {}
     for name, how in told.items():
+        if _out_of_shape(how):
+            continue
         try:
             draws[check_name(name)] = _attribute(how, rng)
         except UsageError as error:
@@ -55,6 +58,13 @@ def _drawn(source: Source, told: Mapping[str, Any], key: Key, rng: Random) -> Dr
     return draw
 
 
+def _out_of_shape(how: Any) -> bool:
+    """Whether the check of the shape has left a hole in this, and has said so."""
+    if not isinstance(how, dict):
+        return False
+    return not how or any(isinstance(given, list) and None in given for given in how.values())
+
+
 def _attribute(how: Any, rng: Random) -> _DrawValue:
     """How one attribute comes about.
 
@@ -62,17 +72,21 @@ def _attribute(how: Any, rng: Random) -> _DrawValue:
         UsageError: In no way.
     """
     if not isinstance(how, dict):
-        return lambda _n: how
+        value = check_value(how)
+        return lambda _n: value
     kind, given = next(iter(how.items()))
     return _KINDS[kind](given, rng)
 
 
 def _choice(values: list[Any], rng: Random) -> _DrawValue:
-    return lambda _n: rng.choice(values)
+    checked = [check_value(value) for value in values]
+    return lambda _n: rng.choice(checked)
 
 
 def _uniform(bounds: list[Any], rng: Random) -> _DrawValue:
-    low, high = bounds
+    low, high = (check_value(bound) for bound in bounds)
+    assert isinstance(low, int | float)
+    assert isinstance(high, int | float)
     if not low <= high:
         raise UsageError(f"uniform: {low} is greater than {high}")
     if type(low) is int and type(high) is int:

@@ -7,6 +7,7 @@ one value to see (`topology`, `workload`).
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Iterator, Mapping
 from functools import cache
 from typing import Any
@@ -86,19 +87,14 @@ def _missing_keys(error: _Error, key: Key) -> Iterator[_Complaint]:
 def _wrong_type(error: _Error, key: Key) -> Iterator[_Complaint]:
     kinds = error.validator_value if isinstance(error.validator_value, list) else [error.validator_value]
     expected = _schema(error).get("errorMessage") or " or ".join(_PLAIN_NAMES[k] for k in kinds)
-    yield key, f"found {_shown(error.instance)}", expected, _type_hint(error.instance, kinds), False
+    yield key, f"found {_shown(error.instance)}", expected, _type_hint(error, kinds), False
 
 
 def _not_in_list(error: _Error, key: Key) -> Iterator[_Complaint]:
     choices = [str(c) for c in error.validator_value]
     hint = did_you_mean(error.instance, choices)
-    yield (
-        key,
-        f"unknown {_title(error)} {_shown(error.instance)}",
-        f"one of {', '.join(choices)}",
-        hint,
-        False,
-    )
+    shown = _shown(error.instance).removeprefix("the text ")
+    yield key, f"unknown {_title(error)} {shown}", f"one of {', '.join(choices)}", hint, False
 
 
 def _bad_text(error: _Error, key: Key) -> Iterator[_Complaint]:
@@ -123,7 +119,8 @@ def _out_of_bounds(error: _Error, key: Key) -> Iterator[_Complaint]:
 
 
 def _bad_count(error: _Error, key: Key) -> Iterator[_Complaint]:
-    yield key, f"found {len(error.instance)} items", _expected(error), "", False
+    count = len(error.instance)
+    yield key, f"found {count} item{'s' * (count != 1)}", _expected(error), "", False
 
 
 _RULES: Mapping[str, Callable[[_Error, Key], Iterator[_Complaint]]] = {
@@ -152,14 +149,16 @@ def _expected(error: _Error) -> str:
         return str(schema["errorMessage"])
     for low, high in (("minimum", "maximum"), ("minItems", "maxItems"), ("minProperties", "maxProperties")):
         if low in schema and high in schema:
-            return f"{schema[low]} to {schema[high]}" if schema[low] != schema[high] else f"{schema[low]}"
+            return f"{schema[low]} to {schema[high]}"
+        if low in schema:
+            return f"at least {schema[low]}"
     return _describe(schema)
 
 
 def _describe(schema: Mapping[str, Any]) -> str:
     name = str(schema.get("$ref", "")).rpartition("/")[2]
     found = {**_validator().schema["$defs"].get(name, {}), **schema}
-    return str(found.get("errorMessage") or found.get("description", ""))
+    return str(found.get("description") or found.get("errorMessage", ""))
 
 
 def _title(error: _Error) -> str:
@@ -177,9 +176,10 @@ def _shown(value: object) -> str:
     return kind + (text if len(text) <= 50 else text[:47] + "...")
 
 
-def _type_hint(value: object, kinds: list[str]) -> str:
-    if kinds == ["string"] and isinstance(value, bool | int | float):
-        return "put it in quotes if a text is meant"
+def _type_hint(error: _Error, kinds: list[str]) -> str:
+    value, pattern = error.instance, _schema(error).get("pattern", "")
+    if kinds == ["string"] and type(value) in (bool, int, float) and re.search(pattern, str(value)):
+        return "put it in quotes"
     if kinds == ["integer"] and isinstance(value, float) and value.is_integer():
         return f"write {int(value)}"
     return ""

@@ -33,7 +33,10 @@ _WORDS = {
     **dict.fromkeys(("true", "True", "TRUE"), True),
     **dict.fromkeys(("false", "False", "FALSE"), False),
 }
-_STANDARD = "tag:yaml.org,2002:"
+_TAGS = frozenset(
+    f"tag:yaml.org,2002:{kind}"
+    for kind in ("map", "seq", "str", "int", "float", "bool", "null", "timestamp", "merge", "value")
+)
 
 
 class Unreadable(Exception):  # noqa: N818
@@ -202,6 +205,8 @@ def _yaml_hint(problem: str) -> str:
         return "indent with spaces, not with tabs"
     if "mapping values are not allowed" in problem:
         return "put a text that holds ': ' in quotes"
+    if "another document" in problem:
+        return "one file holds one scenario"
     if "'@'" in problem or "'`'" in problem:
         return "put the text in quotes"
     return ""
@@ -234,7 +239,7 @@ class _Builder:
                 )
             )
         self.source.values[key] = place
-        if not str(node.tag).startswith(_STANDARD):
+        if str(node.tag) not in _TAGS:
             self.source.complain(key, f"the tag {node.tag} has no meaning here", "plain YAML without tags")
         if isinstance(node, MappingNode):
             return self.mapping(node, key)
@@ -292,7 +297,7 @@ class _Builder:
 def _scalar(node: ScalarNode) -> Any:
     """YAML 1.2's core schema; whatever is quoted, and dates, are strings."""
     text = str(node.value)
-    if node.style is not None:
+    if node.style is not None or str(node.tag).endswith(":str"):
         return text
     if text in _WORDS:
         return _WORDS[text]

@@ -1,0 +1,33 @@
+"""Every broken scenario in `broken/` and the very text that says what is wrong with it.
+
+After a change of wording: CBN_WRITE_GOLDENS=1 python -m pytest tests/plan/test_broken_scenarios.py
+"""
+
+import os
+from pathlib import Path
+
+import pytest
+
+from testbed.plan import ScenarioError, load_plan
+
+BROKEN = Path(__file__).parent / "broken"
+CASES = sorted(p.stem for p in BROKEN.glob("*.yaml"))
+
+
+def told(error):
+    return str(error).replace(f"{BROKEN}{os.sep}", "") + "\n"
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_a_broken_scenario_is_told_what_is_wrong_and_where(case):
+    with pytest.raises(ScenarioError) as caught:
+        load_plan(BROKEN / f"{case}.yaml")
+    golden = BROKEN / f"{case}.txt"
+    if os.environ.get("CBN_WRITE_GOLDENS"):
+        golden.write_text(told(caught.value), encoding="utf-8")
+    assert told(caught.value) == golden.read_text(encoding="utf-8")
+
+
+def test_there_are_plenty_of_kinds_and_no_golden_without_its_scenario():
+    assert len(CASES) >= 15
+    assert sorted(p.stem for p in BROKEN.glob("*.txt")) == CASES
