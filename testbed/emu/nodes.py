@@ -7,11 +7,12 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Any
 
 from nodes.config_file import dump_config, dump_script
 from nodes.convergence import unconverged
 from nodes.wire.packets import Role
-from testbed.emu.admin import AdminClient
+from testbed.emu.admin import AdminClient, AdminError
 from testbed.emu.drain import Status
 from testbed.emu.processes import Child, Watch, drop_empty_errors, start, stop_all
 from testbed.emu.registry import Registration
@@ -21,6 +22,8 @@ from testbed.runs.directory import RunDirectory
 
 SOURCE_ROOT = Path(__file__).resolve().parents[2]
 POLL_S = 0.02
+DEATH_NOTICE_S = 0.5
+"""How long after its connections a killed process itself may take to end."""
 
 
 class NotReadyError(RuntimeError):
@@ -77,15 +80,15 @@ class Nodes:
 
     def statuses(self) -> dict[str, Status]:
         """Every node's account of itself, asked for now."""
-        return {name: admin.ask("status") for name, admin in self.admins.items()}
+        return {name: self._ask(name, "status") for name in self.admins}
 
     def client_statuses(self) -> dict[str, Status]:
         """The clients' accounts alone."""
-        return {node.name: self.admins[node.name].ask("status") for node in self.plan.clients}
+        return {node.name: self._ask(node.name, "status") for node in self.plan.clients}
 
     def start_scripts(self, start_ns: int) -> list[str]:
         """Tell all clients when time zero is; the names of those that heard it too late."""
-        heard = {node.name: self.admins[node.name].ask("start", at_ns=start_ns) for node in self.plan.clients}
+        heard = {node.name: self._ask(node.name, "start", at_ns=start_ns) for node in self.plan.clients}
         return [name for name, reply in heard.items() if reply["now_ns"] >= start_ns]
 
     def stop(self) -> list[str]:
@@ -100,6 +103,14 @@ class Nodes:
         """The event logs that clients have written."""
         paths = [self._events(node) for node in self.plan.clients]
         return [path for path in paths if path.exists()]
+
+    def _ask(self, name: str, do: str, **arguments: object) -> Any:
+        """Ask a node; if it breaks off because it has died, that is the news."""
+        try:
+            return self.admins[name].ask(do, **arguments)
+        except AdminError:
+            self.watch.wait(DEATH_NOTICE_S)
+            raise
 
     def _command(self, node: NodePlan) -> list[str]:
         path = (self.directory.config / f"{node.name}.toml").resolve()

@@ -1,0 +1,186 @@
+"""The emulated world, end to end: deliveries, failures, and what is left behind (nothing)."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import threading
+from typing import Any
+
+import pytest
+
+from testbed.emu.cleanup import clean
+from testbed.emu.impairment import kernel_lacks
+from testbed.emu.registry import registry_root
+from testbed.emu.world import EmulatedWorld
+
+pytestmark = pytest.mark.emu
+LONG = {"every": "10ms", "count": 3000}
+"""A workload of 30 s, which tests end before its time."""
+
+
+def test_the_deliveries_are_those_of_the_oracle_and_nothing_is_left(
+    bed: Any, told: Any, namespaces: Any
+) -> None:
+    before = namespaces()
+    outcome = bed.run(bed.plan(), told)
+    assert outcome.outcome == "complete", outcome.message
+    assert sum(e["event"] == "publish" for e in bed.events()) == 80
+    assert bed.delivered() == bed.owed()
+    assert told.phases == ["build", "ready", "workload", "drain", "stop"]
+    assert told.said == []
+    assert told.done == 84
+    bed.assert_nothing_is_left()
+    assert namespaces() == before
+
+
+def test_events_are_in_order_and_logs_and_statuses_are_kept(bed: Any) -> None:
+    plan = bed.plan()
+    outcome, rows = bed.run(plan), bed.events()
+    assert rows == sorted(rows, key=lambda e: (e["time_ns"], e["node"], e["n"]))
+    assert min(e["time_ns"] for e in rows if e["event"] == "publish") >= outcome.start_ns
+    assert max(e["time_ns"] for e in rows) <= outcome.end_ns
+    names = {f"{node.name}{end}" for node in plan.nodes for end in (".jsonl", ".status.json")}
+    assert {path.name for path in (bed.out / "logs").iterdir()} == names
+    assert (bed.out / "config" / "r1.toml").exists()
+    assert (bed.out / "config" / "a.script.jsonl").exists()
+
+
+def test_the_messages_that_leave_one_end_of_a_link_arrive_at_the_other(bed: Any) -> None:
+    plan = bed.plan()
+    bed.run(plan)
+    statuses = [json.loads(path.read_text()) for path in (bed.out / "logs").glob("*.status.json")]
+    rows = {row["name"]: row for status in statuses for row in status["interfaces"]}
+    for link in plan.links:
+        a, b = rows[link.a_interface], rows[link.b_interface]
+        assert (a["tx_messages"], a["rx_messages"]) == (b["rx_messages"], b["tx_messages"]), link.name
+    assert sum(row["rx_overflows"] for row in rows.values()) == 0
+
+
+@pytest.mark.parametrize("victim", ["r2", "c"])
+def test_a_node_killed_mid_run_ends_the_run_with_its_name_and_its_logs(
+    bed: Any, until_phase: Any, victim: str
+) -> None:
+    process = bed.start(**LONG)
+    until_phase(process, "workload")
+    os.kill(bed.process_of(victim), signal.SIGKILL)
+    said, _ = process.communicate(timeout=10)
+    outcome = json.loads(said.splitlines()[-1])
+    assert outcome["outcome"] == "failed"
+    assert f"node {victim} was killed by SIGKILL" in outcome["message"]
+    assert f"{victim}.jsonl" in outcome["message"]
+    assert (bed.out / "logs" / "r1.status.json").exists()
+    assert bed.events()
+    bed.assert_nothing_is_left()
+
+
+@pytest.mark.parametrize("phase", ["build", "ready", "workload"])
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_at_any_phase_ends_the_run_and_leaves_nothing(
+    bed: Any, until_phase: Any, number: signal.Signals, phase: str
+) -> None:
+    process = bed.start(**LONG)
+    until_phase(process, phase)
+    process.send_signal(number)
+    said, errors = process.communicate(timeout=30)
+    outcome = json.loads(said.splitlines()[-1])
+    assert outcome["outcome"] == "interrupted", errors
+    assert outcome["message"] == f"interrupted by {number.name}"
+    bed.assert_nothing_is_left()
+
+
+def test_a_second_ctrl_c_does_not_interrupt_the_cleaning_up(bed: Any, until_phase: Any) -> None:
+    process = bed.start(**LONG)
+    until_phase(process, "workload")
+    process.send_signal(signal.SIGINT)
+    until_phase(process, "stop")
+    for _ in range(5):
+        process.send_signal(signal.SIGINT)
+    said, errors = process.communicate(timeout=30)
+    assert json.loads(said.splitlines()[-1])["outcome"] == "interrupted"
+    assert "already cleaning up" in errors
+    bed.assert_nothing_is_left()
+
+
+@pytest.mark.parametrize("phase", ["build", "ready", "workload"])
+def test_after_sigkill_clean_leaves_no_process_namespace_or_file(
+    bed: Any, until_phase: Any, namespaces: Any, phase: str
+) -> None:
+    before = namespaces()
+    process = bed.start(**LONG)
+    until_phase(process, phase)
+    process.kill()
+    process.communicate()
+    assert not clean().survivors
+    bed.assert_nothing_is_left()
+    assert namespaces() <= before
+    assert bed.run_id not in [p.run_id for p in clean().processes]
+
+
+def test_clean_leaves_a_strangers_mininet_and_a_living_run_alone(bed: Any, until_phase: Any) -> None:
+    """A shell in a namespace of its own that looks as Mininet's do, and a run that goes on."""
+    command = ["unshare", "-n", "bash", "--norc", "-s", "mininet:h1"]
+    stranger = subprocess.Popen(command, stdin=subprocess.PIPE, env={"PATH": os.environ["PATH"]})
+    process = bed.start(**LONG)
+    try:
+        until_phase(process, "workload")
+        nodes = set(bed.processes())
+        assert bed.run_id in clean().live_runs
+        assert set(bed.processes()) == nodes != set()
+        assert stranger.poll() is None
+        assert process.poll() is None
+    finally:
+        process.send_signal(signal.SIGINT)
+        process.communicate(timeout=30)
+        stranger.kill()
+        stranger.communicate()
+    bed.assert_nothing_is_left()
+
+
+def test_two_runs_beside_each_other_do_not_meet(bed: Any, second_bed: Any) -> None:
+    runs = [(each, each.start()) for each in (bed, second_bed)]
+    for each, process in runs:
+        outcome = json.loads(process.communicate(timeout=60)[0].splitlines()[-1])
+        assert outcome["outcome"] == "complete", outcome["message"]
+        assert each.delivered() == each.owed()
+        each.assert_nothing_is_left()
+
+
+def test_a_run_outside_the_main_thread_works_too(bed: Any) -> None:
+    outcomes = []
+    thread = threading.Thread(target=lambda: outcomes.append(bed.run(bed.plan())))
+    thread.start()
+    thread.join(60)
+    assert [o.outcome for o in outcomes] == ["complete"]
+
+
+def test_a_run_id_in_use_fails_with_what_to_do(bed: Any) -> None:
+    folder = registry_root() / bed.run_id
+    folder.mkdir(parents=True)
+    (folder / "run.json").write_text("{}")
+    try:
+        outcome = bed.run(bed.plan())
+        assert outcome.outcome == "failed"
+        assert "cbn clean" in outcome.message
+        assert folder.exists()
+    finally:
+        clean()
+    bed.assert_nothing_is_left()
+
+
+def test_a_network_that_cannot_get_ready_in_time_says_what_is_amiss(bed: Any) -> None:
+    outcome = bed.run(bed.plan(extra="timing: {ready_timeout: 1ms}\n"))
+    assert outcome.outcome == "failed"
+    assert "no answer from" in outcome.message or "is not" in outcome.message
+    bed.assert_nothing_is_left()
+
+
+def test_what_this_kernel_cannot_do_is_said_before_anything_starts(bed: Any) -> None:
+    if kernel_lacks("netem") is None:
+        pytest.skip("this kernel has sch_netem")
+    (problem,) = EmulatedWorld().problems(bed.plan(first_link="{between: [r1, r2], delay: 5ms}"))
+    assert "r1" in problem
+    assert "sch_netem" in problem
+    assert "--world sim" in problem
