@@ -44,6 +44,7 @@ def dump_config(config: NodeConfig) -> str:
     tables = {k: plain.pop(k) for k in ("scheme_options", "timers", "limits")}
     interfaces = plain.pop("interfaces")
     lines = ["# Written by the testbed; the keys are those of nodes/config.py.", *_pairs(plain)]
+    lines += [] if interfaces else ["interfaces = []"]
     for name, table in tables.items():
         lines += ["", f"[{name}]", *_pairs(table)]
     for interface in interfaces:

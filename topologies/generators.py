@@ -82,7 +82,7 @@ def _grid(width: int, height: int) -> list[Edge]:
     return [(a * width + b, c * width + d) for (a, b), (c, d) in graph.edges]
 
 
-def _random(size: int, degree: float, rng: Random) -> list[Edge]:
+def _random(size: int, degree: float | None, rng: Random) -> list[Edge]:
     """A random tree, so that all are connected, and random edges up to the mean degree."""
     wanted = _random_count(size, degree)
     if wanted > size * (size - 1) // 2:
@@ -99,7 +99,9 @@ def _random(size: int, degree: float, rng: Random) -> list[Edge]:
     return sorted(edges)
 
 
-def _random_count(size: int, degree: float) -> int:
+def _random_count(size: int, degree: float | None) -> int:
+    # Unless told otherwise: 3, or as many as there are others.
+    degree = min(3, size - 1) if degree is None else degree
     return max(size - 1, round(size * degree / 2))
 
 
@@ -110,5 +112,5 @@ SHAPES: Mapping[str, Shape] = {
     "tree": Shape(("size",), {"branching": 2}, lambda size, branching: size - 1, _tree),  # noqa: ARG005
     "grid": Shape(("width", "height"), {}, lambda width, height: 2 * width * height - width - height, _grid),
     "full": Shape(("size",), {}, lambda size: size * (size - 1) // 2, _full),
-    "random": Shape(("size",), {"degree": 3}, _random_count, _random),
+    "random": Shape(("size",), {"degree": None}, _random_count, _random),
 }

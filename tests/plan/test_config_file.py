@@ -1,0 +1,135 @@
+"""node.toml and scripts: what is written reads back the same, and mistakes are named."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from nodes.config import Action, InterfaceConfig, LimitConfig, NodeConfig, TimerConfig
+from nodes.config_file import ConfigError, dump_config, dump_script, load_config, load_script
+from nodes.wire.packets import Role
+
+TEXT = st.text(st.characters(exclude_categories=["Cs"]), max_size=12)
+SMALL = st.integers(1, 2**16 - 1)
+INTERFACES = st.builds(
+    InterfaceConfig,
+    index=st.just(0),
+    name=TEXT,
+    address=st.ip_addresses(v=4).map(str),
+    peer_address=st.ip_addresses().map(str),
+    peer_name=TEXT,
+    peer_id=SMALL,
+    peer_role=st.sampled_from(Role),
+    cost=SMALL,
+    mtu=SMALL,
+    port=SMALL,
+    peer_port=SMALL,
+)
+CONFIGS = st.builds(
+    NodeConfig,
+    name=TEXT,
+    node_id=SMALL,
+    role=st.sampled_from(Role),
+    run_id=TEXT,
+    seed=st.integers(0, 2**63 - 1),
+    interfaces=st.lists(INTERFACES, max_size=1).map(tuple),
+    scheme_options=st.dictionaries(
+        TEXT, st.one_of(TEXT, st.booleans(), st.integers(-(2**63), 2**63 - 1), st.floats(allow_nan=False))
+    ),
+    timers=st.builds(TimerConfig, hello_ms=SMALL),
+    limits=st.builds(LimitConfig, window_packets=SMALL),
+    log_path=TEXT,
+)
+
+
+@given(CONFIGS)
+def test_a_configuration_reads_back_as_it_was_written(tmp_path_factory, config):
+    path = tmp_path_factory.mktemp("toml") / "node.toml"
+    path.write_text(dump_config(config), encoding="utf-8", newline="")
+    assert load_config(path) == config
+
+
+@given(
+    st.lists(
+        st.builds(
+            Action,
+            at_ns=st.integers(),
+            do=st.sampled_from(["subscribe", "unsubscribe", "publish"]),
+            text=TEXT,
+        )
+    )
+)
+def test_a_script_reads_back_as_it_was_written(tmp_path_factory, actions):
+    path = tmp_path_factory.mktemp("script") / "script.jsonl"
+    path.write_text(dump_script(actions), encoding="utf-8", newline="")
+    assert load_script(path) == tuple(actions)
+
+
+@pytest.fixture
+def written(tmp_path):
+    def write(text):
+        path = tmp_path / "file"
+        path.write_text(text, encoding="utf-8")
+        return path
+
+    return write
+
+
+GOOD = dump_config(
+    NodeConfig(
+        "r1", 1, Role.ROUTER, "run", 1,
+        (InterfaceConfig(0, "r1-eth0", "10.0.0.1", "10.0.0.2", "alice", 2, Role.CLIENT),),
+    )
+)  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "says"),
+    [
+        ("node_id = 1", "nodeid = 1", "nodeid: unknown key"),
+        ("node_id = 1\n", "", "node_id: missing"),
+        ("node_id = 1", "node_id = true", "node_id: expected int, found True"),
+        ("node_id = 1", "node_id = 0", "node_id: expected 1 to"),
+        ('role = "router"', 'role = "king"', "role: expected router or client, found 'king'"),
+        ("mtu = 1500", "mtu = 1500.0", "interfaces[0].mtu: expected int"),
+        ("index = 0", "index = 1", "interfaces: indexes count from 0"),
+        ('"10.0.0.1"', '"10.0.0.256"', "interfaces[0].address: "),
+        ("\nport = 61803", "\nport = 0", "interfaces[0].port: expected 1 to 65535"),
+        ("hello_ms = 250", "hello_ms = 0", "timers.hello_ms: expected a positive number"),
+        ("[timers]", "[timer]", "timer: unknown key"),
+        ("[limits]", "[[limits]]", "limits: expected a table of keys"),
+        ("seed = 1", "seed = ", "not TOML"),
+    ],
+)
+def test_a_mistake_in_a_configuration_is_named_by_file_and_key(written, old, new, says):
+    assert old in GOOD
+    path = written(GOOD.replace(old, new))
+    with pytest.raises(ConfigError) as caught:
+        load_config(path)
+    assert str(caught.value).startswith(f"{path}: ")
+    assert says in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("line", "says"),
+    [
+        ("{", "not an action"),
+        ("[]", "expected a table of keys"),
+        ('{"at_ns": 1}', "do: missing"),
+        ('{"at_ns": 1, "do": "sleep"}', "expected subscribe, unsubscribe or publish"),
+        ('{"at_ns": 1.5, "do": "publish"}', "at_ns: expected int"),
+    ],
+)
+def test_a_mistake_in_a_script_is_named_by_line(written, line, says):
+    path = written('{"at_ns": -1, "do": "publish"}\n\n' + line)
+    with pytest.raises(ConfigError) as caught:
+        load_script(path)
+    assert str(caught.value).startswith(f"{path}:3: ")
+    assert says in str(caught.value)
+
+
+def test_files_that_are_missing_or_no_text_are_named(tmp_path):
+    with pytest.raises(ConfigError, match="No such file"):
+        load_config(tmp_path / "none")
+    (tmp_path / "bytes").write_bytes(b"\xff")
+    with pytest.raises(ConfigError, match="not UTF-8 at byte 0"):
+        load_script(tmp_path / "bytes")

@@ -1,0 +1,77 @@
+"""The published schema: valid, complete, and in step with the code that it speaks of."""
+
+import dataclasses
+import json
+import re
+
+import jsonschema
+import pytest
+
+from nodes.config import LimitConfig, TimerConfig
+from testbed.plan.load import SCHEME_OPTIONS
+from testbed.plan.model import Plan, RecordPlan, TimingPlan
+from testbed.plan.quantities import duration_ns
+from topologies.generators import SHAPES
+from topologies.library import SCENARIOS, SCHEMA
+
+SCHEME = json.loads(SCHEMA.read_text(encoding="utf-8"))
+DEFS = SCHEME["$defs"]
+
+
+def properties(schema, where=""):
+    for name, about in schema.get("properties", {}).items():
+        yield f"{where}.{name}", about
+        yield from properties(about, f"{where}.{name}")
+    for name, about in schema.get("$defs", {}).items():
+        yield f"{where}${name}", about
+        yield from properties(about, f"{where}${name}")
+
+
+def resolved(about):
+    return {**DEFS.get(about.get("$ref", "").rpartition("/")[2], {}), **about}
+
+
+def test_the_schema_is_a_schema():
+    jsonschema.Draft202012Validator.check_schema(SCHEME)
+
+
+@pytest.mark.parametrize(("key", "about"), list(properties(SCHEME)))
+def test_every_key_has_a_title_and_a_description_for_editors(key, about):
+    found = resolved(about)
+    assert found.get("title"), key
+    assert found.get("description"), key
+
+
+@pytest.mark.parametrize(
+    ("definition", "kind"), [("timers", TimerConfig), ("limits", LimitConfig), ("record", RecordPlan)]
+)
+def test_the_schema_knows_the_fields_and_defaults_of_the_configuration(definition, kind):
+    told = {name: about["default"] for name, about in DEFS[definition]["properties"].items()}
+    assert told == {f.name: f.default for f in dataclasses.fields(kind)}
+
+
+def test_the_schema_tells_the_defaults_of_timing():
+    told = {
+        f"{name}_ns": duration_ns(re.search(r"Default: (\w+)\.", about["description"])[1])
+        for name, about in DEFS["timing"]["properties"].items()
+    }
+    assert told == {f.name: f.default for f in dataclasses.fields(TimingPlan)}
+
+
+def test_the_schema_tells_the_default_hop_limit():
+    field = next(f for f in dataclasses.fields(Plan) if f.name == "hop_limit")
+    assert SCHEME["properties"]["hop_limit"]["default"] == field.default
+
+
+def test_the_schema_knows_the_schemes_and_shapes():
+    assert set(DEFS["scheme_name"]["enum"]) == set(SCHEME_OPTIONS)
+    assert set(DEFS["topology"]["properties"]["generate"]["enum"]) == set(SHAPES)
+    told = {p for s in SHAPES.values() for p in (*s.required, *s.optional)}
+    assert told <= set(DEFS["topology"]["properties"])
+
+
+@pytest.mark.parametrize("scenario", sorted(SCENARIOS.glob("*.yaml")), ids=lambda p: p.stem)
+def test_shipped_scenarios_lead_editors_to_the_schema(scenario):
+    first = scenario.read_text(encoding="utf-8").splitlines()[0]
+    target = re.fullmatch(r"# yaml-language-server: \$schema=(\S+)", first)[1]
+    assert (scenario.parent / target).resolve() == SCHEMA
