@@ -15,7 +15,7 @@ from pathlib import Path
 import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 
-from analysis.decode import Piece, decode_bin
+from analysis.decode import BinReport, Piece, decode_bin
 from analysis.findings import Ingested
 from analysis.rundir import Interface, Run
 from analysis.schemas import PACKETS, REPORTS
@@ -89,7 +89,7 @@ def _piece(path: Path, interface: Interface, start: int, end: int) -> Piece:
     )
 
 
-def _run_tasks(spark: SparkSession, bins: list[list[Piece]], target: Path) -> list[dict[str, object]]:
+def _run_tasks(spark: SparkSession, bins: list[list[Piece]], target: Path) -> list[BinReport]:
     tasks = spark.range(len(bins), numPartitions=len(bins)).mapInArrow(_task(bins, str(target)), REPORTS)
     return [json.loads(row.report) for row in tasks.collect()]
 
@@ -107,11 +107,11 @@ def _task(
     return work
 
 
-def _summary(reports: list[dict[str, object]], problems: list[str]) -> Ingested:
+def _summary(reports: list[BinReport], problems: list[str]) -> Ingested:
     counts: Counter[str] = Counter()
     for report in reports:
-        counts.update(report["counts"])  # type: ignore[call-overload]
-        problems += report["problems"]  # type: ignore[operator]
+        counts.update(report["counts"])
+        problems += report["problems"]
     packets = counts.pop("packets", 0)
     counts.pop("records", None)
     return Ingested(packets, {k: v for k, v in sorted(counts.items()) if v}, problems)

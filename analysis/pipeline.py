@@ -9,12 +9,13 @@ from __future__ import annotations
 import json
 import os
 import shutil
-from collections.abc import Iterable, Sequence
-from contextlib import suppress
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from py4j.protocol import Py4JError  # type: ignore[import-untyped]
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.types import StructType
@@ -33,6 +34,7 @@ from analysis.verdict import to_verdict
 from analysis.windows import Claim, claims_of, clock_of
 from nodes.wire.packets import Kind, PacketType
 
+SPARK_LOG = "logs/analysis.log"
 STEPS = 9
 """Of phase `tables`."""
 
@@ -57,11 +59,15 @@ def analyze(run_dir: Path, *, progress: Progress | None = None, master: str | No
     run = load_run(Path(run_dir))
     with _workspace(run.path) as partial:
         progress.phase("spark")
-        spark = start_session(captured_bytes(run), master)
+        log = run.path / SPARK_LOG
+        log.parent.mkdir(exist_ok=True)
+        spark = start_session(captured_bytes(run), master, log)
         try:
             findings = _find(spark, run, partial / "tables", progress)
-        except PySparkException as error:
-            raise AnalysisError(f"{run.path}: Spark gave up: {_first_line(error)}") from error
+        except (PySparkException, Py4JError) as error:
+            raise AnalysisError(
+                f"{run.path}: Spark gave up: {_first_line(error)} (more in {SPARK_LOG})"
+            ) from error
         progress.phase("report")
         verdict = to_verdict(findings)
         (partial / "report.html").write_text(render(findings, verdict), encoding="utf-8")
@@ -157,24 +163,23 @@ def _failed(counts: SubscriberCounts) -> bool:
     return bool(counts.missing or counts.duplicate or counts.spurious)
 
 
-class _workspace:  # noqa: N801 (used as a context manager, as a function would be)
+@contextmanager
+def _workspace(run_dir: Path) -> Iterator[Path]:
     """A folder within the run directory for results in the making; gone afterwards."""
-
-    def __init__(self, run_dir: Path) -> None:
-        self._path = run_dir / f".analysis-{os.getpid()}"
-
-    def __enter__(self) -> Path:
-        try:
-            self._path.mkdir()
-        except OSError as error:
-            raise AnalysisError(
-                f"{self._path.parent}: cannot write results there: {error.strerror};"
-                " check its owner and the free space"
-            ) from error
-        return self._path
-
-    def __exit__(self, *_: object) -> None:
-        shutil.rmtree(self._path, ignore_errors=True)
+    path = run_dir / f".analysis-{os.getpid()}"
+    try:
+        for left in run_dir.glob(".analysis-*"):  # by an analysis that was killed
+            if not Path("/proc", left.name.rpartition("-")[2]).exists():
+                shutil.rmtree(left)
+        path.mkdir()
+        yield path
+    except OSError as error:
+        where = error.filename or run_dir
+        raise AnalysisError(
+            f"{where}: cannot write results: {error.strerror}; check its owner and the free space"
+        ) from error
+    finally:
+        shutil.rmtree(path, ignore_errors=True)
 
 
 def _publish(partial: Path, run_dir: Path) -> None:
@@ -191,5 +196,5 @@ def _json(verdict: dict[str, Any]) -> str:
     return json.dumps(verdict, indent=1, ensure_ascii=False) + "\n"
 
 
-def _first_line(error: PySparkException) -> str:
+def _first_line(error: Exception) -> str:
     return next(iter(str(error).strip().splitlines()), type(error).__name__)

@@ -81,7 +81,7 @@ class Run:
     @property
     def complete(self) -> bool:
         """Whether the run ended as planned."""
-        return self.manifest["outcome"] == "complete"
+        return bool(self.manifest["outcome"] == "complete")
 
     @property
     def started(self) -> bool:

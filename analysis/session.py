@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from pyspark.errors import PySparkException
@@ -39,12 +41,15 @@ _QUICK_JVM = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -Xss4m"
 _LARGE_JVM = "-XX:+UseParallelGC"
 
 
-def start_session(captured_bytes: int, master: str | None = None) -> SparkSession:
+def start_session(
+    captured_bytes: int, master: str | None = None, log_path: Path | None = None
+) -> SparkSession:
     """A session fit for this much captured data; the running one if there is one.
 
     Args:
         captured_bytes: size of all captures of the run.
         master: Spark master URL; else `CBN_SPARK_MASTER`, else all local cores.
+        log_path: where Spark's own words go; else to standard error.
 
     Raises:
         AnalysisError: no Java, or Spark would not start.
@@ -56,7 +61,25 @@ def start_session(captured_bytes: int, master: str | None = None) -> SparkSessio
     os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
     os.environ["PYSPARK_PYTHON"] = os.environ["PYSPARK_DRIVER_PYTHON"] = sys.executable
     url = master or os.environ.get(MASTER_VARIABLE) or "local[*]"
-    return _build(url, _settings(captured_bytes))
+    with _standard_error_to(log_path):
+        return _build(url, _settings(captured_bytes))
+
+
+@contextmanager
+def _standard_error_to(path: Path | None) -> Iterator[None]:
+    """What is started within writes its standard error to a file, for as long as it lives."""
+    if path is None:
+        yield
+        return
+    sys.stderr.flush()
+    kept = os.dup(2)
+    try:
+        with path.open("ab") as log:
+            os.dup2(log.fileno(), 2)
+        yield
+    finally:
+        os.dup2(kept, 2)
+        os.close(kept)
 
 
 def _settings(captured_bytes: int) -> dict[str, str]:

@@ -48,11 +48,12 @@ def to_verdict(findings: Findings) -> dict[str, Any]:
     }
 
 
-def _latency(curves: Sequence[LatencyCurve]) -> dict[str, float] | None:
+def _latency(curves: Sequence[LatencyCurve]) -> dict[str, int] | None:
     if not curves or not curves[0].quantiles_ns:
         return None
     shares = {"min": 0.0, "p50": 0.5, "p90": 0.9, "p99": 0.99, "max": 1.0}
-    return {name: curves[0].at(share) for name, share in shares.items()} | {"mean": round(curves[0].mean_ns)}
+    quantiles = {name: curves[0].at(share) for name, share in shares.items()}
+    return quantiles | {"mean": round(curves[0].mean_ns)}
 
 
 def _hops(curves: Sequence[LatencyCurve]) -> dict[str, float] | None:

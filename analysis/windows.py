@@ -59,15 +59,14 @@ class Clock:
 
     def claim(self, subscriber: int, predicate: str, from_ns: int, until_ns: int | None) -> Claim:
         """The claim of a subscription in force from `from_ns` until `until_ns`."""
-        initial = from_ns < self.start_ns
-        ended = until_ns is not None
+        ends_ns = FOREVER if until_ns is None else until_ns - self.settle_ns
         return Claim(
             subscriber,
             predicate,
             allowed_from_ns=from_ns - self.settle_ns,
-            owed_from_ns=self.start_ns if initial else from_ns + self.settle_ns,
-            owed_until_ns=min(self.owed_until_ns, until_ns - self.settle_ns if ended else FOREVER),
-            allowed_until_ns=until_ns + self.settle_ns if ended else FOREVER,
+            owed_from_ns=self.start_ns if from_ns < self.start_ns else from_ns + self.settle_ns,
+            owed_until_ns=min(self.owed_until_ns, ends_ns),
+            allowed_until_ns=FOREVER if until_ns is None else until_ns + self.settle_ns,
         )
 
 

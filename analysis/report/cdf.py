@@ -21,26 +21,32 @@ def latency_figure(curves: Sequence[LatencyCurve]) -> Figure | None:
         return None
     across = axis_for([float(q) for c in timed for q in (c.at(0), c.at(1))], LEFT, WIDTH - RIGHT)
     up = Axis(0.0, 1.0, HEIGHT - BOTTOM, TOP)
-    drawn = drawn_curves(timed)
-    lines = "".join(_curve(c, i, across, up) for i, c in reversed(list(enumerate(drawn))))
+    shades = shades_of(timed)
+    lines = "".join(
+        _curve(c, shades[c.hop_count], across, up) for c in reversed(timed) if c.hop_count in shades
+    )
     return Figure(
         "latency", "Latency of deliveries", _told(timed[0]), WIDTH, HEIGHT, _grid(across, up) + lines
     )
 
 
-def drawn_curves(curves: Sequence[LatencyCurve]) -> list[LatencyCurve]:
-    """The curve of all deliveries, then those of the most frequent hop counts, ascending."""
+def shades_of(curves: Sequence[LatencyCurve]) -> dict[int | None, str]:
+    """The class of each curve that is drawn, by hop count: `all`, and the most frequent hop counts.
+
+    Few hop counts are spread over the shades, the more hops the stronger.
+    """
     by_hops = [c for c in curves if c.hop_count is not None and c.quantiles_ns]
     kept = sorted(by_hops, key=lambda c: (-c.timed, c.hop_count))[:SHADES]
-    return [c for c in curves if c.hop_count is None] + sorted(kept, key=lambda c: c.hop_count or 0)
+    hop_counts = sorted(c.hop_count for c in kept if c.hop_count is not None)
+    spread = {h: 1 + (2 * i + 1) * SHADES // (2 * len(hop_counts)) for i, h in enumerate(hop_counts)}
+    return {None: "all"} | {h: f"shade-{shade}" for h, shade in spread.items()}
 
 
-def _curve(curve: LatencyCurve, shade: int, across: Axis, up: Axis) -> str:
+def _curve(curve: LatencyCurve, shade: str, across: Axis, up: Axis) -> str:
     points = [(across.at(x), up.at(p)) for x, p in zip(curve.quantiles_ns, QUANTILES, strict=True)]
-    style = "curve all" if curve.hop_count is None else f"curve shade-{shade}"
     d = steps([(across.start, up.start), (points[0][0], up.start), *points, (across.end, up.end)])
     name = "all deliveries" if curve.hop_count is None else f"after {curve.hop_count} routers"
-    return element("path", element("title", text(name)), d=d, class_=style)
+    return element("path", element("title", text(name)), d=d, class_=f"curve {shade}")
 
 
 def _grid(across: Axis, up: Axis) -> str:

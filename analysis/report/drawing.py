@@ -17,6 +17,8 @@ ACCESS_LENGTH = 0.62
 """Clients stand closer to their router than routers to each other."""
 LABELLED_LINKS, LABELLED_NODES, DRAWN_NODES = 60, 150, 600
 THIN, THICK = 1.25, 9.0
+CHARACTER = 6.6
+"""Width of a character of a link's label: the font is not known, so an estimate on the wide side."""
 
 
 def topology_figure(
@@ -83,16 +85,14 @@ def _tooltip(link: LinkRow) -> str:
 
 
 def _label(link: LinkRow, places: Mapping[str, Sequence[float]]) -> str:
+    """The count in the middle of the link, on a plate that keeps the line from crossing it out."""
     (x1, y1), (x2, y2) = places[link.a], places[link.b]
-    wasted = element("tspan", f" · {count(link.wasted)} wasted", class_="wasted") if link.wasted else ""
-    return element(
-        "text",
-        text(count(link.messages)),
-        wasted,
-        x=(x1 + x2) / 2,
-        y=(y1 + y2) / 2 + 4,
-        class_="load middle",
-    )
+    x, y = (x1 + x2) / 2, (y1 + y2) / 2
+    carried, wasted = count(link.messages), f" · {count(link.wasted)} wasted" if link.wasted else ""
+    half = CHARACTER * len(carried + wasted) / 2 + 5
+    plate = element("rect", x=x - half, y=y - 9, width=2 * half, height=18.0, rx=9.0, class_="plate")
+    waste = element("tspan", wasted, class_="wasted") if wasted else ""
+    return plate + element("text", carried, waste, x=x, y=y + 4, class_="load middle")
 
 
 def _nodes(

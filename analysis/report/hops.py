@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 from analysis.findings import LatencyCurve
@@ -11,6 +12,8 @@ from analysis.report.svg import Figure, element, number
 WIDTH, HEIGHT = 680.0, 280.0
 LEFT, RIGHT, TOP, BOTTOM = 52.0, 20.0, 28.0, 48.0
 BAR_MAX, GAP, ROUND = 64.0, 2.0, 4.0
+WORDS = 28.0
+"""A slot must be so wide for a bar to be named."""
 
 
 def hop_figure(curves: Sequence[LatencyCurve]) -> Figure | None:
@@ -21,7 +24,11 @@ def hop_figure(curves: Sequence[LatencyCurve]) -> Figure | None:
     low, high = min(bars), max(bars)
     slot = (WIDTH - LEFT - RIGHT) / (high - low + 1)
     up = Axis(0.0, float(max(bars.values())), HEIGHT - BOTTOM, TOP)
-    drawn = [_bar(h, bars.get(h, 0), LEFT + (h - low + 0.5) * slot, slot, up) for h in range(low, high + 1)]
+    every = math.ceil(WORDS / slot)
+    drawn = [
+        _bar(h, bars.get(h, 0), LEFT + (h - low + 0.5) * slot, slot, up, named=(h - low) % every == 0)
+        for h in range(low, high + 1)
+    ]
     told = ", ".join(f"{n} after {h}" for h, n in sorted(bars.items()))
     return Figure(
         "hops",
@@ -33,15 +40,16 @@ def hop_figure(curves: Sequence[LatencyCurve]) -> Figure | None:
     )
 
 
-def _bar(hop_count: int, deliveries: int, x: float, slot: float, up: Axis) -> str:
-    """A bar with its count above and its hop count below; crowded ones go without words."""
+def _bar(hop_count: int, deliveries: int, x: float, slot: float, up: Axis, *, named: bool) -> str:
+    """A bar with its count above and its hop count below; of crowded bars only some are named."""
     width = min(BAR_MAX, max(slot - GAP, 1.0))
     top, bottom = up.at(deliveries), up.start
     parts = []
     if deliveries:
         parts.append(element("path", d=_rounded(x - width / 2, top, width, bottom - top), class_="bar"))
-    if slot >= 28:
+    if slot >= WORDS:
         parts.append(element("text", count(deliveries), x=x, y=top - 7, class_="value middle"))
+    if named:
         parts.append(element("text", str(hop_count), x=x, y=bottom + 20, class_="tick middle"))
     return "".join(parts)
 

@@ -12,7 +12,7 @@ from markupsafe import Markup
 
 from analysis.findings import Findings
 from analysis.report import axes
-from analysis.report.cdf import drawn_curves, latency_figure
+from analysis.report.cdf import latency_figure, shades_of
 from analysis.report.drawing import topology_figure
 from analysis.report.hops import hop_figure
 from analysis.report.tables import SubscriberRow, link_rows, subscriber_rows
@@ -42,7 +42,7 @@ def render(findings: Findings, verdict: Mapping[str, Any]) -> str:
             verdict=verdict,
             figures={name: figure and Markup(figure.to_svg()) for name, figure in figures.items()},
             curves=findings.curves,
-            shades={c.hop_count: i for i, c in enumerate(drawn_curves(findings.curves))},
+            shades=shades_of(findings.curves),
             links=links,
             subscribers=subscribers,
             failures=findings.failures,

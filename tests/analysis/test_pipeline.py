@@ -209,7 +209,7 @@ def test_analysing_again_replaces_what_was_there(spark, hand_made):
     assert not [p.name for p in path.iterdir() if p.name.startswith(".")]
 
 
-def test_results_that_cannot_be_written_leave_the_earlier_ones(spark, hand_made, monkeypatch):
+def test_an_analysis_that_fails_leaves_the_earlier_results(spark, hand_made):
     path = faultless(hand_made).write()
     first = analyze(path)
     (path / "captures" / "index.json").write_text("{}")
@@ -218,9 +218,16 @@ def test_results_that_cannot_be_written_leave_the_earlier_ones(spark, hand_made,
     assert json.loads((path / "verdict.json").read_text()) == first
 
 
-@pytest.mark.skipif(os.geteuid() == 0, reason="root may write anywhere")
-def test_a_directory_that_may_not_be_written_is_an_error(hand_made):
+def test_results_that_cannot_be_written_are_an_error_that_says_where(hand_made):
     path = faultless(hand_made).write()
-    path.chmod(0o500)
-    with pytest.raises(AnalysisError, match="cannot write results"):
+    (path / f".analysis-{os.getpid()}").write_text("in the way, also of root")
+    with pytest.raises(AnalysisError, match=r"cannot write results: File exists"):
         analyze(path)
+
+
+def test_what_a_killed_analysis_left_behind_is_removed(spark, hand_made):
+    path = faultless(hand_made).write()
+    left = path / f".analysis-{2**22 + 1}"  # above the kernel's highest process id
+    left.mkdir()
+    analyze(path)
+    assert not left.exists()
