@@ -11,7 +11,8 @@ The rule that keeps sessions apart: **an end that gives a session up draws a new
 incarnation for that link**, so a pair of incarnations never comes back, however
 HELLOs are lost, delayed or repeated. An end lists the incarnations of its
 neighbour in the order in which it hears them, so a HELLO that does not list us
-while we are UP is an old one and changes nothing.
+while we are UP is an old one and changes nothing. HELLOs of incarnations that the
+neighbour has left behind are refused, until silence shows that we were wrong.
 
 Not here: the bytes (`link`), what is said over the session (`channel`).
 """
@@ -170,6 +171,9 @@ class Adjacency:
             self.incarnation = draw_incarnation(self._rng)
         if step.state is State.DOWN:
             self.peer_incarnation, self._expires_at = 0, None
+        if event is Event.SILENCE:
+            # What we took for its next life may have been an earlier one that arrived late.
+            self._retired.clear()
         return self._changed(before, event)
 
     def _changed(self, before: State, event: Event) -> list[Change]:

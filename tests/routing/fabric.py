@@ -12,8 +12,8 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
 from fastpath.fib import Fib
-from nodes.client.script import ScriptedClient
 from nodes.client.core import ClientCore
+from nodes.client.script import ScriptedClient
 from nodes.config import Action, InterfaceConfig, LimitConfig, NodeConfig, TimerConfig
 from nodes.convergence import unconverged
 from nodes.routing.effects import Install, Log, Send
@@ -22,6 +22,8 @@ from nodes.wire.packets import Role
 
 MS = 1_000_000
 SECOND = 1_000 * MS
+TIMERS = TimerConfig()
+LIMITS = LimitConfig()
 EPOCH_NS = 946_684_800 * SECOND
 
 
@@ -218,8 +220,8 @@ def configure(
     clients: Mapping[str, int] | None = None,
     routers: int = 0,
     mtu: int = 1500,
-    timers: TimerConfig = TimerConfig(),
-    limits: LimitConfig = LimitConfig(),
+    timers: TimerConfig = TIMERS,
+    limits: LimitConfig = LIMITS,
 ) -> dict[str, NodeConfig]:
     """Routers r1.. by (a, b, cost) edges; clients by name, each at a router."""
     edges, clients = list(edges), clients or {}
