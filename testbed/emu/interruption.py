@@ -10,6 +10,8 @@ from __future__ import annotations
 import os
 import signal
 import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from types import FrameType, TracebackType
 from typing import Any, Self
 
@@ -28,6 +30,22 @@ class Shield:
     def __init__(self) -> None:
         self.closing = False
         self._before: dict[signal.Signals, Any] = {}
+        self._holding = False
+        self._held: signal.Signals | None = None
+
+    @contextmanager
+    def hold(self) -> Iterator[None]:
+        """Put a signal off until the end of this block.
+
+        For the moments between making a thing and noting that it is to be undone.
+        """
+        self._holding = True
+        try:
+            yield
+        finally:
+            self._holding = False
+        if self._held is not None:
+            self._raise(self._held, None)
 
     def __enter__(self) -> Self:
         if threading.current_thread() is threading.main_thread():
@@ -46,8 +64,14 @@ class Shield:
         if self.closing:
             os.write(2, PATIENCE)  # not print: it may have been interrupted in the middle of printing
             return
+        if self._holding:
+            self._held = signal.Signals(number)
+            return
+        self._raise(signal.Signals(number), frame)
+
+    def _raise(self, number: signal.Signals, frame: FrameType | None) -> None:
         self.closing = True
-        before = self._before[signal.Signals(number)]
+        before = self._before[number]
         if callable(before):
             before(number, frame)
-        raise Interruption(signal.Signals(number).name)
+        raise Interruption(number.name)

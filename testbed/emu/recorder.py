@@ -45,11 +45,7 @@ class Recorder:
         return sum(_drops(row) for row in self.counters)
 
     def start(self, pid_of: Callable[[str], int], environment: Mapping[str, str], watch: Watch) -> None:
-        """Begin; returns when no packet can be missed any more.
-
-        Raises:
-            ProcessDiedError: the capture process could not begin.
-        """
+        """Start the capture process."""
         targets = tuple(
             Target(pid_of(node.name), i.name, str(self._file(i).resolve())) for node, i in self.interfaces
         )
@@ -65,7 +61,6 @@ class Recorder:
             pipes=True,
         )
         watch.add(self.child)
-        self._await_ready(watch)
 
     def stop(self) -> list[str]:
         """End capturing, all that is in flight written; what went wrong, for people."""
@@ -94,7 +89,12 @@ class Recorder:
         index = {"interfaces": rows, "start_ns": start_ns, "snap_bytes": self.plan.record.snap_bytes}
         self.directory.write_json("captures/index.json", index)
 
-    def _await_ready(self, watch: Watch) -> None:
+    def await_ready(self, watch: Watch) -> None:
+        """Wait until no packet can be missed any more.
+
+        Raises:
+            ProcessDiedError: the capture process could not begin.
+        """
         assert self.child is not None
         stream = self.child.process.stdout
         assert stream is not None
