@@ -66,8 +66,9 @@ def test_what_differs_from_what_was_asked_fails_the_run(
 @pytest.mark.emu
 @pytest.mark.parametrize("discipline", ["netem", "tbf"])
 def test_the_probe_tells_what_tc_tells(discipline: str) -> None:
-    command = f"tc qdisc add dev lo root {'netem delay 1ms' if discipline == 'netem' else 'tbf rate 1mbit burst 10kb latency 50ms'}"
-    done = subprocess.run(["unshare", "-n", *command.split()], capture_output=True, check=False)
+    options = {"netem": "delay 1ms", "tbf": "rate 1mbit burst 10kb latency 50ms"}[discipline].split()
+    command = ["unshare", "-n", "tc", "qdisc", "add", "dev", "lo", "root", discipline, *options]
+    done = subprocess.run(command, capture_output=True, check=False)
     assert (kernel_lacks(discipline) is None) == (done.returncode == 0)
 
 

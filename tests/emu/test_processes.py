@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import select
 import signal
 import sys
 import time
@@ -70,8 +71,8 @@ def test_a_process_that_will_not_stop_is_killed_and_told_of(tmp_path: Path, watc
 
 def test_what_a_process_says_before_it_dies_is_read(tmp_path: Path, watch: Watch) -> None:
     child = run(tmp_path, "print('ready', flush=True)")
-    child.process.wait()
     watch.add(child)
+    os.waitid(os.P_PID, child.process.pid, os.WEXITED | os.WNOWAIT)
     assert child.process.stdout is not None
     assert watch.readable(child.process.stdout, 30)
     assert child.process.stdout.readline() == "ready\n"
@@ -84,8 +85,8 @@ def test_processes_die_with_the_one_that_started_them(tmp_path: Path) -> None:
 import os, sys
 from pathlib import Path
 from testbed.emu.processes import start
-code = "import signal; print('x', flush=True); signal.pause()"
-child = start("it", [sys.executable, "-c", code], dict(os.environ), Path({str(tmp_path)!r}) / "it.jsonl", pipes=True)
+command = [sys.executable, "-c", "import signal; print('x', flush=True); signal.pause()"]
+child = start("it", command, dict(os.environ), Path({str(tmp_path)!r}) / "it.jsonl", pipes=True)
 child.process.stdout.readline()
 print(child.process.pid, flush=True)
 sys.stdin.read()
@@ -95,8 +96,6 @@ sys.stdin.read()
     descriptor = os.pidfd_open(int(parent.process.stdout.readline()))
     parent.process.kill()
     parent.process.communicate()
-    import select
-
     poller = select.poll()
     poller.register(descriptor, select.POLLIN)
     assert poller.poll(30_000)
