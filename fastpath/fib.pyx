@@ -89,7 +89,7 @@ cdef Bits mask(object value, str what) except *:
     if value < 0:
         raise UsageError(f"{what} is {value}; a bit mask is not negative")
     if value.bit_length() > MAX_INTERFACES:
-        raise UsageError(f"{what} has {value.bit_length()} bits; there are at most {MAX_INTERFACES} interfaces")
+        raise UsageError(f"{what} has {value.bit_length()} bits; expected at most {MAX_INTERFACES}")
     cdef bytes octets = value.to_bytes((value.bit_length() + 7) // 8, "little")
     return Bits(view(octets))
 
@@ -107,7 +107,8 @@ cdef class ForwardingTable:
 
     def remove(self, filter_id):
         """Withdraw a filter. KeyError if there is none of that id."""
-        if not isinstance(filter_id, int) or filter_id < 0 or filter_id >> 64 or not self.table.remove(filter_id):
+        known = isinstance(filter_id, int) and 0 <= filter_id < 1 << 64
+        if not known or not self.table.remove(filter_id):
             raise KeyError(f"no filter has the id {filter_id!r}")
 
     def commit(self):
@@ -188,8 +189,9 @@ cdef class Fib:
         self.data = <FibPointer>data
 
     cdef uint32_t port(self, object ingress) except? 0xFFFFFFFF:
-        if not isinstance(ingress, int) or not 0 <= ingress < self.data.get().clients.size():
-            raise UsageError(f"ingress is {ingress!r}; this FIB has {self.data.get().clients.size()} interfaces")
+        count = self.data.get().clients.size()
+        if not isinstance(ingress, int) or not 0 <= ingress < count:
+            raise UsageError(f"ingress is {ingress!r}; this FIB has {count} interfaces")
         return ingress
 
     def forward(self, bytes packet not None, ingress):
@@ -215,14 +217,14 @@ cdef class Fib:
             forward_for_python(self.data.get()[0], data, where, outcome)
         control = [(<const char *>each.data())[:each.size()] for each in outcome.control]
         outputs = [
-            (each.interface, (<const char *>each.bytes.data())[:each.bytes.size()]) for each in outcome.outputs
+            (each.interface, (<const char *>each.bytes.data())[:each.bytes.size()])
+            for each in outcome.outputs
         ]
         return control, outputs, [DropReason(each) for each in outcome.drops]
 
     def stats(self):
-        """`interfaces`, `classes`, `tables`, and the sums of the tables' `filters`, `constraints`, `bytes`."""
+        """`interfaces`, `classes`, `tables`, and the tables' `filters`, `constraints`, `bytes` in sum."""
         cdef const FibData *data = self.data.get()
-        totals = {"interfaces": data.clients.size(), "classes": data.classes.size(), "tables": data.tables.size()}
         cdef size_t filters = 0, constraints = 0, total = 0
         cdef TableStats stats
         for index in range(data.tables.size()):
@@ -230,4 +232,11 @@ cdef class Fib:
             filters += stats.filters
             constraints += stats.constraints
             total += stats.bytes
-        return {**totals, "filters": filters, "constraints": constraints, "bytes": total}
+        return {
+            "interfaces": data.clients.size(),
+            "classes": data.classes.size(),
+            "tables": data.tables.size(),
+            "filters": filters,
+            "constraints": constraints,
+            "bytes": total,
+        }
