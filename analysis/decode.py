@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TypedDict
 
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from fastpath.pcap import PcapError, decode_pcap
@@ -96,7 +97,7 @@ def decode_piece(piece: Piece) -> tuple[pa.RecordBatch, dict[str, int]]:
         "peer_is_client": pa.repeat(pa.scalar(piece.peer_is_client), size),
         **{name: batch.column(name) for name in batch.schema.names},
     }
-    if not piece.peer_is_client:
-        columns["attributes"] = pa.nulls(size, pa.binary())  # of publications alone
+    unwanted = columns["sent"] if piece.peer_is_client else pa.repeat(pa.scalar(True), size)
+    columns["attributes"] = pc.if_else(unwanted, None, columns["attributes"])  # those of publications alone
     arrays = [columns[field.name].cast(field.type) for field in SCHEMA]
     return pa.RecordBatch.from_arrays(arrays, schema=SCHEMA), counts

@@ -6,6 +6,7 @@ JVM: tasks write Parquet themselves and only counts come back.
 
 from __future__ import annotations
 
+import heapq
 import json
 import math
 from collections import Counter
@@ -47,13 +48,13 @@ def pack(pieces: Sequence[Piece], cores: int, split_bytes: int = SPLIT_BYTES) ->
     A task costs more than a small file: few bytes make few bins.
     """
     total = sum(p.size for p in pieces)
-    wanted = max(math.ceil(total / split_bytes), min(cores, math.ceil(total / WORTH_A_TASK_BYTES)))
+    wanted = max(1, math.ceil(total / split_bytes), min(cores, math.ceil(total / WORTH_A_TASK_BYTES)))
     bins: list[list[Piece]] = [[] for _ in range(min(len(pieces), wanted))]
-    loads = [0] * len(bins)
+    loads = [(0, 0, number) for number in range(len(bins))]
     for piece in sorted(pieces, key=lambda p: (-p.size, p.path, p.start)):
-        emptiest = loads.index(min(loads))
-        bins[emptiest].append(piece)
-        loads[emptiest] += piece.size
+        size, held, number = heapq.heappop(loads)
+        bins[number].append(piece)
+        heapq.heappush(loads, (size + piece.size, held + 1, number))
     return bins
 
 

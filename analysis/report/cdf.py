@@ -44,7 +44,7 @@ def shades_of(curves: Sequence[LatencyCurve]) -> dict[int | None, str]:
 
 def _curve(curve: LatencyCurve, shade: str, across: Axis, up: Axis) -> str:
     points = [(across.at(x), up.at(p)) for x, p in zip(curve.quantiles_ns, QUANTILES, strict=True)]
-    d = steps([(across.start, up.start), (points[0][0], up.start), *points, (across.end, up.end)])
+    d = steps([(points[0][0], up.start), *points])
     name = "all deliveries" if curve.hop_count is None else f"after {curve.hop_count} routers"
     return element("path", element("title", text(name)), d=d, class_=f"curve {shade}")
 

@@ -20,9 +20,9 @@ TITLES = {
     "workload": "running the clients' scripts",
     "drain": "waiting until no message is on its way",
     "stop": "stopping",
+    "spark": "starting Spark",
     "ingest": "reading the captures",
-    "oracle": "computing what should have arrived",
-    "verdict": "comparing",
+    "tables": "computing the tables and the verdict",
     "report": "writing the report",
 }
 """What a person reads for a phase; a phase that is not here is shown by its name."""
@@ -35,7 +35,9 @@ def progress(quiet: bool) -> Iterator[Progress]:
         yield SilentProgress()
     elif sys.stderr.isatty():
         with _bars() as bars:
-            yield BarProgress(bars)
+            shown = BarProgress(bars)
+            yield shown
+            shown.finish()
     else:
         yield LineProgress(sys.stderr)
 
@@ -80,32 +82,40 @@ class BarProgress:
     def __init__(self, bars: Bars) -> None:
         self._bars = bars
         self._task: TaskID | None = None
+        self._total: int | None = None
 
     def phase(self, name: str, total: int | None = None) -> None:
         """End the bar of the phase before and begin a new one."""
-        if self._task is not None:
-            finished = self._bars.tasks[self._task].total or 1
-            self._bars.update(self._task, total=finished, completed=finished)
-        self._task = self._bars.add_task(TITLES.get(name, name), total=total)
+        self.finish()
+        self._total = total
+        self._task = self._bars.add_task(TITLES.get(name, name), total=total, count="")
 
     def advance(self, done: int) -> None:
         """Move the bar."""
         if self._task is not None:
-            self._bars.update(self._task, completed=done)
+            self._bars.update(self._task, completed=done, count=self._count(done))
 
     def say(self, text: str) -> None:
         """A line above the bars."""
         self._bars.console.print(text, markup=False, highlight=False)
 
+    def finish(self) -> None:
+        """Fill the bar: its phase has ended."""
+        if self._task is not None:
+            self._bars.update(self._task, total=self._total or 1, completed=self._total or 1)
+
+    def _count(self, done: int) -> str:
+        return f"{done:,} of {self._total:,}" if self._total else ""
+
 
 def _bars() -> Bars:
     from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+    from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
     return Progress(
         TextColumn("{task.description}"),
         BarColumn(bar_width=30),
-        MofNCompleteColumn(),
+        TextColumn("{task.fields[count]}"),
         TimeElapsedColumn(),
         console=Console(stderr=True),
     )
