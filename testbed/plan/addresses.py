@@ -9,8 +9,8 @@ from __future__ import annotations
 from ipaddress import IPv4Address
 
 from nodes.wire.packets import Role
+from testbed.plan.graph import Graph, Wire
 from testbed.plan.model import InterfacePlan, LinkPlan, NodePlan
-from testbed.plan.topology import Graph, Wire
 
 PREFIX_LENGTH = 30
 _BASE = int(IPv4Address("10.0.0.0"))

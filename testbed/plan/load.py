@@ -1,6 +1,6 @@
 """From a scenario file to a Plan, in phases that gather problems and fail once.
 
-Read (`source`), override (`overrides`), check the shape (`shape`), build the
+Read (`reading`), override (`overrides`), check the shape (`shape`), build the
 graph (`topology`), the scripts (`workload`), the addresses (`addresses`).
 """
 
@@ -13,13 +13,15 @@ from typing import Any
 
 from nodes.config import LimitConfig, TimerConfig
 from testbed.plan.addresses import lay_out
+from testbed.plan.graph import Graph
 from testbed.plan.model import Plan, RecordPlan, TimingPlan
 from testbed.plan.overrides import apply_overrides
 from testbed.plan.problems import ScenarioError, did_you_mean
 from testbed.plan.quantities import duration_ns
+from testbed.plan.reading import read_source
 from testbed.plan.shape import check_shape
-from testbed.plan.source import Source, Unreadable, read_source
-from testbed.plan.topology import Graph, read_graph
+from testbed.plan.source import Source, Unreadable
+from testbed.plan.topology import read_graph
 from testbed.plan.workload import read_script
 
 Overrides = Mapping[str, str] | Sequence[tuple[str, str]]

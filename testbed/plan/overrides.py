@@ -6,7 +6,8 @@ from collections.abc import Iterable
 from typing import Any
 
 from testbed.plan.problems import Key, Problem
-from testbed.plan.source import Place, Source, read_scalar
+from testbed.plan.source import Place, Source
+from testbed.plan.yaml_subset import read_scalar
 
 
 def apply_overrides(source: Source, overrides: Iterable[tuple[str, str]]) -> None:

@@ -17,13 +17,14 @@ def node_config(
     script_path: str = "",
 ) -> NodeConfig:
     """The configuration of one node of the plan in one run."""
+    peers = {n.name: n for n in plan.nodes}
     return NodeConfig(
         name=node.name,
         node_id=node.node_id,
         role=node.role,
         run_id=run_id,
         seed=plan.seed,
-        interfaces=tuple(_interface(plan, interface) for interface in node.interfaces),
+        interfaces=tuple(_interface(plan, i, peers[i.peer]) for i in node.interfaces),
         scheme=plan.scheme,
         scheme_options=plan.scheme_options,
         timers=plan.timers,
@@ -36,9 +37,8 @@ def node_config(
     )
 
 
-def _interface(plan: Plan, interface: InterfacePlan) -> InterfaceConfig:
+def _interface(plan: Plan, interface: InterfacePlan, peer: NodePlan) -> InterfaceConfig:
     link = plan.links[interface.link]
-    peer = next(n for n in plan.nodes if n.name == interface.peer)
     return InterfaceConfig(
         index=interface.index,
         name=interface.name,

@@ -12,7 +12,8 @@ from typing import Any
 
 from nodes.records import RecordError, from_plain, to_plain
 from testbed.plan.model import Plan
-from testbed.plan.source import Unreadable, read_text
+from testbed.plan.reading import read_text
+from testbed.plan.source import Unreadable
 
 _PLAIN_KEY = re.compile(r"[A-Za-z_][A-Za-z0-9_.-]*")
 _PRINTABLE = re.compile(

@@ -1,49 +1,31 @@
-"""Routers, clients and the links between them: from the scenario's words to a checked graph.
+"""Routers, clients and the links between them: from the scenario's words to a graph.
 
-Here: what needs more than one value to see (names, ends, connectedness). Not
-here: addresses (`addresses`).
+Here: both ways of saying a topology, and names that lead nowhere. Not here: the
+graph as a whole (`graph`), addresses (`addresses`).
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from typing import Any
 
-from testbed.plan.model import Impairment
+from testbed.plan.graph import (
+    LINKS_MAX,
+    NODES_MAX,
+    Graph,
+    Wire,
+    check_connected,
+    check_size,
+    one_of,
+    wire_with,
+)
 from testbed.plan.problems import Key, did_you_mean
-from testbed.plan.quantities import duration_ns, rate_bps
 from testbed.plan.source import Source
 from topologies.generators import SHAPES, generate, link_count, router_count
 
-NODES_MAX = 65_536
-LINKS_MAX = 1_048_576
-"""Links have a /30 each out of 10.0.0.0/8, which holds four times as many."""
-
 _PARAMETERS = ("size", "width", "height", "branching", "degree")
-
-
-@dataclass(frozen=True, slots=True)
-class Wire:
-    """A link before it has addresses. A client stands at end `b`."""
-
-    a: str
-    b: str
-    cost: int = 1
-    mtu: int = 1500
-    impairment: Impairment = field(default_factory=Impairment)
-    key: Key = ()
-    """Where the scenario speaks of it."""
-
-
-@dataclass(slots=True)
-class Graph:
-    """All nodes by name with the key that names them, and all links in order."""
-
-    routers: dict[str, Key] = field(default_factory=dict)
-    clients: dict[str, Key] = field(default_factory=dict)
-    wires: list[Wire] = field(default_factory=list)
 
 
 def read_graph(source: Source, data: Mapping[str, Any]) -> Graph:
@@ -52,17 +34,15 @@ def read_graph(source: Source, data: Mapping[str, Any]) -> Graph:
     topology = data.get("topology")
     if topology is not None:
         _read_routers(source, topology, graph, int(data.get("seed", 1)))
-        _check_connected(source, graph)
+        check_connected(source, graph)
     _read_clients(source, data.get("clients") or {}, graph, topology is not None)
-    _check_size(source, graph)
+    check_size(source, graph)
     return graph
 
 
 def _read_routers(source: Source, topology: Mapping[str, Any], graph: Graph, seed: int) -> None:
     here: Key = ("topology",)
-    defaults = _properties(
-        source, topology.get("link_defaults") or {}, (*here, "link_defaults"), Wire("", "")
-    )
+    defaults = wire_with(source, topology.get("link_defaults") or {}, (*here, "link_defaults"), Wire("", ""))
     misplaced = _misplaced(source.value.get("topology"), topology)
     for name in misplaced:
         source.complain((*here, name), f"{name} does not go with {_form(topology)}", at_key=True)
@@ -158,7 +138,7 @@ def _link(source: Source, link: Any, key: Key, defaults: Wire) -> Wire | None:
     if isinstance(link, str):
         a, b = re.split(r" +- +", link.strip())
         return replace(defaults, a=a, b=b, key=key)
-    wire = _properties(source, link, key, defaults)
+    wire = wire_with(source, link, key, defaults)
     between = link.get("between")
     if between is None or None in between:
         return None
@@ -169,7 +149,7 @@ def _ends_exist(source: Source, wire: Wire, graph: Graph) -> bool:
     unknown = [end for end in (wire.a, wire.b) if end not in graph.routers]
     for end in unknown:
         source.complain(
-            wire.key, f"there is no router {end}", _names(graph.routers), did_you_mean(end, graph.routers)
+            wire.key, f"there is no router {end}", one_of(graph.routers), did_you_mean(end, graph.routers)
         )
     return not unknown
 
@@ -190,52 +170,6 @@ def _is_new(source: Source, wire: Wire, seen: dict[frozenset[str], Key]) -> bool
     return True
 
 
-def _properties(source: Source, told: Mapping[str, Any], key: Key, defaults: Wire) -> Wire:
-    """The link's properties over those it has by default."""
-    was = defaults.impairment
-    impairment = Impairment(
-        delay_ns=duration_ns(told["delay"]) if "delay" in told else was.delay_ns,
-        jitter_ns=duration_ns(told["jitter"]) if "jitter" in told else was.jitter_ns,
-        loss=float(told.get("loss", was.loss)),
-        rate_bps=rate_bps(told["rate"]) if "rate" in told else was.rate_bps,
-    )
-    if impairment.jitter_ns > (impairment.delay_ns or 0) and impairment != was:
-        source.complain(
-            (*key, "jitter"), "the jitter is greater than the delay", "a delay that is no smaller"
-        )
-    if impairment.rate_bps == 0:
-        source.complain(
-            (*key, "rate"), "the rate is zero", "a rate above zero, or no rate for an unlimited link"
-        )
-    return replace(
-        defaults,
-        cost=told.get("cost", defaults.cost),
-        mtu=told.get("mtu", defaults.mtu),
-        impairment=impairment,
-    )
-
-
-def _check_connected(source: Source, graph: Graph) -> None:
-    if not graph.routers or any(p.key.startswith("topology.") for p in source.problems):
-        return
-    neighbours: dict[str, list[str]] = {name: [] for name in graph.routers}
-    for wire in graph.wires:
-        neighbours[wire.a].append(wire.b)
-        neighbours[wire.b].append(wire.a)
-    first = next(iter(graph.routers))
-    reached, frontier = {first}, [first]
-    while frontier:
-        frontier = [n for m in frontier for n in neighbours[m] if n not in reached and not reached.add(n)]  # type: ignore[func-returns-value]
-    apart = [name for name in graph.routers if name not in reached]
-    if apart:
-        source.complain(
-            graph.routers[apart[0]],
-            f"no path leads from {first} to {_some(apart)}",
-            "a network in one piece",
-            "add links",
-        )
-
-
 def _read_clients(source: Source, clients: Mapping[str, Any], graph: Graph, complete: bool) -> None:
     for name, client in clients.items():
         key: Key = ("clients", name)
@@ -250,36 +184,9 @@ def _read_clients(source: Source, clients: Mapping[str, Any], graph: Graph, comp
             continue
         graph.clients[name] = key
         router = client.get("at")
-        wire = _properties(source, client.get("access") or {}, (*key, "access"), Wire("", name, key=key))
+        wire = wire_with(source, client.get("access") or {}, (*key, "access"), Wire("", name, key=key))
         if router in graph.routers:
             graph.wires.append(replace(wire, a=router))
         elif router is not None and complete and graph.routers:
-            expected, hint = _names(graph.routers), did_you_mean(router, graph.routers)
+            expected, hint = one_of(graph.routers), did_you_mean(router, graph.routers)
             source.complain((*key, "at"), f"there is no router {router}", expected, hint)
-
-
-def _check_size(source: Source, graph: Graph) -> None:
-    count = len(graph.routers) + len(graph.clients)
-    if count > NODES_MAX or len(graph.wires) > LINKS_MAX:
-        expected = f"at most {NODES_MAX} nodes and {LINKS_MAX} links: the address space ends there"
-        source.complain(("topology",), f"there are {count} nodes and {len(graph.wires)} links", expected)
-    degrees: dict[str, int] = {}
-    for wire in graph.wires:
-        for end in (wire.a, wire.b):
-            degrees[end] = degrees.get(end, 0) + 1
-    for name, degree in degrees.items():
-        if len(f"{name}-eth{degree - 1}") > 15:
-            source.complain(
-                graph.routers[name],
-                f"{name} has {degree} links, and {name}-eth{degree - 1} is too long for an interface's name",
-                "at most 15 characters",
-                f"a shorter name than {name}",
-            )
-
-
-def _names(names: Mapping[str, Key]) -> str:
-    return f"one of {_some(list(names))}" if names else "a router that the topology names"
-
-
-def _some(names: list[str]) -> str:
-    return ", ".join(names[:8]) + (f" and {len(names) - 8} more" if len(names) > 8 else "")

@@ -1,0 +1,116 @@
+"""The network as a graph of names, before it has addresses; and what must hold of it as a whole."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from testbed.plan.model import Impairment
+from testbed.plan.problems import Key
+from testbed.plan.quantities import duration_ns, rate_bps
+from testbed.plan.source import Source
+
+NODES_MAX = 65_536
+LINKS_MAX = 1_048_576
+"""Links have a /30 each out of 10.0.0.0/8, which holds four times as many."""
+
+
+@dataclass(frozen=True, slots=True)
+class Wire:
+    """A link before it has addresses. A client stands at end `b`."""
+
+    a: str
+    b: str
+    cost: int = 1
+    mtu: int = 1500
+    impairment: Impairment = field(default_factory=Impairment)
+    key: Key = ()
+    """Where the scenario speaks of it."""
+
+
+@dataclass(slots=True)
+class Graph:
+    """All nodes by name with the key that names them, and all links in order."""
+
+    routers: dict[str, Key] = field(default_factory=dict)
+    clients: dict[str, Key] = field(default_factory=dict)
+    wires: list[Wire] = field(default_factory=list)
+
+
+def wire_with(source: Source, told: Mapping[str, Any], key: Key, defaults: Wire) -> Wire:
+    """A link with the properties it is told over those it has by default."""
+    was = defaults.impairment
+    impairment = Impairment(
+        delay_ns=duration_ns(told["delay"]) if "delay" in told else was.delay_ns,
+        jitter_ns=duration_ns(told["jitter"]) if "jitter" in told else was.jitter_ns,
+        loss=float(told.get("loss", was.loss)),
+        rate_bps=rate_bps(told["rate"]) if "rate" in told else was.rate_bps,
+    )
+    if impairment.jitter_ns > (impairment.delay_ns or 0) and impairment != was:
+        source.complain(
+            (*key, "jitter"), "the jitter is greater than the delay", "a delay that is no smaller"
+        )
+    if impairment.rate_bps == 0:
+        source.complain(
+            (*key, "rate"), "the rate is zero", "a rate above zero, or no rate for an unlimited link"
+        )
+    return replace(
+        defaults,
+        cost=told.get("cost", defaults.cost),
+        mtu=told.get("mtu", defaults.mtu),
+        impairment=impairment,
+    )
+
+
+def check_connected(source: Source, graph: Graph) -> None:
+    """Complain unless all routers can reach each other; a topology that is wrong already is left alone."""
+    if not graph.routers or any(p.key.startswith("topology.") for p in source.problems):
+        return
+    neighbours: dict[str, list[str]] = {name: [] for name in graph.routers}
+    for wire in graph.wires:
+        neighbours[wire.a].append(wire.b)
+        neighbours[wire.b].append(wire.a)
+    first = next(iter(graph.routers))
+    reached, frontier = {first}, [first]
+    while frontier:
+        near = neighbours[frontier.pop()]
+        frontier += [n for n in near if n not in reached]
+        reached.update(near)
+    apart = [name for name in graph.routers if name not in reached]
+    if apart:
+        source.complain(
+            graph.routers[apart[0]],
+            f"no path leads from {first} to {_some(apart)}",
+            "a network in one piece",
+            "add links",
+        )
+
+
+def check_size(source: Source, graph: Graph) -> None:
+    """Complain where addresses or the names of interfaces would run out."""
+    count = len(graph.routers) + len(graph.clients)
+    if count > NODES_MAX or len(graph.wires) > LINKS_MAX:
+        expected = f"at most {NODES_MAX} nodes and {LINKS_MAX} links: the address space ends there"
+        source.complain(("topology",), f"there are {count} nodes and {len(graph.wires)} links", expected)
+    degrees: dict[str, int] = {}
+    for wire in graph.wires:
+        for end in (wire.a, wire.b):
+            degrees[end] = degrees.get(end, 0) + 1
+    for name, degree in degrees.items():
+        if len(f"{name}-eth{degree - 1}") > 15:
+            source.complain(
+                graph.routers[name],
+                f"{name} has {degree} links, and {name}-eth{degree - 1} is too long for an interface's name",
+                "at most 15 characters",
+                f"a shorter name than {name}",
+            )
+
+
+def one_of(names: Mapping[str, Key]) -> str:
+    """What to expect where a router's name is wanted."""
+    return f"one of {_some(list(names))}" if names else "a router that the topology names"
+
+
+def _some(names: list[str]) -> str:
+    return ", ".join(names[:8]) + (f" and {len(names) - 8} more" if len(names) > 8 else "")
