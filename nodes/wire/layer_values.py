@@ -27,12 +27,13 @@ def canonical(data: bytes, read: Callable[[], T], build: Callable[[T], bytes]) -
     """
     try:
         value = read()
+        built = build(value)
     except WireError:
         raise
-    # What Scapy raises on short bytes, and enums and the model on values that cannot be.
+    # What Scapy raises on short bytes, and enums, the model and Scapy's fields on values that cannot be.
     except (struct.error, ValueError, TypeError, IndexError, AttributeError) as error:
         raise WireError(f"cannot be read: {error}") from error
-    if build(value) != data:
+    if built != data:
         raise WireError("is not the one way to write what it says")
     return value
 

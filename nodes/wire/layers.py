@@ -387,6 +387,10 @@ def _is_whole(packet: Packet) -> bool:
     return bool(packet.flags.FIRST and packet.flags.LAST) and packet.kind in PAYLOADS
 
 
+NO_PAYLOAD: Any = None
+"""What a whole fragment of no bytes is to Scapy."""
+
+
 def _payload_of(data: bytes, _parent: Packet | None = None) -> Packet:
     """The layer of a payload that came in one fragment, by the kind its packet names."""
     if _parent is None:
@@ -403,7 +407,7 @@ class CBNControl(CBN):
         _flags(0b110),
         *_session(Kind.LINK_STATE, 1),
         MultipleTypeField(
-            [(PacketLenField("fragment_data", CBNLinkState(), _payload_of, _fragment_length), _is_whole)],
+            [(PacketLenField("fragment_data", NO_PAYLOAD, _payload_of, _fragment_length), _is_whole)],
             XStrLenField("fragment_data", b"", length_from=_fragment_length),
         ),
         _trailer(),
