@@ -7,10 +7,11 @@ the core schema of YAML 1.2. Not here: files (`reading`).
 from __future__ import annotations
 
 import re
+import warnings
 from typing import Any
 
 from ruamel.yaml import YAML
-from ruamel.yaml.error import MarkedYAMLError, YAMLError
+from ruamel.yaml.error import MarkedYAMLError, ReusedAnchorWarning, YAMLError
 from ruamel.yaml.nodes import MappingNode, Node, ScalarNode, SequenceNode
 
 from testbed.plan.problems import Key, Problem
@@ -55,7 +56,13 @@ def compose(text: str, name: str) -> Node | None:
         Unreadable: It is not YAML.
     """
     try:
-        node: Node | None = YAML(typ="safe", pure=True).compose(text)
+        with warnings.catch_warnings():
+            warnings.simplefilter("error", ReusedAnchorWarning)
+            node: Node | None = YAML(typ="safe", pure=True).compose(text)
+    except ReusedAnchorWarning as warning:
+        anchor = re.search("'.*'", str(warning))
+        message = f"the anchor {anchor[0] if anchor else ''} stands twice"
+        raise Unreadable(Problem(name, 1, 1, "", message, "anchors (&name) that are unique")) from None
     except MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
         line, column = (mark.line + 1, mark.column + 1) if mark else (1, 1)

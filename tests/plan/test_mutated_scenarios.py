@@ -1,0 +1,65 @@
+"""Scenarios with random damage: each is a plan or a list of problems, never anything else."""
+
+import re
+
+from testbed.plan import ScenarioError, load_plan, plan_from_yaml, plan_to_yaml
+from topologies.library import find_scenario
+
+MUTANTS = 150
+WORDS = [
+    "null",
+    "[]",
+    "{}",
+    "''",
+    "-1",
+    "1e999",
+    ".nan",
+    "true",
+    "[[1]]",
+    "{a: 1}",
+    "9" * 21,
+    "0s",
+    "r1",
+    "@",
+    "~",
+]
+
+
+def test_a_damaged_scenario_is_a_plan_or_a_list_of_problems(tmp_path, rng):
+    whole = find_scenario("single-router").read_text(encoding="utf-8")
+    path = tmp_path / "damaged.yaml"
+    for _ in range(MUTANTS):
+        text = whole
+        for _ in range(rng.randint(1, 3)):
+            text = rng.choice([without_a_line, with_another_word, with_another_character, with_a_line_twice])(
+                text, rng
+            )
+        path.write_text(text, encoding="utf-8")
+        try:
+            plan = load_plan(path)
+        except ScenarioError as error:
+            assert all(problem.message for problem in error.problems)
+        else:
+            assert plan_from_yaml(plan_to_yaml(plan)) == plan
+
+
+def without_a_line(text, rng):
+    lines = text.split("\n")
+    del lines[rng.randrange(len(lines))]
+    return "\n".join(lines)
+
+
+def with_a_line_twice(text, rng):
+    lines = text.split("\n")
+    lines.insert(rng.randrange(len(lines)), rng.choice(lines))
+    return "\n".join(lines)
+
+
+def with_another_word(text, rng):
+    word = rng.choice(list(re.finditer(r"[^\s,:\[\]{}]+", text)))
+    return text[: word.start()] + rng.choice(WORDS) + text[word.end() :]
+
+
+def with_another_character(text, rng):
+    at = rng.randrange(len(text))
+    return text[:at] + rng.choice(":-[]{}'\"\n #,&*x1") + text[at + 1 :]
