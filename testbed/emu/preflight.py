@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import os
+import resource
 import shutil
 import subprocess
 
@@ -21,7 +22,9 @@ PROGRAMS = {
 }
 """Program -> the Debian package that has it. Mininet itself insists on ifconfig."""
 WAY_OUT = "or use `--world sim`"
-LONGEST_INTERFACE_NAME = 15
+SPARE_DESCRIPTORS = 128
+DESCRIPTORS_PER_NODE = 8
+"""A Mininet host takes three, a node process a watch and an admin connection; the rest is room."""
 
 
 def machine_problems() -> list[str]:
@@ -39,8 +42,38 @@ def machine_problems() -> list[str]:
     return found
 
 
+def descriptors_needed(plan: Plan) -> int:
+    """Open files that the run's process, or its capture process, holds at once."""
+    interfaces = sum(len(router.interfaces) for router in plan.routers)
+    return SPARE_DESCRIPTORS + max(DESCRIPTORS_PER_NODE * len(plan.nodes), 2 * interfaces)
+
+
+def raise_descriptor_limit(plan: Plan) -> None:
+    """Let this process and its children open as many files as the plan takes, no more."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    needed = descriptors_needed(plan)
+    if soft != resource.RLIM_INFINITY and soft < needed:
+        bounded = needed if hard == resource.RLIM_INFINITY else min(needed, hard)
+        resource.setrlimit(resource.RLIMIT_NOFILE, (bounded, hard))
+
+
 def plan_problems(plan: Plan) -> list[str]:
-    """What this plan asks for that this machine's kernel cannot do."""
+    """What this plan asks for that this machine cannot do."""
+    return [*_descriptor_problems(plan), *_kernel_problems(plan)]
+
+
+def _descriptor_problems(plan: Plan) -> list[str]:
+    _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    needed = descriptors_needed(plan)
+    if hard == resource.RLIM_INFINITY or needed <= hard:
+        return []
+    return [
+        f"{len(plan.nodes)} nodes take {needed} open files, and the limit is {hard}: "
+        f"raise it (`ulimit -Hn {needed}`), {WAY_OUT}"
+    ]
+
+
+def _kernel_problems(plan: Plan) -> list[str]:
     wanted: dict[str, list[str]] = {}
     for link in plan.links:
         for discipline in needs(link.impairment):

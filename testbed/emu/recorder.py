@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from testbed.emu.capture import Orders, Target
-from testbed.emu.processes import Child, ProcessDiedError, Watch, start
+from testbed.emu.processes import Child, ProcessDiedError, Watch, drop_empty_errors, start
 from testbed.plan.model import InterfacePlan, NodePlan, Plan
 from testbed.runs.directory import RunDirectory
 
@@ -55,7 +55,7 @@ class Recorder:
             "the capture process",
             [sys.executable, "-m", "testbed.emu.capture", str(orders.resolve())],
             environment,
-            self.directory.logs / "capture.log",
+            self.directory.logs / "capture.stderr",
             death_signal="TERM",
             cwd=SOURCE_ROOT,
             pipes=True,
@@ -77,6 +77,7 @@ class Recorder:
             return [f"the capture process did not end within {STOP_TIMEOUT_S:.0f} s and was killed"]
         if process.returncode != 0:
             return [self.child.death() or ""]
+        drop_empty_errors([self.child])
         self.counters = json.loads(output)["counters"]
         return [f"{name}: {text}" for name, text in self._losses()]
 

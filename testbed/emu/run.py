@@ -23,6 +23,7 @@ from testbed.emu.drain import Drain
 from testbed.emu.interruption import Shield
 from testbed.emu.network import Network, NetworkError
 from testbed.emu.nodes import Nodes, NotReadyError, done_actions, failed_actions, scripted_actions
+from testbed.emu.preflight import raise_descriptor_limit
 from testbed.emu.processes import ProcessDiedError, Watch
 from testbed.emu.recorder import Recorder
 from testbed.emu.registry import Registration, RegistryError, register
@@ -60,7 +61,8 @@ class EmulatedRun:
         with Shield() as shield:
             verdict, message = self._guarded(shield)
         for remark in self._remarks:
-            self._progress.say(remark)
+            if remark not in message:
+                self._progress.say(remark)
         lost = verdict == "complete" and self._recorder.child is not None and not self._recorder.counters
         if lost:
             verdict, message = "failed", "; ".join(self._remarks)
@@ -100,6 +102,7 @@ class EmulatedRun:
             self._phases["stop_s"] = round(time.monotonic() - began, 4)
 
     def _stages(self, made: ExitStack, shield: Shield) -> None:
+        raise_descriptor_limit(self._plan)
         with self._phase("build"):
             with shield.hold():
                 registration = register(self._directory.run_id, self._directory.path)
