@@ -136,7 +136,8 @@ class Outbound:
 
     def collect(self, now_ns: int) -> Iterator[tuple[int, Fragment]]:
         """The fragments to transmit now with their sequence numbers: first again, then for the first time."""
-        yield from self._again(now_ns)
+        if self._resend:
+            yield from self._again(now_ns)
         while len(self._flights) < self._window and not self.spent:
             fragment = self._cut()
             if fragment is None:
