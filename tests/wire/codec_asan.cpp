@@ -1,0 +1,172 @@
+// Runs every parser of wire.hpp over a corpus and over damaged copies of it, for the sanitizers to watch.
+//
+//   codec_asan CORPUS SEED MUTATIONS
+//
+// The corpus is a sequence of (form u8, size u32 little-endian, bytes), all valid. Each input is put into an
+// allocation of just its size, so that reading one byte too far is seen. Prints the figures; ends with 1 if
+// a valid input is rejected or a parser says something impossible.
+#include <cstdio>
+#include <cstdlib>
+#include <fstream>
+#include <memory>
+#include <random>
+#include <string>
+
+#include "codec.hpp"
+
+using namespace cbn::wire;
+
+namespace {
+
+enum Form : std::uint8_t { PACKET = 0, PREDICATE = 100 };  // 1 to 4: payloads of that kind
+
+struct Input {
+    std::uint8_t form;
+    std::vector<std::uint8_t> bytes;
+};
+
+using Random = std::mt19937_64;
+
+[[noreturn]] void fail(const std::string& what, Bytes data) {
+    std::printf("%s: ", what.c_str());
+    for (const std::uint8_t byte : data) std::printf("%02x", byte);
+    std::printf("\n");
+    std::exit(1);
+}
+
+void require(bool condition, const char* what, Bytes data) {
+    if (!condition) fail(what, data);
+}
+
+std::size_t below(Random& random, std::size_t end) { return end == 0 ? 0 : random() % end; }
+
+std::vector<Input> read_corpus(const char* path) {
+    std::ifstream file(path, std::ios::binary);
+    std::vector<Input> corpus;
+    for (char form; file.get(form);) {
+        std::uint32_t size = 0;
+        file.read(reinterpret_cast<char*>(&size), sizeof size);
+        Input input{static_cast<std::uint8_t>(form), std::vector<std::uint8_t>(size)};
+        file.read(reinterpret_cast<char*>(input.bytes.data()), size);
+        corpus.push_back(std::move(input));
+    }
+    return corpus;
+}
+
+std::string encoded(const AttributeView& attribute) {
+    std::string out;
+    put_u8(out, static_cast<std::uint8_t>(attribute.value.type));
+    put_name(out, attribute.name);
+    switch (attribute.value.type) {
+        case Type::String: put_string_value(out, attribute.value.text); break;
+        case Type::Boolean: put_u8(out, attribute.value.boolean()); break;
+        case Type::Float: put_float_value(out, attribute.value.number()); break;
+        case Type::Integer:
+        case Type::Time: put_u64(out, static_cast<std::uint64_t>(attribute.value.integer())); break;
+    }
+    return out;
+}
+
+// The attributes of a valid message, walked unchecked and written again, are the bytes they came from.
+void write_attributes_again(Bytes packet) {
+    MessageView message;
+    if (!parse_message(packet, message).ok()) return;
+    AttributeWalk walk(message);
+    std::vector<Named> attributes;
+    for (AttributeView attribute; walk.next(attribute);) {
+        attributes.emplace_back(attribute.name, encoded(attribute));
+    }
+    require(attributes.size() == message.attribute_count, "the walk loses attributes", packet);
+    std::string section;
+    require(put_sorted(section, attributes) == nullptr, "a valid message has a name twice", packet);
+    require(section == as_text(message.attributes), "attributes change when written again", packet);
+}
+
+void run_framing(Bytes data) {
+    std::vector<Frame> frames;
+    const Status status = split(data, frames);
+    require(status.ok() == check_framing(data).ok(), "split and check_framing differ", data);
+    require(status.ok() != frames.empty(), "frames without a verdict", data);
+    FrameCursor cursor(data);
+    std::size_t found = 0;
+    for (Frame frame; status.ok() && cursor.next(frame); ++found) {
+        const Bytes packet = data.subspan(frame.offset, frame.length);
+        if (validate_packet(packet).ok()) write_attributes_again(packet);
+    }
+    require(found == frames.size(), "the cursor finds other frames than split", data);
+}
+
+[[nodiscard]] Status run_parser(std::uint8_t form, Bytes data) {
+    if (form == PREDICATE) return validate_predicate(data);
+    if (form != PACKET) return validate_payload(form, data);
+    run_framing(data);
+    return validate_packet(data);
+}
+
+// All parsers on the same bytes, whatever they are.
+void run_all_parsers(Bytes data) {
+    MessageView message;
+    HelloView hello;
+    ControlView control;
+    std::size_t size = 0;
+    for (const Status& status :
+         {validate_pad(data), validate_message(data, message), parse_hello(data, hello), parse_control(data, control),
+          parse_ack(data, control), validate_filter(data), check_filter(data, size), validate_predicate(data),
+          validate_payload(1, data), validate_payload(2, data), validate_payload(3, data), validate_payload(4, data)}) {
+        require(status.offset <= data.size(), "a fault past the end", data);
+        require(status.ok() || status.field[0] != '\0', "a fault without a field", data);
+    }
+}
+
+bool run_input(std::uint8_t form, const std::vector<std::uint8_t>& bytes) {
+    const auto exact = std::make_unique<std::uint8_t[]>(bytes.size());
+    std::copy(bytes.begin(), bytes.end(), exact.get());
+    const Bytes data(exact.get(), bytes.size());
+    run_all_parsers(data);
+    return run_parser(form, data).ok();
+}
+
+void damage(Random& random, std::vector<std::uint8_t>& bytes, const std::vector<Input>& corpus) {
+    const std::size_t at = below(random, bytes.size());
+    switch (random() % 6) {
+        case 0: bytes.resize(at); return;
+        case 1: bytes.insert(bytes.begin() + static_cast<std::ptrdiff_t>(at), random() % 9, 0xFF); return;
+        case 2: {
+            const auto& other = corpus[below(random, corpus.size())].bytes;
+            bytes.resize(at);
+            bytes.insert(bytes.end(), other.begin() + static_cast<std::ptrdiff_t>(below(random, other.size())), other.end());
+            return;
+        }
+        default:
+            if (!bytes.empty()) bytes[at] ^= static_cast<std::uint8_t>(1U << (random() % 8));
+    }
+}
+
+void repair_length(std::vector<std::uint8_t>& bytes) {
+    if (bytes.size() < COMMON_SIZE || bytes.size() > MAX_PACKET) return;
+    store<std::uint16_t>(&bytes[2], static_cast<std::uint16_t>(bytes.size()));
+}
+
+}  // namespace
+
+int main(int count, char** arguments) {
+    if (count != 4) {
+        std::printf("usage: codec_asan CORPUS SEED MUTATIONS\n");
+        return 2;
+    }
+    const std::vector<Input> corpus = read_corpus(arguments[1]);
+    for (const Input& input : corpus) {
+        if (!run_input(input.form, input.bytes)) fail("valid input rejected", input.bytes);
+    }
+    Random random(std::strtoull(arguments[2], nullptr, 10));
+    const unsigned long mutations = std::strtoul(arguments[3], nullptr, 10);
+    unsigned long accepted = 0;
+    for (unsigned long i = 0; i < mutations; ++i) {
+        Input input = corpus[below(random, corpus.size())];
+        for (std::size_t n = 1 + random() % 3; n > 0; --n) damage(random, input.bytes, corpus);
+        if (input.form == PACKET && random() % 2 == 0) repair_length(input.bytes);
+        accepted += run_input(input.form, input.bytes);
+    }
+    std::printf("%zu valid, %lu mutated, %lu of them accepted\n", corpus.size(), mutations, accepted);
+    return 0;
+}
