@@ -22,8 +22,6 @@ from pathlib import Path
 
 ETH_P_ALL = 0x0003
 CLONE_NEWNET = 0x40000000
-SO_RCVBUFFORCE = 33
-RECEIVE_BUFFER_BYTES = 16 * 1024 * 1024
 EXIT_ORDERS = 2
 
 
@@ -100,7 +98,6 @@ def _open_socket(target: Target) -> socket.socket:
         os.close(namespace)
     # Protocol 0 until bound: else it would hear the other interfaces between the two calls.
     sock = socket.socket(socket.AF_PACKET, socket.SOCK_RAW, 0)
-    sock.setsockopt(socket.SOL_SOCKET, SO_RCVBUFFORCE, RECEIVE_BUFFER_BYTES)
     sock.bind((target.interface, ETH_P_ALL))
     return sock
 

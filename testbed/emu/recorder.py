@@ -128,7 +128,9 @@ class Recorder:
 
     def _losses(self) -> list[tuple[str, str]]:
         named = [(i.name, row) for (_, i), row in zip(self.interfaces, self.counters, strict=True)]
-        return [(name, f"{_drops(row)} packets were not captured") for name, row in named if _drops(row)]
+        lost = [(name, f"{_drops(row)} packets were not captured") for name, row in named if _drops(row)]
+        errors = [(name, row["read_errors"]) for name, row in named if row["read_errors"]]
+        return lost + [(name, f"capturing met {n} errors of the interface") for name, n in errors]
 
     def _file(self, interface: InterfacePlan) -> Path:
         return self.directory.captures / f"{interface.name}.pcap"
