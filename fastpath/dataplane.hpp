@@ -18,6 +18,7 @@
 #include "dataplane_ports.hpp"
 #include "fib.hpp"
 #include "outbox.hpp"
+#include "signal.hpp"
 #include "snapshot.hpp"
 
 namespace cbn {
@@ -99,18 +100,11 @@ class Loop {
         else if (type != wire::PacketType::Pad) port.add(Count::TxControl);
     }
 
-    [[nodiscard]] static bool watch(int epoll, int descriptor, std::uint64_t mark) noexcept {
-        epoll_event event{};
-        event.events = EPOLLIN;
-        event.data.u64 = mark;
-        return ::epoll_ctl(epoll, EPOLL_CTL_ADD, descriptor, &event) == 0;
-    }
-
     [[nodiscard]] bool watch(int epoll) const noexcept {
         for (std::size_t at = 0; at < descriptors_.size(); ++at) {
-            if (!watch(epoll, descriptors_[at], at)) return false;
+            if (!watch_readable(epoll, descriptors_[at], at)) return false;
         }
-        return watch(epoll, stop_.descriptor(), STOP);
+        return watch_readable(epoll, stop_.descriptor(), STOP);
     }
 
     [[nodiscard]] bool serve(int epoll) {

@@ -1,9 +1,6 @@
 // What the data plane keeps by interface and shares with other threads: counters and waiting control packets.
 #pragma once
 
-#include <sys/eventfd.h>
-#include <unistd.h>
-
 #include <array>
 #include <atomic>
 #include <cstdint>
@@ -12,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "signal.hpp"
 #include "wire.hpp"
 
 namespace cbn {
@@ -47,27 +45,6 @@ class Counters {
 
   private:
     std::array<std::atomic<std::uint64_t>, COUNT_NAMES.size()> values_{};
-};
-
-// A file descriptor that becomes readable when somebody signals.
-class Signal {
-  public:
-    Signal() : descriptor_(::eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC)) {}
-    ~Signal() {
-        if (descriptor_ >= 0) ::close(descriptor_);
-    }
-    Signal(const Signal&) = delete;
-    Signal& operator=(const Signal&) = delete;
-
-    [[nodiscard]] int descriptor() const noexcept { return descriptor_; }
-    void raise() const noexcept { static_cast<void>(::eventfd_write(descriptor_, 1)); }
-    void clear() const noexcept {
-        eventfd_t ignored = 0;
-        static_cast<void>(::eventfd_read(descriptor_, &ignored));
-    }
-
-  private:
-    int descriptor_;
 };
 
 // Packets for the control plane, bounded, with a descriptor to wait on.
