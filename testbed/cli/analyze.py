@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from testbed.cli import exits
 from testbed.cli.progress import progress
+from testbed.runs.directory import MANIFEST, is_run_directory
 from testbed.runs.world import Progress
 
 if TYPE_CHECKING:
@@ -28,6 +29,8 @@ def analyze(args: argparse.Namespace) -> int:
     """Analyse a run directory."""
     if not args.directory.is_dir():
         raise exits.CommandError(f"{args.directory}: no such directory")
+    if not is_run_directory(args.directory):
+        raise exits.CommandError(f"{args.directory} holds no run: there is no {MANIFEST} of one in it")
     with progress(args.quiet) as shown:
         verdict = analyse(args.directory, shown)
     if args.json:

@@ -44,8 +44,8 @@ def run_checks() -> list[Check]:
         _program("ip", ("emu",), "iproute2"),
         _program("tc", ("emu",), "iproute2"),
         _kernel("network namespaces and veth links", "ip link add v0 type veth peer name v1", ("emu",)),
-        _kernel("netem (delay, jitter, loss)", "tc qdisc add dev lo root netem delay 1ms", ()),
-        _kernel("tbf (rate)", "tc qdisc add dev lo root tbf rate 10mbit burst 32kb latency 100ms", ()),
+        _kernel("netem", "tc qdisc add dev lo root netem delay 1ms", ("delay",)),
+        _kernel("tbf", "tc qdisc add dev lo root tbf rate 10mbit burst 32kb latency 100ms", ("rate",)),
         _tun(),
         _java(),
         _package("pyspark", ("analysis",), "`make build`, or `pip install 'cbn-testbed[analysis]'`"),
@@ -68,7 +68,7 @@ def _extension(name: str) -> Check:
     module = f"fastpath.{name}"
     try:
         path = str(import_module(module).__file__)
-        ok, found = True, Path(path).name
+        ok, found = True, f"in {Path(path).parent}"
     except ImportError as error:
         ok, found = False, str(error)
     return Check(f"compiled {module}", ok, found, needed.get(name, ("emu",)), _BUILD)
@@ -134,7 +134,7 @@ def _trial(command: list[str]) -> str | None:
 def _tun() -> Check:
     ok, found = _opened(lambda: os.open("/dev/net/tun", os.O_RDWR))
     fix = "`modprobe tun`, as root; in a container pass /dev/net/tun through"
-    return Check("tun devices", ok, found, (), fix)
+    return Check("tun devices", ok, found, ("comfort",), fix)
 
 
 def _opened(open_it: Callable[[], int]) -> tuple[bool, str]:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 import sys
+import traceback
 from collections.abc import Sequence
 from importlib import import_module
 
@@ -40,7 +41,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def _say(text: str, debug: BaseException | None = None) -> None:
     if debug is not None and os.environ.get(DEBUG) == "1":
-        raise debug
+        traceback.print_exception(debug)
     print(f"cbn: {text}", file=sys.stderr)
 
 

@@ -26,7 +26,7 @@ first steps:
   cbn run my.yaml --world sim       your own, in the simulator: no root, same bytes every time
 
 {_EXITS}
-The pages under docs/ say the rest: cli.md, scenarios.md, run-directory.md.
+The pages under docs/ say the rest: cli.md, scenario-reference.md, run-directory.md.
 """
 
 _RUN = """\
@@ -35,7 +35,7 @@ examples:
       in the best world this machine has; says which and why
   cbn run quickstart --world sim --seed 7 --analyze
       in the simulator, with another seed, then the verdict and a report
-  cbn run my.yaml --set scheme=pif --set timing.hop_delay_ns=2000000
+  cbn run my.yaml --set scheme=pif --set timing.hop_delay=2ms
       override scalars of the file; the key is the path to them, with dots
   cbn run my.yaml --out /tmp/here --force --json
       replace the run in /tmp/here; one JSON object on standard output
@@ -121,7 +121,8 @@ class _Version(argparse.Action):
             found = metadata.version("cbn-testbed")
         except metadata.PackageNotFoundError:
             found = "(not installed: run from its source tree)"
-        parser.exit(0, f"cbn {found}\n")
+        print(f"cbn {found}")
+        parser.exit(0)
 
 
 _Commands = argparse._SubParsersAction  # argparse has no public name for it
@@ -146,15 +147,6 @@ def _add_run(commands: _Commands[_Parser]) -> None:
     run = _command(commands, "run", "run a scenario", _RUN)
     _scenario(run)
     run.add_argument("--world", choices=("sim", "emu", "auto"), default="auto", help="where (default: auto)")
-    run.add_argument("--seed", type=int, metavar="N", help="instead of the scenario's own seed")
-    run.add_argument(
-        "--set",
-        action="append",
-        default=[],
-        metavar="KEY=VALUE",
-        dest="overrides",
-        help="override a scalar of the scenario; repeatable",
-    )
     run.add_argument("--out", type=Path, metavar="DIR", help="the run directory (default: runs/<run id>)")
     run.add_argument("--force", action="store_true", help="replace a previous run in DIR")
     run.add_argument("--analyze", action="store_true", help="analyse the run when it is complete")
@@ -189,6 +181,15 @@ def _add_small(commands: _Commands[_Parser]) -> None:
 def _scenario(command: _Parser) -> None:
     command.add_argument(
         "scenario", metavar="SCENARIO", help="a file, or the name of a shipped scenario (cbn scenarios)"
+    )
+    command.add_argument("--seed", type=int, metavar="N", help="instead of the scenario's own seed")
+    command.add_argument(
+        "--set",
+        action="append",
+        default=[],
+        metavar="KEY=VALUE",
+        dest="overrides",
+        help="override a scalar of the scenario; repeatable",
     )
 
 

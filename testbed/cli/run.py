@@ -25,8 +25,9 @@ def run(args: argparse.Namespace) -> int:
     with progress(args.quiet) as shown:
         world = choose_world(args.world, plan, shown)
         directory = _directory(args, plan, world)
-        shown.say(f"{plan.name} in the world {world.name}, seed {plan.seed}, into {directory.path}")
-        outcome = conduct(plan, world, directory, shown)
+        if not args.quiet:
+            shown.say(f"{plan.name} in the world {world.name}, seed {plan.seed}, into {directory.path}")
+        outcome = _conduct(plan, world, directory, shown)
         verdict = _verdict(directory, shown) if args.analyze and outcome.outcome == "complete" else None
     _report(args.json, directory, world, outcome, verdict)
     return _exit_code(outcome, verdict)
@@ -38,6 +39,14 @@ def _directory(args: argparse.Namespace, plan: Plan, world: World) -> RunDirecto
         return RunDirectory.create(args.out or RUNS / run_id, run_id, force=args.force)
     except RunDirectoryError as error:
         raise exits.CommandError(str(error), exits.USAGE) from error
+
+
+def _conduct(plan: Plan, world: World, directory: RunDirectory, shown: Progress) -> Outcome:
+    try:
+        return conduct(plan, world, directory, shown)
+    except OSError as error:
+        place = error.filename or directory.path
+        raise exits.CommandError(f"the run broke off: {place}: {error.strerror}", exits.FAILED) from error
 
 
 def _verdict(directory: RunDirectory, shown: Progress) -> dict[str, object]:
@@ -75,7 +84,10 @@ def _report(
 def _sentence(directory: RunDirectory, outcome: Outcome) -> str:
     match outcome.outcome:
         case "complete":
-            return f"{directory.path}: complete, {outcome.capture_packets:,} packets captured"
+            return (
+                f"{directory.path}: complete, {outcome.capture_packets:,} packets captured\n"
+                f"Next: cbn analyze {directory.path}"
+            )
         case "failed":
             return f"{directory.path}: failed: {outcome.message}\nWhat was recorded is kept there; see logs/."
         case "interrupted":

@@ -32,7 +32,7 @@ def scenarios(args: argparse.Namespace) -> int:
 
 def show(args: argparse.Namespace) -> int:
     """Show nodes, links and workload of a scenario."""
-    plan = load(args.scenario, None, ())
+    plan = load(args.scenario, args.seed, args.overrides)
     if args.json:
         print(json.dumps(_summary(plan), indent=1, ensure_ascii=False))
         return exits.OK

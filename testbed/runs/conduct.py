@@ -26,7 +26,17 @@ def conduct(plan: Plan, world: World, directory: RunDirectory, progress: Progres
     directory.write_text("scenario.yaml", Path(plan.scenario_path).read_text(encoding="utf-8"))
     directory.write_json(MANIFEST, manifest(plan, directory.run_id, world.name, _UNFINISHED))
     started = time.monotonic()
-    outcome = world.run(plan, directory, progress)
+    try:
+        outcome = world.run(plan, directory, progress)
+    except Exception as defect:
+        _write_manifest(plan, world, directory, Outcome("failed", f"a defect: {defect!r}"), started)
+        raise
+    _write_manifest(plan, world, directory, outcome, started)
+    return outcome
+
+
+def _write_manifest(
+    plan: Plan, world: World, directory: RunDirectory, outcome: Outcome, started: float
+) -> None:
     document = manifest(plan, directory.run_id, world.name, outcome)
     directory.write_json(MANIFEST, {**document, "wall_s": round(time.monotonic() - started, 3)})
-    return outcome

@@ -1,0 +1,62 @@
+"""Runs `cbn` as a user does: as a process, in a folder of its own."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+
+TINY = """\
+name: tiny
+topology:
+  routers: [r1, r2]
+  links: [r1 - r2]
+clients:
+  alice:
+    at: r1
+    publish: [{message: {price: {uniform: [0, 99]}}, every: 1ms, count: 20, from: 0s}]
+  bob:
+    at: r2
+    subscribe: [price < 50]
+"""
+
+Cbn = Callable[..., "subprocess.CompletedProcess[str]"]
+
+
+@pytest.fixture
+def environment() -> dict[str, str]:
+    """Finds the source tree from any folder; plain text of a known width."""
+    kept = {k: v for k, v in os.environ.items() if k != "CBN_DEBUG"}
+    return kept | {"PYTHONPATH": str(ROOT), "NO_COLOR": "1", "COLUMNS": "100"}
+
+
+@pytest.fixture
+def cbn(tmp_path: Path, environment: dict[str, str]) -> Cbn:
+    """`cbn(*arguments)`: the finished process, with its code and what it printed."""
+
+    def run(*arguments: object, **more: str) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            [sys.executable, "-m", "testbed.cli", *map(str, arguments)],
+            cwd=tmp_path,
+            env=environment | more,
+            capture_output=True,
+            text=True,
+            check=False,
+            timeout=120,
+        )
+
+    return run
+
+
+@pytest.fixture
+def tiny(tmp_path: Path) -> Path:
+    """A scenario of two routers and two clients."""
+    path = tmp_path / "tiny.yaml"
+    path.write_text(TINY)
+    return path

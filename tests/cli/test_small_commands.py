@@ -1,0 +1,128 @@
+"""doctor, clean, scenarios, show, match, analyze: the commands around a run."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from testbed.cli.checks import run_checks
+from testbed.cli.doctor import ABILITIES
+
+
+def test_doctor_says_of_everything_whether_it_is_there_what_for_and_how_to_get_it() -> None:
+    checks = run_checks()
+    assert len({c.name for c in checks}) == len(checks) > 15
+    for check in checks:
+        assert check.found
+        assert check.fix
+        assert set(check.needed_for) <= set(ABILITIES)
+        assert check.needed_for
+
+
+def test_doctor_succeeds_where_the_simulator_works(cbn: Any) -> None:
+    done = cbn("doctor")
+    assert done.returncode == 0
+    assert "can    simulate" in done.stdout
+
+
+def test_doctor_of_a_bare_machine_says_how_to_fix_it(cbn: Any) -> None:
+    done = cbn("doctor", "--json", PATH="/nonexistent")
+    assert done.returncode == 0
+    document = json.loads(done.stdout)
+    assert document["abilities"]["sim"] is True
+    assert document["abilities"]["emu"] is False
+    missing = {c["name"]: c["fix"] for c in document["checks"] if not c["ok"]}
+    assert "apt install mininet" in missing["program mnexec"]
+
+
+def test_clean_has_nothing_to_remove_for_runs_that_never_were(cbn: Any, tmp_path: Path) -> None:
+    done = cbn("clean", "--dry-run", "--json")
+    assert done.returncode == 0
+    document = json.loads(done.stdout)
+    assert document["dry_run"] is True
+    assert document["survivors"] == []
+
+
+def test_the_shipped_scenarios_are_listed_with_what_they_are_for(cbn: Any) -> None:
+    done = cbn("scenarios")
+    assert done.returncode == 0
+    assert "quickstart: 6 routers, 8 clients" in done.stdout
+    assert "single-router: 1 routers, 8 clients" in done.stdout
+    names = [row["name"] for row in json.loads(cbn("scenarios", "--json").stdout)]
+    assert names == sorted(names)
+
+
+def test_show_tells_nodes_links_and_workload(cbn: Any, tiny: Path) -> None:
+    text = cbn("show", tiny).stdout
+    for word in ("2 routers, 2 clients, 3 links", "r1--r2", "alice", "price < 50"):
+        assert word in text
+    document = json.loads(cbn("show", tiny, "--json", "--seed", "9").stdout)
+    assert document["seed"] == 9
+    assert document["actions"] == {"publish": 20, "subscribe": 1}
+
+
+def test_match_says_yes(cbn: Any) -> None:
+    done = cbn("match", 'dest = "ORD" and price < 400', 'dest = "ORD", price = 350')
+    assert done.returncode == 0
+    assert done.stdout.splitlines()[-1] == "matches"
+
+
+def test_match_says_why_not(cbn: Any) -> None:
+    """M3: no coercion between integer and float."""
+    done = cbn("match", "price < 400 or gate any string or x > 1.0", "price = 450, x = 3")
+    assert done.returncode == 1
+    for reason in (
+        "the message has 450",
+        "no attribute gate",
+        "of type integer, not float",
+        "does not match",
+    ):
+        assert reason in done.stdout
+
+
+def test_match_in_json_gives_every_filter_its_verdict(cbn: Any) -> None:
+    done = cbn("match", "a = 1 or b = 2", "b = 2", "--json")
+    document = json.loads(done.stdout)
+    assert document["matches"] is True
+    assert [bool(f["objections"]) for f in document["filters"]] == [True, False]
+
+
+@pytest.mark.parametrize(
+    ("predicate", "message", "what"), [("a <", "a = 1", "PREDICATE"), ("a < 1", "a =", "MESSAGE")]
+)
+def test_match_points_at_the_column_of_an_error(predicate: str, message: str, what: str, cbn: Any) -> None:
+    done = cbn("match", predicate, message)
+    assert done.returncode == 2
+    assert f"{what}: column 4" in done.stderr
+
+
+def test_analyze_wants_a_run_directory(cbn: Any, tmp_path: Path) -> None:
+    missing = cbn("analyze", "nowhere")
+    assert (missing.returncode, "no such directory" in missing.stderr) == (2, True)
+    (tmp_path / "empty").mkdir()
+    empty = cbn("analyze", "empty")
+    assert (empty.returncode, "holds no run" in empty.stderr) == (2, True)
+
+
+def test_a_missing_extension_is_told_with_the_cure(tiny: Path, tmp_path: Path, cbn: Any) -> None:
+    (tmp_path / "sitecustomize.py").write_text("import sys\nsys.modules['fastpath.fib'] = None\n")
+    path = f"{tmp_path}{os.pathsep}{Path(__file__).parents[2]}"
+    done = cbn("run", tiny, "--world", "sim", PYTHONPATH=path)
+    assert done.returncode == 3
+    assert "make build" in done.stderr
+
+
+def test_a_defect_says_so_and_how_to_report_it(tiny: Path, tmp_path: Path, cbn: Any) -> None:
+    (tmp_path / "sitecustomize.py").write_text("import sys\nsys.modules['testbed.runs.conduct'] = sys\n")
+    path = f"{tmp_path}{os.pathsep}{Path(__file__).parents[2]}"
+    done = cbn("run", tiny, "--world", "sim", PYTHONPATH=path)
+    assert done.returncode == 70
+    assert "CBN_DEBUG=1" in done.stderr
+    assert "Traceback" not in done.stderr
+    shown = cbn("run", tiny, "--world", "sim", PYTHONPATH=path, CBN_DEBUG="1")
+    assert shown.returncode == 70
+    assert "Traceback" in shown.stderr

@@ -1,0 +1,117 @@
+"""The same scenario and seed give the same bytes, whatever the hash seed and whoever runs it."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+pytestmark = pytest.mark.sim
+
+ROOT = Path(__file__).parents[2]
+LUCKY = """\
+name: lucky
+topology:
+  generate: grid
+  width: 3
+  height: 3
+  link_defaults: {delay: 2ms, jitter: 1ms, loss: 0.05, rate: 5mbit}
+clients:
+  alice:
+    at: r1
+    subscribe: [price < 50, 'kind >* "a"']
+    publish:
+      - {message: {price: {uniform: [0, 99]}, kind: {choice: [ab, cd]}}, every: 3ms, count: 50, from: 0s}
+  bob:
+    at: r9
+    subscribe: [{predicate: price >= 20, at: 50ms, until: 120ms}]
+    publish: [{message: {price: {uniform: [0, 99]}}, every: 5ms, count: 30, from: 1ms}]
+"""
+
+
+def digests(folder: Path) -> dict[str, str]:
+    """A digest of everything that has to be the same."""
+    files = [folder / "events.jsonl", *sorted((folder / "captures").iterdir())]
+    return {f.name: hashlib.sha256(f.read_bytes()).hexdigest() for f in files}
+
+
+def run(scenario: str, out: Path, hash_seed: str, *more: str) -> dict[str, str]:
+    command = [
+        sys.executable,
+        "-m",
+        "testbed.cli",
+        "run",
+        scenario,
+        "--world",
+        "sim",
+        "--out",
+        str(out),
+        "-q",
+    ]
+    environment = os.environ | {"PYTHONHASHSEED": hash_seed}
+    subprocess.run([*command, *more], cwd=ROOT, env=environment, check=True, capture_output=True)
+    return digests(out)
+
+
+@pytest.mark.parametrize("name", ["quickstart", "lucky"])
+def test_events_and_captures_are_the_same_byte_for_byte(name: str, tmp_path: Path) -> None:
+    scenario = name
+    if name == "lucky":
+        (tmp_path / "lucky.yaml").write_text(LUCKY)
+        scenario = str(tmp_path / "lucky.yaml")
+    first, second = (run(scenario, tmp_path / h, h, "--seed", "1") for h in ("0", "4242"))
+    assert first == second
+    assert len(first) > 10
+
+
+def test_another_seed_gives_another_run(tmp_path: Path) -> None:
+    first, second = (run("quickstart", tmp_path / s, "0", "--seed", s) for s in ("1", "2"))
+    assert first["events.jsonl"] != second["events.jsonl"]
+
+
+def test_the_simulator_needs_neither_mininet_nor_spark_nor_scapy_nor_java(tmp_path: Path) -> None:
+    """They are made impossible to import, and there is no program on the PATH."""
+    program = f"""
+import sys
+for name in ("mininet", "pyspark", "pyarrow", "pandas", "numpy", "scapy", "jinja2", "ansible"):
+    sys.modules[name] = None
+from testbed.cli.main import main
+sys.exit(main(["run", "quickstart", "--world", "sim", "--out", {str(tmp_path / "run")!r}, "--quiet"]))
+"""
+    environment = {"PATH": "/nonexistent", "PYTHONPATH": str(ROOT)}
+    done = subprocess.run(
+        [sys.executable, "-c", program],
+        cwd=tmp_path,
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    assert digests(tmp_path / "run") == run("quickstart", tmp_path / "again", "7")
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="not root: the other tests already run without it")
+def test_the_simulator_needs_no_root(tmp_path: Path) -> None:
+    """As nobody, in a directory of nobody's, with the modules loaded before root is given up."""
+    tmp_path.chmod(0o777)
+    for parent in tmp_path.parents:
+        if parent == Path("/tmp"):
+            break
+        parent.chmod(parent.stat().st_mode | 0o055)
+    program = """
+import os, sys
+from testbed.cli.main import main
+import testbed.cli.run, testbed.sim.world, testbed.plan
+os.setgroups([]); os.setgid(65534); os.setuid(65534)
+sys.exit(main(["run", sys.argv[1], "--world", "sim", "--out", sys.argv[2], "-q"]))
+"""
+    (tmp_path / "lucky.yaml").write_text(LUCKY)
+    command = [sys.executable, "-c", program, str(tmp_path / "lucky.yaml"), str(tmp_path / "run")]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert (tmp_path / "run").stat().st_uid == 65534

@@ -1,0 +1,111 @@
+"""What simulated links do to datagrams."""
+
+from __future__ import annotations
+
+from random import Random
+
+import pytest
+
+from testbed.plan.model import Impairment
+from testbed.sim.frames import HEADER_BYTES, Framer
+from testbed.sim.link import LONGEST_QUEUE_NS, Channel, End, Flight
+from testbed.sim.scheduler import Scheduler
+
+MS = 1_000_000
+FAR = 10**18
+OPEN_DELAY_NS = 100_000
+
+
+class Line:
+    """One channel and what came out of it, with times."""
+
+    def __init__(self, impairment: Impairment, luck: str = "luck") -> None:
+        self.scheduler = Scheduler(0)
+        self.flight = Flight()
+        self.arrived: list[tuple[int, bytes]] = []
+        self.channel = Channel(
+            self.scheduler,
+            self.flight,
+            Framer("a-eth0", ("02:00:00:00:00:01", "02:00:00:00:00:02"), ("10.0.0.1", "10.0.0.2"), 1500),
+            impairment=impairment,
+            open_delay_ns=OPEN_DELAY_NS,
+            rng=Random(luck),
+            capture=None,
+            end=End(0, lambda _, datagram: self.arrived.append((self.scheduler.now_ns, datagram)), None),
+        )
+
+    def send_all(self, count: int, every_ns: int = MS, size: int = 4) -> None:
+        for number in range(count):
+            datagram = number.to_bytes(size, "big")
+            self.scheduler.at(number * every_ns, self.channel.send, datagram, True)
+        self.scheduler.run(FAR, FAR)
+
+    @property
+    def delays(self) -> list[int]:
+        return [time_ns - int.from_bytes(datagram, "big") * MS for time_ns, datagram in self.arrived]
+
+
+@pytest.mark.parametrize(("delay_ns", "expected"), [(None, OPEN_DELAY_NS), (5 * MS, 5 * MS), (0, 0)])
+def test_a_link_delays_by_what_it_says_or_else_by_the_hop_delay(delay_ns: int | None, expected: int) -> None:
+    line = Line(Impairment(delay_ns=delay_ns))
+    line.send_all(10)
+    assert line.delays == [expected] * 10
+
+
+def test_jitter_varies_the_delay_to_both_sides_and_stays_within_its_bounds() -> None:
+    line = Line(Impairment(delay_ns=5 * MS, jitter_ns=2 * MS))
+    line.send_all(500)
+    assert 3 * MS <= min(line.delays) < 4 * MS
+    assert 6 * MS < max(line.delays) <= 7 * MS
+
+
+def test_loss_takes_its_share_and_counts_it() -> None:
+    line = Line(Impairment(loss=0.25))
+    line.send_all(2000)
+    lost = line.channel.sent()["lost"]
+    assert 400 < lost < 600
+    assert lost + len(line.arrived) == 2000
+    assert line.flight.messages == 0
+
+
+def test_a_link_that_loses_all_delivers_nothing() -> None:
+    line = Line(Impairment(loss=1.0))
+    line.send_all(20)
+    assert line.arrived == []
+    assert line.flight.messages == 0
+
+
+def test_a_rate_spaces_datagrams_by_the_time_each_takes() -> None:
+    line = Line(Impairment(delay_ns=MS, rate_bps=1_000_000))
+    line.send_all(5, every_ns=0, size=100)
+    each_ns = (100 + HEADER_BYTES) * 8 * 1000
+    assert [t for t, _ in line.arrived] == [MS + each_ns * n for n in range(1, 6)]
+
+
+def test_a_queue_that_is_too_long_drops_its_tail() -> None:
+    line = Line(Impairment(rate_bps=1_000_000))
+    line.send_all(1000, every_ns=0, size=100)
+    each_ns = (100 + HEADER_BYTES) * 8 * 1000
+    assert len(line.arrived) == LONGEST_QUEUE_NS // each_ns + 1
+    assert line.channel.sent()["lost"] == 1000 - len(line.arrived)
+    assert line.flight.messages == 0
+
+
+def test_the_same_luck_gives_the_same_fate_and_other_luck_another() -> None:
+    impairment = Impairment(delay_ns=5 * MS, jitter_ns=MS, loss=0.2)
+    lines = [Line(impairment, luck) for luck in ("one", "one", "two")]
+    for line in lines:
+        line.send_all(50)
+    assert lines[0].arrived == lines[1].arrived != lines[2].arrived
+
+
+def test_messages_on_their_way_are_counted_until_they_arrive() -> None:
+    line = Line(Impairment(delay_ns=10))
+    line.channel.send(b"message", True)
+    line.channel.send(b"control", False)
+    assert line.flight.messages == 1
+    line.scheduler.run(9, FAR)
+    assert line.flight.messages == 1
+    line.scheduler.run(10, FAR)
+    assert line.flight.messages == 0
+    assert len(line.arrived) == 2
