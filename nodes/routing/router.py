@@ -21,7 +21,7 @@ from nodes.routing import report
 from nodes.routing.adjacency import draw_incarnation
 from nodes.routing.drops import Reason
 from nodes.routing.effects import Drop, Install, Output
-from nodes.routing.flooding import Records, Verdict
+from nodes.routing.flooding import HEAD, Records, Verdict
 from nodes.routing.install import Installer
 from nodes.routing.interest import InterestDatabase, Subscriptions
 from nodes.routing.link import Arrived, Link, LinkEvent, LinkUp
@@ -67,6 +67,12 @@ class Router:
         self._say_links = Pending(delay_ms)
         self._say_interest = Pending(delay_ms)
         self._compile = Pending(delay_ms, COMPILE_STORM_FACTOR)
+        self._handlers: dict[tuple[Role, int], Handler] = {
+            (Role.ROUTER, Kind.LINK_STATE): self._take_links,
+            (Role.ROUTER, Kind.INTEREST): self._take_interest,
+            (Role.CLIENT, Kind.SUBSCRIBE): self._take_subscribe,
+            (Role.CLIENT, Kind.UNSUBSCRIBE): self._take_unsubscribe,
+        }
         self._outputs: list[Output] = []
         self._begun = False
 
@@ -147,13 +153,7 @@ class Router:
 
     def _take_payload(self, now_ns: int, interface: int, event: Arrived) -> None:
         link = self.links[interface]
-        handlers: dict[tuple[Role, int], Handler] = {
-            (Role.ROUTER, Kind.LINK_STATE): self._take_links,
-            (Role.ROUTER, Kind.INTEREST): self._take_interest,
-            (Role.CLIENT, Kind.SUBSCRIBE): self._take_subscribe,
-            (Role.CLIENT, Kind.UNSUBSCRIBE): self._take_unsubscribe,
-        }
-        handler = handlers.get((link.interface.peer_role, event.kind))
+        handler = self._handlers.get((link.interface.peer_role, event.kind))
         if handler is None:
             known = any(event.kind == kind for kind in Kind)
             link.drop(Reason.UNEXPECTED_KIND if known else Reason.UNKNOWN_KIND)
@@ -171,7 +171,7 @@ class Router:
     def _take_interest(self, now_ns: int, link: Link, payload: bytes) -> None:
         if not self._is_news(now_ns, link, self.interest.records, payload):
             return
-        if not self._within_limit(link, filter_count(memoryview(payload)[12:])):
+        if not self._within_limit(link, filter_count(memoryview(payload)[HEAD.size :])):
             return
         self.interest.store(payload)
         self._pass_on(now_ns, link, Kind.INTEREST, payload)

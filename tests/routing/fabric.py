@@ -77,7 +77,7 @@ class Network:
         self.wires = {
             (name, i.index): Wire(
                 i.peer_name,
-                self._peer_index(name, i.peer_name),
+                self._far_end(name, i.index),
                 random.Random(f"{self.seed}/wire/{name}/{i.index}"),
                 self.weather,
             )
@@ -109,9 +109,11 @@ class Network:
         self.fibs.pop(name, None)
 
     def cut(self, a: str, b: str, down: bool = True) -> None:
-        """Take a link down, or up again."""
-        for name, other in ((a, b), (b, a)):
-            self.wires[name, self._peer_index(other, name)].cut = down
+        """Take the links between two nodes down, or up again."""
+        for wire_from, wire_to in ((a, b), (b, a)):
+            for (name, _), wire in self.wires.items():
+                if (name, wire.target) == (wire_from, wire_to):
+                    wire.cut = down
 
     def at(self, time_ns: int, do: Callable[[], None]) -> None:
         """Schedule something."""
@@ -205,8 +207,12 @@ class Network:
             self.cores[name].handle_timer(self.now_ns)
         self.after(name)
 
-    def _peer_index(self, name: str, peer: str) -> int:
-        return next(i.index for i in self.configs[peer].interfaces if i.peer_name == name)
+    def _far_end(self, name: str, index: int) -> int:
+        """The neighbour's index of the same link; of parallel links, the first is its first, and so on."""
+        interfaces = self.configs[name].interfaces
+        peer = interfaces[index].peer_name
+        which = sum(i.peer_name == peer for i in interfaces[:index])
+        return [i.index for i in self.configs[peer].interfaces if i.peer_name == name][which]
 
 
 def split(datagram: bytes) -> list[tuple[int, bytes]]:

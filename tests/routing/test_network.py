@@ -321,3 +321,19 @@ def test_the_same_seed_gives_the_same_bytes_whatever_the_hash_seed() -> None:
 
 def test_time_begins_at_the_epoch_the_worlds_use() -> None:
     assert Network(configure([(1, 2, 1)]), 1).now_ns == EPOCH_NS
+
+
+def test_of_parallel_links_the_cheapest_live_one_carries_messages() -> None:
+    actions = {
+        "c1": [Action(-1, "subscribe", 1, "all")],
+        "c2": [Action(0, "publish", 0, "x = 1"), Action(3 * SECOND, "publish", 0, "x = 2")],
+    }
+    network = Network(configure([(1, 2, 5), (1, 2, 2)], {"c1": 1, "c2": 2}), 1, scripts=actions)
+    network.converge(within_ns=SECOND)
+    start(network)
+    network.run(SECOND)
+    network.wires["r1", 1].cut = network.wires["r2", 1].cut = True
+    network.run(3 * SECOND)
+    used = [i for _, name, i, datagram in network.sent if name == "r2" and datagram[1] == 1 and i < 2]
+    assert used == [1, 0]
+    assert [e["sequence"] for e in network.events if e["event"] == "deliver"] == [1, 2]
