@@ -93,7 +93,8 @@ def _settings(captured_bytes: int) -> dict[str, str]:
     }
     if small:
         return settings | _QUICK
-    return settings | {"spark.sql.shuffle.partitions": str(2 * (os.cpu_count() or 1))}
+    cores = os.cpu_count() or 1
+    return settings | {"spark.sql.shuffle.partitions": str(2 * cores), "spark.driver.memory": "2g"}
 
 
 def _build(master: str, settings: dict[str, str]) -> SparkSession:

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 
 from analysis.report.axes import count
 from analysis.report.layout import Points, edges_between, fitted, layout
-from analysis.report.svg import Figure, element, text
+from analysis.report.svg import Figure, element, number, text
 from analysis.report.tables import LinkRow
 from analysis.rundir import Node
 
@@ -15,7 +15,11 @@ WIDTH = 1040.0
 MARGIN = 56.0
 ACCESS_LENGTH = 0.62
 """Clients stand closer to their router than routers to each other."""
-LABELLED_LINKS, LABELLED_NODES, DRAWN_NODES = 60, 150, 600
+LABELLED_LINKS, LABELLED_NODES, DRAWN_NODES = 40, 150, 600
+ROOMY_NODES = 30
+"""More nodes than these are drawn smaller, on taller paper."""
+ROUTER_ROOM = 44.0
+"""What two routers take away from the link between them."""
 THIN, THICK = 1.25, 9.0
 CHARACTER = 6.6
 """Width of a character of a link's label: the font is not known, so an estimate on the wide side."""
@@ -51,7 +55,8 @@ def topology_figure(
 def _height(raw: Points) -> float:
     spread = raw.max(axis=0) - raw.min(axis=0)
     inner = (WIDTH - 2 * MARGIN) * float(spread[1] / max(spread[0], 1e-9))
-    return min(max(inner + 2 * MARGIN, 220.0), 620.0)
+    tallest = min(600.0 + 5 * max(len(raw) - ROOMY_NODES, 0), 960.0)
+    return min(max(inner + 2 * MARGIN, 220.0), tallest)
 
 
 def _told(nodes: Sequence[Node], links: Sequence[LinkRow]) -> str:
@@ -90,6 +95,8 @@ def _label(link: LinkRow, places: Mapping[str, Sequence[float]]) -> str:
     x, y = (x1 + x2) / 2, (y1 + y2) / 2
     carried, wasted = count(link.messages), f" · {count(link.wasted)} wasted" if link.wasted else ""
     half = CHARACTER * len(carried + wasted) / 2 + 5
+    if math.dist((x1, y1), (x2, y2)) < 2 * half + ROUTER_ROOM:
+        return ""  # It would cover the link and more; the table has the figure.
     plate = element("rect", x=x - half, y=y - 9, width=2 * half, height=18.0, rx=9.0, class_="plate")
     waste = element("tspan", wasted, class_="wasted") if wasted else ""
     return plate + element("text", carried, waste, x=x, y=y + 4, class_="load middle")
@@ -101,50 +108,50 @@ def _nodes(
     places: Mapping[str, Sequence[float]],
     harmed: Mapping[str, str],
 ) -> str:
+    """Clients, then routers over them; the more nodes, the smaller each."""
     home = {k.b: k.a for k in links if k.access} | {k.a: k.b for k in links if k.access}
+    size = min(1.0, math.sqrt(ROOMY_NODES / len(nodes)))
     named = len(nodes) <= LABELLED_NODES
-    clients = [_client(n, places, home, harmed, named) for n in nodes if n.is_client]
-    return "".join(clients) + "".join(_router(n, places, named) for n in nodes if not n.is_client)
+    clients = [
+        _placed(_client(n, places, home, harmed.get(n.name, ""), named), places[n.name], size)
+        for n in nodes
+        if n.is_client
+    ]
+    routers = [_placed(_router(n, named), places[n.name], size) for n in nodes if not n.is_client]
+    return "".join(clients) + "".join(routers)
 
 
-def _router(node: Node, places: Mapping[str, Sequence[float]], named: bool) -> str:
-    x, y = places[node.name]
+def _placed(drawn: str, place: Sequence[float], size: float) -> str:
+    x, y = place
+    scaled = f" scale({number(size)})" if size < 1 else ""
+    return element("g", drawn, transform=f"translate({number(x)} {number(y)}){scaled}")
+
+
+def _router(node: Node, named: bool) -> str:
     told = element("title", text(f"router {node.name}, id {node.node_id}"))
-    half = max(19.0, 4.2 * len(_short(node.name)) + 8) if named else 6.0
-    tall = 17.0 if named else 6.0
-    box = element(
-        "rect", x=x - half, y=y - tall, width=2 * half, height=2 * tall, rx=min(9.0, tall), class_="router"
-    )
-    name = element("text", text(_short(node.name)), x=x, y=y + 4.5, class_="router-name middle")
-    return element("g", told, box, name if named else "")
+    half = max(19.0, 4.2 * len(_short(node.name)) + 8)
+    box = element("rect", x=-half, y=-17.0, width=2 * half, height=34.0, rx=9.0, class_="router")
+    name = element("text", text(_short(node.name)), y=4.5, class_="router-name middle")
+    return told + box + (name if named else "")
 
 
 def _client(
-    node: Node,
-    places: Mapping[str, Sequence[float]],
-    home: Mapping[str, str],
-    harmed: Mapping[str, str],
-    named: bool,
+    node: Node, places: Mapping[str, Sequence[float]], home: Mapping[str, str], wrong: str, named: bool
 ) -> str:
-    x, y = places[node.name]
-    wrong = harmed.get(node.name)
-    told = element("title", text(f"client {node.name}, id {node.node_id}{f': {wrong}' if wrong else ''}"))
-    dot = element(
-        "circle", cx=x, cy=y, r=7.0 if named else 3.5, class_="client harmed" if wrong else "client"
-    )
-    return element(
-        "g", told, dot, _client_name(node, x, y, places.get(home.get(node.name, ""))) if named else ""
-    )
+    said = f"client {node.name}, id {node.node_id}{f': {wrong}' if wrong else ''}"
+    dot = element("circle", r=7.0, class_="client harmed" if wrong else "client")
+    name = _client_name(node, places[node.name], places.get(home.get(node.name, "")))
+    return element("title", text(said)) + dot + (name if named else "")
 
 
-def _client_name(node: Node, x: float, y: float, router: Sequence[float] | None) -> str:
+def _client_name(node: Node, place: Sequence[float], router: Sequence[float] | None) -> str:
     """The name, on the side of the client that faces away from its router."""
-    away_x, away_y = (x - router[0], y - router[1]) if router else (0.0, 1.0)
+    away_x, away_y = (place[0] - router[0], place[1] - router[1]) if router else (0.0, 1.0)
     if abs(away_x) > abs(away_y):
-        side, dx, dy = ("start", 12.0, 4.5) if away_x > 0 else ("end", -12.0, 4.5)
+        side, x, y = ("start", 12.0, 4.5) if away_x > 0 else ("end", -12.0, 4.5)
     else:
-        side, dx, dy = "middle", 0.0, 22.0 if away_y > 0 else -13.0
-    return element("text", text(_short(node.name)), x=x + dx, y=y + dy, class_=f"client-name {side}")
+        side, x, y = "middle", 0.0, 22.0 if away_y > 0 else -13.0
+    return element("text", text(_short(node.name)), x=x, y=y, class_=f"client-name {side}")
 
 
 def _short(name: str) -> str:
