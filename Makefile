@@ -20,7 +20,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMPS := $(VENV)/stamps
 PIP := $(BIN)/python -m pip --disable-pip-version-check --no-input
-KERNELS := $(wildcard fastpath/*.pyx fastpath/*.pxd fastpath/*.hpp)
+KERNELS := $(wildcard fastpath/*.pyx fastpath/*.pxd fastpath/*.pxi fastpath/*.hpp)
 JOBS := $(shell nproc)
 CHECKED := nodes testbed topologies analysis
 SAY := printf '==> %s\n'

@@ -7,6 +7,8 @@
 
 Importing this binds UDP port 61803. A datagram is a sequence of packets, which
 Scapy shows as layers upon each other: `UDP / CBNMessage / CBNMessage / CBNPad`.
+What stands inside packets is in `layer_parts`.
+
 Lengths and counts are computed when a packet is built and believed when one is
 read. Where Scapy has its own use for a name, the field is called otherwise:
 `attribute` for an attribute's name, `route_data`, `fragment_data`. Whether
@@ -15,11 +17,10 @@ bytes are canonical is not judged here: see `layer_values`.
 """
 
 # Scapy asks for lists as class attributes and hands every field the packet.
-# ruff: noqa: RUF012, ARG002
+# ruff: noqa: RUF012
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 from scapy.config import conf
@@ -29,7 +30,6 @@ from scapy.fields import (
     ConditionalField,
     FieldLenField,
     FlagsField,
-    IEEEDoubleField,
     IntField,
     LongField,
     MultipleTypeField,
@@ -37,186 +37,61 @@ from scapy.fields import (
     PacketLenField,
     PacketListField,
     ShortField,
-    SignedLongField,
-    StrLenField,
     XLongField,
     XStrLenField,
 )
 from scapy.layers.inet import UDP
 from scapy.packet import NoPayload, Packet, Raw, bind_bottom_up, bind_top_down
 
+from nodes.wire.layer_parts import (
+    LIST_MAX,
+    PAYLOADS,
+    CBNAttribute,
+    CBNConstraint,
+    CBNFilter,
+    CBNInterest,
+    CBNLinkState,
+    CBNNeighbour,
+    CBNPredicate,
+    CBNSubscribe,
+    CBNTrailer,
+    CBNUnsubscribe,
+    Part,
+)
 from nodes.wire.packets import DEFAULT_HOP_LIMIT, PORT, VERSION, Kind, PacketType, Role
+
+__all__ = [
+    "CBN",
+    "PACKETS",
+    "PAYLOADS",
+    "PORT",
+    "CBNAck",
+    "CBNAttribute",
+    "CBNConstraint",
+    "CBNControl",
+    "CBNFilter",
+    "CBNHello",
+    "CBNInterest",
+    "CBNLinkState",
+    "CBNMessage",
+    "CBNNeighbour",
+    "CBNPad",
+    "CBNPredicate",
+    "CBNSubscribe",
+    "CBNTrailer",
+    "CBNUnsubscribe",
+    "Layer",
+    "Part",
+    "frame_size",
+]
 
 PACKET_TYPES = {int(kind): kind.name for kind in PacketType}
 ROLES = {int(role): role.name.lower() for role in Role}
 KINDS = {0: "none"} | {int(kind): kind.name for kind in Kind}
-ALGORITHMS = {1: "HMAC-SHA-256"}
-TYPES = {1: "string", 2: "integer", 3: "float", 4: "boolean", 5: "time"}
-OPERATORS = {1: "=", 2: "!=", 3: "<", 4: ">", 5: "<=", 6: ">=", 7: ">*", 8: "*<", 9: "*", 10: "any"}
+FLAGS = ["AUTH", "FIRST", "LAST"]
 MINIMUM = {0: 4, 1: 36, 2: 32, 3: 32, 4: 32}
 """The least length of each packet type."""
 Layer = Packet
-FLAGS = ["AUTH", "FIRST", "LAST"]
-ANY = 10
-# Scapy's guard against endless lists is 100; the bytes bound ours.
-LIST_MAX = 2**32
-
-
-class Utf8LenField(StrLenField):
-    """A string of a given length; a lone byte that is no UTF-8 shows as a surrogate."""
-
-    def any2i(self, pkt: Packet | None, x: str | bytes) -> bytes:
-        """Take text or bytes."""
-        return x.encode("utf-8", "surrogateescape") if isinstance(x, str) else x
-
-    def i2h(self, pkt: Packet | None, x: bytes) -> str:
-        """Give text."""
-        return x.decode("utf-8", "surrogateescape")
-
-    def i2repr(self, pkt: Packet | None, x: bytes) -> str:
-        """Show text."""
-        return repr(self.i2h(pkt, x))
-
-
-class Part(Packet):
-    """What stands inside a packet: the bytes after it are its neighbour's."""
-
-    name = "CBN part"
-
-    def extract_padding(self, s: bytes) -> tuple[bytes, bytes]:
-        """Leave what follows to the list this stands in."""
-        return b"", s
-
-
-def _value_fields(has_value: Callable[[Packet], bool]) -> list[ConditionalField]:
-    """The value of an attribute or a constraint, by its `type`."""
-    length = FieldLenField("value_length", None, fmt="H", length_of="value")
-    value = MultipleTypeField(
-        [
-            (SignedLongField("value", 0), lambda part: part.type in {2, 5}),
-            (IEEEDoubleField("value", 0), lambda part: part.type == 3),
-            (ByteEnumField("value", 0, {0: "false", 1: "true"}), lambda part: part.type == 4),
-        ],
-        Utf8LenField("value", b"", length_from=lambda part: part.value_length),
-    )
-    return [
-        ConditionalField(length, lambda part: part.type == 1 and has_value(part)),
-        ConditionalField(value, has_value),
-    ]
-
-
-def _name_fields() -> list[Any]:
-    return [
-        FieldLenField("name_length", None, fmt="B", length_of="attribute"),
-        Utf8LenField("attribute", b"", length_from=lambda part: part.name_length),
-    ]
-
-
-class CBNAttribute(Part):
-    """One attribute of a message."""
-
-    name = "CBN attribute"
-    fields_desc = [ByteEnumField("type", 1, TYPES), *_name_fields(), *_value_fields(lambda _part: True)]
-
-
-class CBNConstraint(Part):
-    """One constraint of a filter."""
-
-    name = "CBN constraint"
-    fields_desc = [
-        ByteEnumField("type", 1, TYPES),
-        ByteEnumField("operator", 1, OPERATORS),
-        *_name_fields(),
-        *_value_fields(lambda part: part.operator != ANY),
-    ]
-
-
-class CBNFilter(Part):
-    """A conjunction of constraints."""
-
-    name = "CBN filter"
-    fields_desc = [
-        FieldLenField("count", None, fmt="H", count_of="constraints"),
-        PacketListField(
-            "constraints", [], CBNConstraint, count_from=lambda part: part.count, max_count=LIST_MAX
-        ),
-    ]
-
-
-class CBNPredicate(Part):
-    """A disjunction of filters."""
-
-    name = "CBN predicate"
-    fields_desc = [
-        FieldLenField("count", None, fmt="I", count_of="filters"),
-        PacketListField("filters", [], CBNFilter, count_from=lambda part: part.count, max_count=LIST_MAX),
-    ]
-
-
-class CBNNeighbour(Part):
-    """One link of a LINK_STATE."""
-
-    name = "CBN neighbour"
-    fields_desc = [IntField("node", 1), IntField("cost", 1)]
-
-
-class CBNLinkState(Part):
-    """Control payload: the links of one router."""
-
-    name = "CBN LINK_STATE"
-    fields_desc = [
-        IntField("origin", 1),
-        LongField("sequence", 0),
-        FieldLenField("count", None, fmt="H", count_of="neighbours"),
-        PacketListField(
-            "neighbours", [], CBNNeighbour, count_from=lambda part: part.count, max_count=LIST_MAX
-        ),
-    ]
-
-
-class CBNInterest(Part):
-    """Control payload: what the clients of one router want."""
-
-    name = "CBN INTEREST"
-    fields_desc = [
-        IntField("origin", 1),
-        LongField("sequence", 0),
-        PacketField("predicate", CBNPredicate(), CBNPredicate),
-    ]
-
-
-class CBNSubscribe(Part):
-    """Control payload: a client adds or replaces a subscription."""
-
-    name = "CBN SUBSCRIBE"
-    fields_desc = [IntField("subscription", 0), PacketField("predicate", CBNPredicate(), CBNPredicate)]
-
-
-class CBNUnsubscribe(Part):
-    """Control payload: a client withdraws a subscription."""
-
-    name = "CBN UNSUBSCRIBE"
-    fields_desc = [IntField("subscription", 0)]
-
-
-PAYLOADS: dict[int, type[Part]] = {
-    Kind.LINK_STATE: CBNLinkState,
-    Kind.INTEREST: CBNInterest,
-    Kind.SUBSCRIBE: CBNSubscribe,
-    Kind.UNSUBSCRIBE: CBNUnsubscribe,
-}
-
-
-class CBNTrailer(Part):
-    """The authentication trailer; it is read from its end, so it must be given exactly its own bytes."""
-
-    name = "CBN trailer"
-    fields_desc = [
-        XStrLenField("tag", b"", length_from=lambda part: len(part.original) - 4),
-        ShortField("key_id", 0),
-        ByteEnumField("algorithm", 1, ALGORITHMS),
-        FieldLenField("tag_length", None, fmt="B", length_of="tag"),
-    ]
 
 
 def _common(kind: PacketType) -> list[Any]:

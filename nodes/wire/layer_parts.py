@@ -1,0 +1,195 @@
+"""What stands inside CBN packets, as Scapy layers: attributes, predicates, control payloads, the trailer.
+
+The packets themselves are in `layers`, which is what to import.
+"""
+
+# Scapy asks for lists as class attributes and hands every field the packet.
+# ruff: noqa: RUF012, ARG002
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from scapy.fields import (
+    ByteEnumField,
+    ConditionalField,
+    FieldLenField,
+    IEEEDoubleField,
+    IntField,
+    LongField,
+    MultipleTypeField,
+    PacketField,
+    PacketListField,
+    ShortField,
+    SignedLongField,
+    StrLenField,
+    XStrLenField,
+)
+from scapy.packet import Packet
+
+from nodes.model import Op, Type
+from nodes.wire.packets import Kind
+
+ALGORITHMS = {1: "HMAC-SHA-256"}
+TYPES = {int(kind): kind.text for kind in Type}
+OPERATORS = {int(op): op.text for op in Op}
+# Scapy's guard against endless lists is 100; the bytes bound ours.
+LIST_MAX = 2**32
+
+
+class Utf8LenField(StrLenField):
+    """A string of a given length; a lone byte that is no UTF-8 shows as a surrogate."""
+
+    def any2i(self, pkt: Packet | None, x: str | bytes) -> bytes:
+        """Take text or bytes."""
+        return x.encode("utf-8", "surrogateescape") if isinstance(x, str) else x
+
+    def i2h(self, pkt: Packet | None, x: bytes) -> str:
+        """Give text."""
+        return x.decode("utf-8", "surrogateescape")
+
+    def i2repr(self, pkt: Packet | None, x: bytes) -> str:
+        """Show text."""
+        return repr(self.i2h(pkt, x))
+
+
+class Part(Packet):
+    """What stands inside a packet: the bytes after it are its neighbour's."""
+
+    name = "CBN part"
+
+    def extract_padding(self, s: bytes) -> tuple[bytes, bytes]:
+        """Leave what follows to the list this stands in."""
+        return b"", s
+
+
+def _value_fields(has_value: Callable[[Packet], bool]) -> list[ConditionalField]:
+    """The value of an attribute or a constraint, by its `type`."""
+    length = FieldLenField("value_length", None, fmt="H", length_of="value")
+    value = MultipleTypeField(
+        [
+            (SignedLongField("value", 0), lambda part: part.type in {Type.INTEGER, Type.TIME}),
+            (IEEEDoubleField("value", 0), lambda part: part.type == Type.FLOAT),
+            (ByteEnumField("value", 0, {0: "false", 1: "true"}), lambda part: part.type == Type.BOOLEAN),
+        ],
+        Utf8LenField("value", b"", length_from=lambda part: part.value_length),
+    )
+    return [
+        ConditionalField(length, lambda part: part.type == Type.STRING and has_value(part)),
+        ConditionalField(value, has_value),
+    ]
+
+
+def _name_fields() -> list[Any]:
+    return [
+        FieldLenField("name_length", None, fmt="B", length_of="attribute"),
+        Utf8LenField("attribute", b"", length_from=lambda part: part.name_length),
+    ]
+
+
+class CBNAttribute(Part):
+    """One attribute of a message."""
+
+    name = "CBN attribute"
+    fields_desc = [ByteEnumField("type", 1, TYPES), *_name_fields(), *_value_fields(lambda _part: True)]
+
+
+class CBNConstraint(Part):
+    """One constraint of a filter."""
+
+    name = "CBN constraint"
+    fields_desc = [
+        ByteEnumField("type", 1, TYPES),
+        ByteEnumField("operator", 1, OPERATORS),
+        *_name_fields(),
+        *_value_fields(lambda part: part.operator != Op.ANY),
+    ]
+
+
+class CBNFilter(Part):
+    """A conjunction of constraints."""
+
+    name = "CBN filter"
+    fields_desc = [
+        FieldLenField("count", None, fmt="H", count_of="constraints"),
+        PacketListField(
+            "constraints", [], CBNConstraint, count_from=lambda part: part.count, max_count=LIST_MAX
+        ),
+    ]
+
+
+class CBNPredicate(Part):
+    """A disjunction of filters."""
+
+    name = "CBN predicate"
+    fields_desc = [
+        FieldLenField("count", None, fmt="I", count_of="filters"),
+        PacketListField("filters", [], CBNFilter, count_from=lambda part: part.count, max_count=LIST_MAX),
+    ]
+
+
+class CBNNeighbour(Part):
+    """One link of a LINK_STATE."""
+
+    name = "CBN neighbour"
+    fields_desc = [IntField("node", 1), IntField("cost", 1)]
+
+
+class CBNLinkState(Part):
+    """Control payload: the links of one router."""
+
+    name = "CBN LINK_STATE"
+    fields_desc = [
+        IntField("origin", 1),
+        LongField("sequence", 0),
+        FieldLenField("count", None, fmt="H", count_of="neighbours"),
+        PacketListField(
+            "neighbours", [], CBNNeighbour, count_from=lambda part: part.count, max_count=LIST_MAX
+        ),
+    ]
+
+
+class CBNInterest(Part):
+    """Control payload: what the clients of one router want."""
+
+    name = "CBN INTEREST"
+    fields_desc = [
+        IntField("origin", 1),
+        LongField("sequence", 0),
+        PacketField("predicate", CBNPredicate(), CBNPredicate),
+    ]
+
+
+class CBNSubscribe(Part):
+    """Control payload: a client adds or replaces a subscription."""
+
+    name = "CBN SUBSCRIBE"
+    fields_desc = [IntField("subscription", 0), PacketField("predicate", CBNPredicate(), CBNPredicate)]
+
+
+class CBNUnsubscribe(Part):
+    """Control payload: a client withdraws a subscription."""
+
+    name = "CBN UNSUBSCRIBE"
+    fields_desc = [IntField("subscription", 0)]
+
+
+PAYLOADS: dict[int, type[Part]] = {
+    Kind.LINK_STATE: CBNLinkState,
+    Kind.INTEREST: CBNInterest,
+    Kind.SUBSCRIBE: CBNSubscribe,
+    Kind.UNSUBSCRIBE: CBNUnsubscribe,
+}
+
+
+class CBNTrailer(Part):
+    """The authentication trailer; it is read from its end, so it must be given exactly its own bytes."""
+
+    name = "CBN trailer"
+    fields_desc = [
+        XStrLenField("tag", b"", length_from=lambda part: len(part.original) - 4),
+        ShortField("key_id", 0),
+        ByteEnumField("algorithm", 1, ALGORITHMS),
+        FieldLenField("tag_length", None, fmt="B", length_of="tag"),
+    ]
