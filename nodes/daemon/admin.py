@@ -66,7 +66,10 @@ class AdminServer:
         return command(request)
 
     def _accept(self) -> None:
-        sock, _ = self._socket.accept()
+        try:
+            sock, _ = self._socket.accept()
+        except (BlockingIOError, ConnectionError):
+            return  # the caller went away between knocking and the door
         sock.setblocking(False)
         if len(self._connections) >= MOST_CONNECTIONS:
             sock.close()

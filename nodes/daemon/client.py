@@ -80,7 +80,7 @@ class ClientNode:
 
     def _start(self, request: Request) -> dict[str, object]:
         at_ns = request.get("at_ns")
-        if not isinstance(at_ns, int) or isinstance(at_ns, bool) or at_ns < 0:
+        if not isinstance(at_ns, int) or isinstance(at_ns, bool) or not 0 <= at_ns < 2**63:
             raise RequestError(f'"start" needs "at_ns", a time in ns since 1970; got {at_ns!r}')
         if self._started:
             raise RequestError("the script has been started before")

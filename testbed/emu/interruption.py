@@ -44,8 +44,9 @@ class Shield:
             yield
         finally:
             self._holding = False
-        if self._held is not None:
-            self._raise(self._held, None)
+            # Also if the block failed: a Ctrl-C reaches the commands it runs too, and is why they failed.
+            if self._held is not None:
+                self._raise(self._held, None)
 
     def __enter__(self) -> Self:
         if threading.current_thread() is threading.main_thread():

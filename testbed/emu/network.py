@@ -160,6 +160,7 @@ def run_batch(what: str, command: list[str], lines: list[str]) -> None:
             text=True,
             timeout=COMMAND_TIMEOUT_S,
             check=False,
+            start_new_session=True,  # a Ctrl-C at the terminal is for the run alone
         )
     except subprocess.TimeoutExpired:
         raise NetworkError(f"{what}: {command[0]} did not end within {COMMAND_TIMEOUT_S:.0f} s") from None

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import fcntl
 import itertools
 import os
 import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
@@ -115,6 +117,14 @@ class Loopback:
 def _pause(seconds: float) -> None:
     """The interval of a poll; nothing relies on its length."""
     time.sleep(seconds)
+
+
+@pytest.fixture
+def sole() -> Iterator[None]:
+    """Tests with fixed addresses, one at a time, also among test processes."""
+    with (Path(tempfile.gettempdir()) / "cbn-testbed-addresses.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
 
 
 @pytest.fixture

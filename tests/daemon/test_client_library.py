@@ -218,7 +218,7 @@ def test_a_client_can_be_made_from_a_nodes_file(loopback: Any) -> None:
     run(work())
 
 
-def test_the_example_in_the_documentation_runs(loopback: Any) -> None:
+def test_the_example_in_the_documentation_runs(loopback: Any, sole: None) -> None:
     """The page's program, with the page's router, on the page's addresses."""
     page = (ROOT / "docs" / "writing-applications.md").read_text(encoding="utf-8")
     router = re.search(r"```toml\n(.*?)```", page, re.DOTALL)

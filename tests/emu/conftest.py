@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import contextlib
+import fcntl
 import json
 import subprocess
 import sys
+import tempfile
 from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
@@ -24,6 +26,7 @@ from testbed.runs.world import Outcome
 
 Pair = tuple[int, int, str]
 """(source, sequence, name of the subscriber)."""
+HOME = {Path("/proc/self/ns/net").readlink().name}
 ROOT = Path(__file__).resolve().parents[2]
 
 TRIANGLE = """
@@ -61,11 +64,13 @@ class Told:
     """A Progress that remembers what it was told."""
 
     phases: list[str] = field(default_factory=list)
+    at_phase: dict[str, Callable[[], object]] = field(default_factory=dict)
     said: list[str] = field(default_factory=list)
     done: int = 0
 
     def phase(self, name: str, total: int | None = None) -> None:
         self.phases.append(name)
+        self.at_phase.get(name, lambda: None)()
 
     def advance(self, done: int) -> None:
         self.done = done
@@ -113,7 +118,14 @@ class Bed:
         """A run in a process of its own, as `cbn run` would start it; it says its phases."""
         program = str(Path(__file__).with_name("run_in_process.py"))
         command = [sys.executable, program, str(self.scenario(**options)), str(self.out), self.run_id]
-        return subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        return subprocess.Popen(
+            command,
+            cwd=ROOT,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            start_new_session=True,
+        )
 
     def events(self) -> list[dict[str, Any]]:
         return [json.loads(line) for line in (self.out / "events.jsonl").read_text().splitlines()]
@@ -142,6 +154,10 @@ class Bed:
         mark = f"{RUN_MARK}={self.run_id}".encode()
         return [pid for pid, environment in environments() if mark in environment.split(b"\0")]
 
+    def namespaces(self) -> set[str]:
+        """The network namespaces its nodes are in."""
+        return {(Path("/proc") / str(pid) / "ns" / "net").readlink().name for pid in self.processes()} - HOME
+
     def process_of(self, node: str) -> int:
         found = [
             p
@@ -151,8 +167,9 @@ class Bed:
         assert len(found) == 1, found
         return found[0]
 
-    def assert_nothing_is_left(self) -> None:
+    def assert_nothing_is_left(self, namespaces: set[str] | None = None) -> None:
         assert self.processes() == []
+        assert not inhabited() & (namespaces or set())
         assert not (registry_root() / self.run_id).exists()
 
 
@@ -176,18 +193,13 @@ def environments() -> Iterator[tuple[int, bytes]]:
                 yield int(entry.name), (entry / "environ").read_bytes()
 
 
-@pytest.fixture
-def namespaces() -> Callable[[], set[str]]:
-    """Asks which network namespaces some process is in."""
-
-    def found() -> set[str]:
-        names = set()
-        for entry in Path("/proc").iterdir():
-            with contextlib.suppress(OSError):
-                names |= {(entry / "ns" / "net").readlink().name} if entry.name.isdecimal() else set()
-        return names
-
-    return found
+def inhabited() -> set[str]:
+    """All network namespaces that some process is in."""
+    names = set()
+    for entry in Path("/proc").iterdir():
+        with contextlib.suppress(OSError):
+            names |= {(entry / "ns" / "net").readlink().name} if entry.name.isdecimal() else set()
+    return names
 
 
 @pytest.fixture
@@ -204,6 +216,14 @@ def until_phase() -> Callable[[subprocess.Popen[str], str], None]:
         )
 
     return read
+
+
+@pytest.fixture
+def sole_cleaner() -> Iterator[None]:
+    """`clean` is for the whole machine: tests that call it, or leave it something to find, take turns."""
+    with (Path(tempfile.gettempdir()) / "cbn-testbed-clean.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
 
 
 @pytest.fixture

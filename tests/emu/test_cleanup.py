@@ -22,6 +22,7 @@ from testbed.emu.registry import (
     started_ticks,
 )
 
+pytestmark = pytest.mark.usefixtures("sole_cleaner")
 FOREVER = [sys.executable, "-c", "import sys; sys.stdin.read()"]
 
 
