@@ -87,9 +87,9 @@ class Subscriptions:
         self._union = None
 
     def filters_with(self, subscription: int, predicate: bytes) -> int:
-        """How many filters there would be with this subscription."""
-        others = (filter_count(p) for i, p in self._predicates.items() if i != subscription)
-        return sum(others) + filter_count(predicate)
+        """How many filters there would be with this subscription; one without any counts as one."""
+        others = (p for i, p in self._predicates.items() if i != subscription)
+        return sum(max(1, filter_count(p)) for p in (*others, predicate))
 
     def predicate(self) -> bytes:
         """The union of all, reduced."""

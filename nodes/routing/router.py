@@ -20,8 +20,8 @@ from nodes.model import UsageError
 from nodes.routing import report
 from nodes.routing.adjacency import draw_incarnation
 from nodes.routing.drops import Reason
-from nodes.routing.effects import Drop, Install, Output
-from nodes.routing.flooding import HEAD, Records, Verdict
+from nodes.routing.effects import Drop, Install, Log, Output
+from nodes.routing.flooding import HEAD, Records, Verdict, head
 from nodes.routing.install import Installer
 from nodes.routing.interest import InterestDatabase, Subscriptions
 from nodes.routing.link import Arrived, Link, LinkEvent, LinkUp
@@ -32,8 +32,8 @@ from nodes.routing.schemes import make_scheme
 from nodes.routing.schemes.base import View
 from nodes.wire.packets import Kind, Role
 
-COMPILE_STORM_FACTOR = 32
-"""How much longer than `install_delay_ms` a router waits, at most, while news keeps coming in."""
+STORM_FACTOR = 16
+"""How much longer than `install_delay_ms` a router waits, at most, while causes keep coming."""
 Handler = Callable[[int, Link, bytes], None]
 
 
@@ -64,9 +64,9 @@ class Router:
         self.drops: Counter[str] = Counter()
         self._scheme = make_scheme(config.scheme, config.scheme_options)
         delay_ms = config.timers.install_delay_ms
-        self._say_links = Pending(delay_ms)
-        self._say_interest = Pending(delay_ms)
-        self._compile = Pending(delay_ms, COMPILE_STORM_FACTOR)
+        self._say_links = Pending(delay_ms, STORM_FACTOR)
+        self._say_interest = Pending(delay_ms, STORM_FACTOR)
+        self._compile = Pending(delay_ms, STORM_FACTOR)
         self._handlers: dict[tuple[Role, int], Handler] = {
             (Role.ROUTER, Kind.LINK_STATE): self._take_links,
             (Role.ROUTER, Kind.INTEREST): self._take_interest,
@@ -182,9 +182,18 @@ class Router:
         if verdict is not Verdict.OLDER:
             link.forget((records.kind, origin))
         if verdict is Verdict.OURS:
-            records.jump_above(payload)
-            (self._say_links if records.kind is Kind.LINK_STATE else self._say_interest).want(now_ns)
+            self._outdo(now_ns, records, payload)
         return verdict in (Verdict.NEWER, Verdict.CONTRADICTION)
+
+    def _outdo(self, now_ns: int, records: Records, payload: bytes) -> None:
+        """Speak again, louder; the wait for it keeps two routers with one id from shouting each other down."""
+        records.jump_above(payload)
+        say = self._say_links if records.kind is Kind.LINK_STATE else self._say_interest
+        if say.at is None:
+            why = "from before our restart, or another router has our id"
+            fields = {"kind": records.kind.name, "sequence": head(payload)[1], "why": why}
+            self._outputs.append(Log("own_record_heard", fields))
+        say.want(now_ns)
 
     def _pass_on(self, now_ns: int, source: Link, kind: Kind, payload: bytes) -> None:
         self._flood(now_ns, kind, payload, source)
