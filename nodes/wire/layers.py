@@ -147,14 +147,35 @@ class CBN(Packet):
             last.payload = layer
             last, s = layer, s[size:]
 
-    def do_build_payload(self) -> bytes:
-        """Build the packets that follow in a loop, for the same reason."""
-        parts: list[bytes] = []
-        layer = self.payload
+    def chain(self) -> tuple[list[CBN], Packet]:
+        """This packet and those that follow, and what comes after them."""
+        found, layer = [self], self.payload
         while isinstance(layer, CBN):
-            parts.append(layer.alone())
+            found.append(layer)
             layer = layer.payload
-        return b"".join(parts) + bytes(layer.do_build())
+        return found, layer
+
+    # Scapy does these by calls within calls.
+
+    def do_build_payload(self) -> bytes:
+        """Build the packets that follow."""
+        packets, beyond = self.chain()
+        return b"".join(packet.alone() for packet in packets[1:]) + bytes(beyond.do_build())
+
+    def build_padding(self) -> bytes:
+        """Build what Scapy keeps as padding."""
+        return bytes(self.chain()[1].build_padding())
+
+    def build_done(self, p: bytes) -> bytes:
+        """End a build."""
+        return bytes(self.chain()[1].build_done(p))
+
+    def dissection_done(self, pkt: Packet) -> None:
+        """End a dissection."""
+        packets, beyond = self.chain()
+        for packet in packets:
+            packet.post_dissection(pkt)
+        beyond.dissection_done(pkt)
 
     def alone(self) -> bytes:
         """The bytes of this packet without those that follow."""
