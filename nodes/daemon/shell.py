@@ -70,7 +70,11 @@ class Shell:
 
     def log(self, event: str, **fields: object) -> None:
         """Write one line to the node's log."""
-        self._log.write({"time_ns": self.clock.now_ns(), "node": self.config.name, "event": event, **fields})
+        self._write(Log(event, fields))
+
+    def _write(self, said: Log) -> None:
+        header = {"time_ns": self.clock.now_ns(), "node": self.config.name, "event": said.event}
+        self._log.write({**header, **said.fields, **header})
 
     def _do(self, output: Output) -> None:
         match output:
@@ -83,8 +87,8 @@ class Shell:
                 self._carrier.deliver(output)
             case Drop(_, reason):
                 self.drops[reason] += 1
-            case Log(event, fields):
-                self.log(event, **{key: value for key, value in fields.items() if key != "event"})
+            case Log():
+                self._write(output)
 
 
 class Node(Protocol):

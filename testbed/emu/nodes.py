@@ -22,6 +22,7 @@ from testbed.runs.directory import RunDirectory
 
 SOURCE_ROOT = Path(__file__).resolve().parents[2]
 POLL_S = 0.02
+STOP_TIMEOUT_S = 10.0
 DEATH_NOTICE_S = 0.5
 """How long after its connections a killed process itself may take to end."""
 
@@ -104,14 +105,9 @@ class Nodes:
         """End all nodes, which write their last status; what went wrong, for people."""
         for admin in self.admins.values():
             admin.close()
-        said = stop_all(self.children)
+        said = stop_all(self.children, STOP_TIMEOUT_S)
         drop_empty_errors(self.children)
         return said
-
-    def event_logs(self) -> list[Path]:
-        """The event logs that clients have written."""
-        paths = [self._events(node) for node in self.plan.clients]
-        return [path for path in paths if path.exists()]
 
     def _statuses(self, names: Sequence[str]) -> dict[str, Status]:
         began = time.monotonic()
@@ -134,7 +130,7 @@ class Nodes:
         config = replace(
             node_config(self.plan, node, self.directory.run_id),
             log_path=str((self.directory.logs / f"{node.name}.jsonl").resolve()),
-            events_path=str(self._events(node).resolve()) if client else "",
+            events_path=str(events_log(self.directory, node).resolve()) if client else "",
             admin_socket=str(self.registration.socket(node.node_id)),
             script_path=str(script) if client else "",
         )
@@ -143,8 +139,10 @@ class Nodes:
         path.write_text(dump_config(config), encoding="utf-8")
         return [sys.executable, "-m", "nodes", "--config", str(path)]
 
-    def _events(self, node: NodePlan) -> Path:
-        return self.directory.logs / f"{node.name}.events.jsonl"
+
+def events_log(directory: RunDirectory, client: NodePlan) -> Path:
+    """Where a client writes its events; merged into the run's and removed at its end."""
+    return directory.logs / f"{client.name}.events.jsonl"
 
 
 def scripted_actions(plan: Plan) -> int:

@@ -18,8 +18,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO, Any
 
-STOP_TIMEOUT_S = 10.0
-
 
 class ProcessDiedError(RuntimeError):
     """A process that was to run on has ended."""
@@ -141,7 +139,7 @@ class Watch:
         self._poll = select.poll()
 
 
-def stop_all(children: Sequence[Child], timeout_s: float = STOP_TIMEOUT_S) -> list[str]:
+def stop_all(children: Sequence[Child], timeout_s: float) -> list[str]:
     """Ask all to end, wait for all, kill those that do not; what there is to say about them."""
     for child in children:
         if child.process.poll() is None:
@@ -151,7 +149,7 @@ def stop_all(children: Sequence[Child], timeout_s: float = STOP_TIMEOUT_S) -> li
     for child in stubborn:
         child.process.kill()
         child.process.wait()
-    return [f"{c.name} did not stop within {timeout_s:.0f} s and was killed (log: {c.log})" for c in stubborn]
+    return [f"{c.name} did not stop within {timeout_s:g} s and was killed (log: {c.log})" for c in stubborn]
 
 
 def drop_empty_errors(children: Sequence[Child]) -> None:

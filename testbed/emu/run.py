@@ -22,7 +22,7 @@ from testbed.emu.admin import AdminError
 from testbed.emu.drain import Drain
 from testbed.emu.interruption import Shield
 from testbed.emu.network import Network, NetworkError
-from testbed.emu.nodes import Nodes, NotReadyError, done_actions, failed_actions, scripted_actions
+from testbed.emu.nodes import Nodes, NotReadyError, done_actions, events_log, failed_actions, scripted_actions
 from testbed.emu.preflight import raise_descriptor_limit
 from testbed.emu.processes import ProcessDiedError, Watch
 from testbed.emu.recorder import Recorder
@@ -179,8 +179,8 @@ class EmulatedRun:
             self._recorder.write_index(self._start_ns)
 
     def _merge_events(self) -> None:
-        sources = [self._directory.logs / f"{node.name}.events.jsonl" for node in self._plan.clients]
-        sources = [source for source in sources if source.exists()]
+        logs = [events_log(self._directory, client) for client in self._plan.clients]
+        sources = [log for log in logs if log.exists()]
         report = merge_event_logs(sources, self._directory.path / "events.jsonl")
         self._remarks += [f"the event log {where} is cut off" for where in report.cut_off]
         for source in sources:

@@ -135,6 +135,11 @@ class Bed:
             (e["source"], e["sequence"], e["node"]) for e in self.events() if e["event"] == "deliver"
         )
 
+    def hops(self) -> list[tuple[int, int, str, int]]:
+        """Every delivery with the number of routers it passed, in an order of its own."""
+        rows = [e for e in self.events() if e["event"] == "deliver"]
+        return sorted((e["source"], e["sequence"], e["node"], e["hop_count"]) for e in rows)
+
     def owed(self) -> Counter[Pair]:
         """The oracle: every publication x subscription, by the reference model; nobody gets their own."""
         rows = self.events()

@@ -37,7 +37,7 @@ def test_waiting_takes_its_time_while_all_live(tmp_path: Path, watch: Watch) -> 
     began = time.monotonic()
     watch.wait(0.05)
     assert time.monotonic() - began >= 0.05
-    assert stop_all([child]) == []
+    assert stop_all([child], timeout_s=30) == []
 
 
 def test_a_death_ends_the_wait_at_once_and_tells_how_why_and_where(tmp_path: Path, watch: Watch) -> None:

@@ -1,0 +1,23 @@
+"""One core, three worlds: the emulated one delivers what the simulated one does."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from testbed.runs.directory import RunDirectory
+from testbed.sim.world import SimulatedWorld
+
+pytestmark = [pytest.mark.emu, pytest.mark.sim]
+
+
+def test_both_worlds_deliver_the_same_messages_over_as_many_hops(
+    bed: Any, second_bed: Any, told: Any
+) -> None:
+    plan = bed.plan()
+    assert bed.run(plan).outcome == "complete"
+    simulated = RunDirectory.create(second_bed.out, second_bed.run_id)
+    assert SimulatedWorld().run(plan, simulated, told).outcome == "complete"
+    assert bed.hops() == second_bed.hops()
+    assert len(bed.hops()) > 100
