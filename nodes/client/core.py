@@ -57,6 +57,7 @@ class ClientCore:
         self.link = Link(config, config.interfaces[0], self.incarnation, rng)
         self.drops: Counter[str] = Counter()
         self._subscriptions: dict[int, _Subscription] = {}
+        self._digest = subscriptions_digest({})
         self._published = 0
         self._delivered = 0
         self._outputs: list[Output] = []
@@ -75,6 +76,7 @@ class ClientCore:
         """
         subscription = self._free_id() if subscription_id is None else _checked_id(subscription_id)
         held = self._subscriptions[subscription] = _Subscription(encode_predicate(predicate))
+        self._digest = ""
         if self.attached:
             self._say_subscribe(now_ns, subscription, held)
         return subscription
@@ -88,6 +90,7 @@ class ClientCore:
         if subscription not in self._subscriptions:
             raise UsageError(f"{self.config.name} has no subscription {subscription}")
         del self._subscriptions[subscription]
+        self._digest = ""
         if self.attached:
             self._say(now_ns, Kind.UNSUBSCRIBE, subscription, b"")
 
@@ -153,14 +156,17 @@ class ClientCore:
             "settled": self.link.quiet,
             "subscriptions": len(self._subscriptions),
             "subscriptions_acknowledged": len(self._subscriptions) - len(waiting),
-            "subscriptions_digest": subscriptions_digest(
-                {i: s.predicate for i, s in self._subscriptions.items()}
-            ),
+            "subscriptions_digest": self._subscriptions_digest(),
             "published": self._published,
             "delivered": self._delivered,
             "retransmissions": self.link.retransmissions,
             "drops": dict(sorted(self.drops.items())),
         }
+
+    def _subscriptions_digest(self) -> str:
+        if not self._digest:
+            self._digest = subscriptions_digest({i: s.predicate for i, s in self._subscriptions.items()})
+        return self._digest
 
     def _take(self, now_ns: int, event: LinkEvent) -> None:
         if isinstance(event, LinkUp):

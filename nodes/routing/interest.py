@@ -61,7 +61,8 @@ class Subscriptions:
 
     def __init__(self) -> None:
         self._predicates: dict[int, bytes] = {}
-        self._union: bytes | None = NOTHING
+        self._union: bytes | None = None
+        self._digest: str | None = None
 
     def __len__(self) -> int:
         return len(self._predicates)
@@ -74,17 +75,17 @@ class Subscriptions:
         """
         filters_of(predicate)
         self._predicates[subscription] = predicate
-        self._union = None
+        self._changed()
 
     def discard(self, subscription: int) -> bool:
         """Withdraw one; False if there is none of this id."""
-        self._union = None
+        self._changed()
         return self._predicates.pop(subscription, None) is not None
 
     def clear(self) -> None:
         """The client is gone, and what it wanted with it."""
         self._predicates.clear()
-        self._union = None
+        self._changed()
 
     def filters_with(self, subscription: int, predicate: bytes) -> int:
         """How many filters there would be with this subscription; one without any counts as one."""
@@ -99,7 +100,12 @@ class Subscriptions:
 
     def digest(self) -> str:
         """What client and router compare to know that they agree."""
-        return subscriptions_digest(self._predicates)
+        if self._digest is None:
+            self._digest = subscriptions_digest(self._predicates)
+        return self._digest
+
+    def _changed(self) -> None:
+        self._union = self._digest = None
 
 
 def subscriptions_digest(predicates: Mapping[int, bytes]) -> str:

@@ -186,7 +186,7 @@ class Router:
         return verdict in (Verdict.NEWER, Verdict.CONTRADICTION)
 
     def _outdo(self, now_ns: int, records: Records, payload: bytes) -> None:
-        """Speak again, louder; the wait for it keeps two routers with one id from shouting each other down."""
+        """Speak again, louder; waiting for it keeps two routers with one id from drowning the network."""
         records.jump_above(payload)
         say = self._say_links if records.kind is Kind.LINK_STATE else self._say_interest
         if say.at is None:

@@ -8,12 +8,14 @@ import random
 import subprocess
 import sys
 from collections import Counter
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from nodes.config import Action
 from nodes.model import matches, parse_message, parse_predicate
+from nodes.routing import outbound
 from nodes.wire.codec import decode_datagram
 from nodes.wire.packets import Message
 from tests.routing.fabric import (
@@ -264,6 +266,72 @@ def test_M6_unsubscribing_stops_deliveries_and_replacing_changes_them() -> None:
     start(network)
     network.run(SECOND)
     assert [e["sequence"] for e in network.events if e["event"] == "deliver"] == [4]
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_random_faults_leave_nothing_missing_and_nothing_twice_once_they_are_over(seed: int) -> None:
+    """Links cut in both or one direction, nodes killed and restarted, on wires that lose and reorder."""
+    rng = random.Random(seed)
+    edges = random_graph(rng, rng.randrange(2, 9), rng.randrange(8))
+    jitter_ns = rng.choice([0, MS, 50 * MS])
+    weather = Weather(rng.choice([MS // 10, 20 * MS]), jitter_ns, rng.choice([0, 0.05, 0.25]), 0.1)
+    network = populated(edges, seed, weather, clients=4)
+    dead: set[str] = set()
+    for _ in range(rng.randrange(1, 12)):
+        network.run(rng.randrange(3 * SECOND))
+        strike(network, rng, edges, dead)
+    for name in sorted(dead):
+        network.start(name)
+    for wire in network.wires.values():
+        wire.cut = False
+    network.converge(within_ns=30 * SECOND)
+    for wire in network.wires.values():
+        wire.weather = Weather()
+    network.run(SECOND)
+    start(network)
+    network.run(2 * SECOND)
+    assert delivered(network.events) == owed(network.events), f"seed {seed}"
+
+
+def strike(network: Network, rng: random.Random, edges: Edges, dead: set[str]) -> None:
+    """One random fault, or the end of one."""
+    name, (a, b, _) = rng.choice(sorted(network.configs)), rng.choice(edges)
+    match rng.randrange(4):
+        case 0:
+            network.cut(f"r{a}", f"r{b}", down=rng.random() < 0.6)
+        case 1:
+            network.wires[rng.choice(sorted(network.wires))].cut = rng.random() < 0.5
+        case 2 if name in dead:
+            dead.remove(name)
+            network.start(name)
+        case 2:
+            dead.add(name)
+            network.kill(name)
+        case 3 if name not in dead:
+            network.kill(name)
+            network.start(name)
+
+
+def test_a_session_that_runs_out_of_numbers_is_renewed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(outbound, "LAST_SEQUENCE", 4)
+    network = populated(ring(4), seed=13, clients=3)
+    network.run(SECOND)
+    renewed = [log for _, _, log in network.logs if log.event == "adjacency_down"]
+    assert renewed
+    monkeypatch.undo()
+    network.converge(within_ns=SECOND)
+
+
+def test_two_routers_with_one_id_are_said_and_do_not_drown_the_network() -> None:
+    configs = configure(line(4))
+    r3, r4 = configs["r3"], replace(configs["r4"], node_id=1)
+    towards = (r3.interfaces[0], replace(r3.interfaces[1], peer_id=1))
+    network = Network({**configs, "r3": replace(r3, interfaces=towards), "r4": r4}, 1)
+    network.run(2 * SECOND)
+    mark = len(network.sent)
+    network.run(10 * SECOND)
+    assert len(network.sent) - mark < 10 * 100, "about 30 HELLOs a second, and not many more of the quarrel"
+    assert "own_record_heard" in {log.event for _, _, log in network.logs}
 
 
 def test_E10_the_first_router_writes_the_class_and_no_other_changes_it() -> None:

@@ -1,0 +1,68 @@
+"""When a network counts as converged, rule by rule (docs/protocols.md)."""
+
+from __future__ import annotations
+
+import copy
+from typing import Any
+
+import pytest
+
+from nodes.convergence import unconverged
+
+
+def adjacency(interface: str, peer: str, **more: object) -> dict[str, Any]:
+    return {"interface": interface, "peer": peer, "state": "up", **more}
+
+
+CONVERGED: dict[str, dict[str, Any]] = {
+    name: {
+        "role": "router",
+        "settled": True,
+        "link_state_digest": "l",
+        "interest_digest": "i",
+        "adjacencies": [adjacency(f"{name}-eth0", other)],
+    }
+    for name, other in (("r1", "r2"), ("r2", "r1"))
+}
+CONVERGED["r1"]["adjacencies"].append(adjacency("r1-eth1", "c1", subscriptions_digest="s"))
+CONVERGED["c1"] = {
+    "role": "client",
+    "attached": True,
+    "settled": True,
+    "subscriptions": 2,
+    "subscriptions_acknowledged": 2,
+    "subscriptions_digest": "s",
+}
+
+
+@pytest.mark.parametrize(
+    ("node", "key", "value", "reason"),
+    [
+        ("r2", "settled", False, "r2 is not settled"),
+        ("r2", "link_state_digest", "x", "r2 and r1 differ in link_state_digest"),
+        ("r2", "interest_digest", "x", "r2 and r1 differ in interest_digest"),
+        ("c1", "attached", False, "c1 is not attached"),
+        ("c1", "settled", False, "c1 is not settled"),
+        ("c1", "subscriptions_acknowledged", 1, "c1 has 1 of 2 subscriptions acknowledged"),
+        ("c1", "subscriptions_digest", "x", "r1 does not hold what c1 subscribed to"),
+    ],
+)
+def test_each_rule_gives_its_reason(node: str, key: str, value: object, reason: str) -> None:
+    assert unconverged(CONVERGED) == []
+    statuses = copy.deepcopy(CONVERGED)
+    statuses[node][key] = value
+    assert unconverged(statuses) == [reason]
+
+
+def test_a_link_that_is_not_up_is_named_unless_it_is_meant_to_be_down() -> None:
+    statuses = copy.deepcopy(CONVERGED)
+    statuses["r1"]["adjacencies"][0]["state"] = "heard"
+    assert unconverged(statuses) == ["r1 is not joined to r2: the link is heard"]
+    assert unconverged(statuses, down=["r1-eth0"]) == []
+
+
+def test_nothing_is_asked_of_nodes_that_are_meant_to_be_down() -> None:
+    statuses = copy.deepcopy(CONVERGED)
+    del statuses["r2"]
+    statuses["r1"]["adjacencies"][0]["state"] = "down"
+    assert unconverged(statuses, down=["r2"]) == []
