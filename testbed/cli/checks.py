@@ -12,6 +12,8 @@ from importlib import import_module, metadata
 from importlib.util import find_spec
 from pathlib import Path
 
+from testbed.emu.preflight import PROGRAMS
+
 EXTENSIONS = ("codec", "fib", "dataplane", "capture", "pcap")
 _TIMEOUT_S = 10.0
 _GIGABYTE = 1_000_000_000
@@ -40,9 +42,7 @@ def run_checks() -> list[Check]:
         _memory(),
         _root(),
         _package("mininet", ("emu",), "`make build`, or `pip install 'cbn-testbed[emu]'`"),
-        _program("mnexec", ("emu",), "mininet"),
-        _program("ip", ("emu",), "iproute2"),
-        _program("tc", ("emu",), "iproute2"),
+        *(_program(name, ("emu",), package) for name, package in PROGRAMS.items()),
         _kernel("network namespaces and veth links", "ip link add v0 type veth peer name v1", ("emu",)),
         _kernel("netem", "tc qdisc add dev lo root netem delay 1ms", ("delay",)),
         _kernel("tbf", "tc qdisc add dev lo root tbf rate 10mbit burst 32kb latency 100ms", ("rate",)),

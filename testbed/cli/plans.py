@@ -24,11 +24,13 @@ def find(scenario: str) -> Path:
         CommandError: it is neither.
     """
     path = Path(scenario)
-    if path.exists():
+    if path.is_file():
         return path
     known = shipped()
     if scenario in known:
         return known[scenario]
+    if path.exists():
+        return path  # a folder or such: reading it says what is wrong with it
     raise exits.CommandError(
         f"{scenario}: there is no such file and no shipped scenario of that name; "
         f"shipped are {', '.join(known) or 'none'}"

@@ -44,6 +44,8 @@ def _directory(args: argparse.Namespace, plan: Plan, world: World) -> RunDirecto
 def _conduct(plan: Plan, world: World, directory: RunDirectory, shown: Progress) -> Outcome:
     try:
         return conduct(plan, world, directory, shown)
+    except RunDirectoryError as error:
+        raise exits.CommandError(str(error), exits.USAGE) from error
     except OSError as error:
         place = error.filename or directory.path
         raise exits.CommandError(f"the run broke off: {place}: {error.strerror}", exits.FAILED) from error

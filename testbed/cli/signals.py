@@ -27,7 +27,9 @@ class Signals:
 
     def __enter__(self) -> Self:
         if threading.current_thread() is threading.main_thread():
-            self._before = {number: signal.signal(number, self._catch) for number in _CAUGHT}
+            # What is ignored from outside stays ignored: `nohup` means what it says.
+            heard = [number for number in _CAUGHT if signal.getsignal(number) is not signal.SIG_IGN]
+            self._before = {number: signal.signal(number, self._catch) for number in heard}
         return self
 
     def __exit__(

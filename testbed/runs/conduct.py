@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import hashlib
 import time
 from pathlib import Path
 
 from testbed.plan import plan_to_yaml
 from testbed.plan.model import Plan
-from testbed.runs.directory import MANIFEST, RunDirectory
+from testbed.runs.directory import MANIFEST, RunDirectory, RunDirectoryError
 from testbed.runs.manifest import manifest
 from testbed.runs.world import Outcome, Progress, World
 
@@ -21,9 +22,13 @@ def conduct(plan: Plan, world: World, directory: RunDirectory, progress: Progres
 
     The manifest is written before the run too, so that the directory of a run
     that is killed is known for what it is.
+
+    Raises:
+        RunDirectoryError: the scenario is not any more what the plan was made of.
     """
+    scenario = _reread(plan)
     directory.write_text("plan.yaml", plan_to_yaml(plan))
-    directory.write_text("scenario.yaml", Path(plan.scenario_path).read_text(encoding="utf-8"))
+    directory.write_text("scenario.yaml", scenario)
     directory.write_json(MANIFEST, manifest(plan, directory.run_id, world.name, _UNFINISHED))
     started = time.monotonic()
     try:
@@ -33,6 +38,16 @@ def conduct(plan: Plan, world: World, directory: RunDirectory, progress: Progres
         raise
     _write_manifest(plan, world, directory, outcome, started)
     return outcome
+
+
+def _reread(plan: Plan) -> str:
+    """The scenario as it was when the plan was made."""
+    content = Path(plan.scenario_path).read_bytes()
+    if hashlib.sha256(content).hexdigest() != plan.scenario_sha256:
+        raise RunDirectoryError(
+            f"{plan.scenario_path} changed while it was read (or is not a file); run it again"
+        )
+    return content.decode()
 
 
 def _write_manifest(

@@ -86,3 +86,8 @@ def test_a_folder_is_no_scenario(cbn: Any, tmp_path: Path) -> None:
     assert done.returncode == 2
     assert "Traceback" not in done.stderr
     assert "defect" not in done.stderr
+
+
+def test_a_folder_does_not_hide_the_shipped_scenario_of_its_name(cbn: Any, tmp_path: Path) -> None:
+    (tmp_path / "quickstart").mkdir()
+    assert "6 routers" in cbn("show", "quickstart").stdout

@@ -11,7 +11,7 @@ import pytest
 from testbed.plan import load_plan, plan_from_yaml
 from testbed.plan.model import Plan
 from testbed.runs.conduct import conduct
-from testbed.runs.directory import RunDirectory
+from testbed.runs.directory import RunDirectory, RunDirectoryError
 from testbed.runs.interruption import Interruption
 from testbed.runs.manifest import git_revision
 from testbed.runs.world import Outcome, Progress
@@ -65,6 +65,16 @@ def test_the_plan_and_the_scenario_are_kept_as_they_were(tmp_path: Path) -> None
     manifest_after(World(Outcome("complete")), tmp_path)
     assert (tmp_path / "scenario.yaml").read_bytes() == SCENARIO.read_bytes()
     assert plan_from_yaml((tmp_path / "plan.yaml").read_text()) == load_plan(SCENARIO)
+
+
+def test_a_scenario_that_changed_meanwhile_is_not_kept_as_what_was_run(tmp_path: Path) -> None:
+    path = tmp_path / "s.yaml"
+    path.write_bytes(SCENARIO.read_bytes())
+    plan = load_plan(path)
+    path.write_text("name: other\n")
+    with pytest.raises(RunDirectoryError, match="changed while it was read"):
+        conduct(plan, World(Outcome("complete")), RunDirectory.create(tmp_path / "run", "x"), Silence())
+    assert list((tmp_path / "run").iterdir()) == []
 
 
 def test_during_a_run_the_manifest_says_what_a_kill_would_leave(tmp_path: Path) -> None:
