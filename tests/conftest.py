@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, settings
 
-SECONDS = {"emu": 300, "spark": 420, "cluster": 600, "vm": 1800}
+SECONDS = {"emu": 240, "spark": 360, "cluster": 360, "vm": 360}
 """Time limits of tests that start more than Python; the others have `timeout` of pyproject.toml."""
 
 settings.register_profile("default", deadline=None, print_blob=True)
