@@ -95,8 +95,15 @@ class Channel:
             return theirs if ours is None else ours
         return min(ours, theirs)
 
+    @property
+    def has_packets(self) -> bool:
+        """Whether `take_packets` would give any."""
+        return bool(self._packets) or self._in.acknowledge_now
+
     def take_packets(self) -> list[bytes]:
-        """The packets to send, in order."""
+        """The packets to send, in order; what arrived since the last call is acknowledged once."""
+        if self._in.acknowledge_now:
+            self._acknowledge()
         packets, self._packets = self._packets, []
         return packets
 
@@ -106,8 +113,6 @@ class Channel:
             self._acknowledge()
         for sequence, fragment in self._out.collect(now_ns):
             self._transmit(sequence, fragment)
-        if self._in.acknowledge_now:
-            self._acknowledge()
 
     def _transmit(self, sequence: int, fragment: Fragment) -> None:
         packet = codec.encode_control(

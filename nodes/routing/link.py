@@ -79,6 +79,13 @@ class Link:
         return self.state is State.DOWN
 
     @property
+    def has_outputs(self) -> bool:
+        """Whether `take_outputs` would give anything."""
+        if self._packets or self._outputs:
+            return True
+        return self._channel is not None and self._channel.has_packets
+
+    @property
     def acknowledged_ticket(self) -> int:
         """Payloads up to this ticket have arrived in this session."""
         return self._channel.acknowledged_ticket if self._channel is not None else 0
@@ -102,9 +109,7 @@ class Link:
     def send(self, now_ns: int, kind: int, payload: bytes, key: Hashable = None) -> int:
         """Send a payload over the session, which must be up; returns its ticket."""
         assert self._channel is not None, "the link is down"
-        ticket = self._channel.send(now_ns, kind, payload, key)
-        self._gather(now_ns)
-        return ticket
+        return self._channel.send(now_ns, kind, payload, key)
 
     def forget(self, key: Hashable) -> None:
         """Do not send what still waits under the key."""
@@ -142,8 +147,10 @@ class Link:
         """Drops and logs, then the packets bundled into datagrams of at most the MTU."""
         outputs, self._outputs = self._outputs, []
         yield from outputs
-        if self._packets:
-            packets, self._packets = self._packets, []
+        packets, self._packets = self._packets, []
+        if self._channel is not None:
+            packets += self._channel.take_packets()
+        if packets:
             for datagram in bundle(packets, self.datagram_bytes):
                 yield Send(self.interface.index, datagram)
 
@@ -192,13 +199,13 @@ class Link:
         )
 
     def _gather(self, now_ns: int) -> None:
-        """Collect what adjacency and channel have to send and to say."""
+        """Collect what the adjacency has to send and both have to say."""
         if (hello := self._adjacency.take_hello(now_ns)) is not None:
             self._packets.append(encode(hello))
-        self._outputs += self._adjacency.log
-        self._adjacency.log.clear()
+        if self._adjacency.log:
+            self._outputs += self._adjacency.log
+            self._adjacency.log.clear()
         if self._channel is not None:
-            self._packets += self._channel.take_packets()
             for reason in self._channel.drops:
                 self._say_drop(reason)
             self._channel.drops.clear()

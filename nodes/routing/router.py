@@ -114,8 +114,11 @@ class Router:
         """What is to be done, in order."""
         outputs, self._outputs = self._outputs, []
         for link in self.links:
-            outputs += link.take_outputs()
-        self.drops.update(str(output.reason) for output in outputs if isinstance(output, Drop))
+            if link.has_outputs:
+                outputs += link.take_outputs()
+        for output in outputs:
+            if isinstance(output, Drop):
+                self.drops[str(output.reason)] += 1
         return outputs
 
     def status(self) -> dict[str, object]:
