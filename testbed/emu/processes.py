@@ -140,7 +140,10 @@ class Watch:
 
 
 def stop_all(children: Sequence[Child], timeout_s: float) -> list[str]:
-    """Ask all to end, wait for all, kill those that do not; what there is to say about them."""
+    """Ask all to end, wait for all, kill those that do not; what went wrong with any, for people.
+
+    One that SIGTERM ended had not got as far as to take it.
+    """
     for child in children:
         if child.process.poll() is None:
             child.process.terminate()
@@ -149,7 +152,9 @@ def stop_all(children: Sequence[Child], timeout_s: float) -> list[str]:
     for child in stubborn:
         child.process.kill()
         child.process.wait()
-    return [f"{c.name} did not stop within {timeout_s:g} s and was killed (log: {c.log})" for c in stubborn]
+    said = [f"{c.name} did not stop within {timeout_s:g} s and was killed (log: {c.log})" for c in stubborn]
+    failed = [c for c in children if c not in stubborn and c.process.returncode not in (0, -signal.SIGTERM)]
+    return said + [death for child in failed if (death := child.death())]
 
 
 def drop_empty_errors(children: Sequence[Child]) -> None:

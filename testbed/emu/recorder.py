@@ -79,7 +79,16 @@ class Recorder:
             return [self.child.death() or ""]
         drop_empty_errors([self.child])
         self.counters = json.loads(output)["counters"]
-        return [f"{name}: {text}" for name, text in self._losses()]
+        return []
+
+    def losses(self) -> list[str]:
+        """What was not captured, for people; known once stopped."""
+        if not self.counters:
+            return []
+        named = [(i.name, row) for (_, i), row in zip(self.interfaces, self.counters, strict=True)]
+        lost = [f"{name}: {_drops(row)} packets were not captured" for name, row in named if _drops(row)]
+        errors = [(name, row["read_errors"]) for name, row in named if row["read_errors"]]
+        return lost + [f"{name}: capturing met {n} errors of the interface" for name, n in errors]
 
     def write_index(self, start_ns: int) -> None:
         """Write `captures/index.json`."""
@@ -125,12 +134,6 @@ class Recorder:
             "bytes": counters["bytes"],
             "drops": _drops(counters),
         }
-
-    def _losses(self) -> list[tuple[str, str]]:
-        named = [(i.name, row) for (_, i), row in zip(self.interfaces, self.counters, strict=True)]
-        lost = [(name, f"{_drops(row)} packets were not captured") for name, row in named if _drops(row)]
-        errors = [(name, row["read_errors"]) for name, row in named if row["read_errors"]]
-        return lost + [(name, f"capturing met {n} errors of the interface") for name, n in errors]
 
     def _file(self, interface: InterfacePlan) -> Path:
         return self.directory.captures / f"{interface.name}.pcap"

@@ -16,6 +16,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
+from typing import Literal
 
 from testbed.emu import impairment
 from testbed.emu.admin import AdminError
@@ -38,6 +39,7 @@ WORKLOAD_POLL_S = 0.1
 WORKLOAD_GRACE_S = 60.0
 NS = 1_000_000_000
 
+Ending = Literal["complete", "failed", "interrupted"]
 Failures = (ProcessDiedError, NotReadyError, NetworkError, AdminError, RegistryError)
 """What may go wrong with a run without anything being wrong with the testbed."""
 
@@ -53,21 +55,23 @@ class EmulatedRun:
         self._recorder = Recorder(plan, directory)
         self._phases: dict[str, float] = {}
         self._remarks: list[str] = []
+        """What a person should know of a run that went well all the same."""
+        self._defects: list[str] = []
+        """What went wrong while stopping; a run cannot be complete with any."""
         self._start_ns = 0
         self._end_ns = 0
 
     def outcome(self) -> Outcome:
         """Run all stages, clean up, and say how it went."""
         with Shield() as shield:
-            verdict, message = self._guarded(shield)
-        for remark in self._remarks:
+            ending, message = self._guarded(shield)
+        if ending == "complete" and self._defects:
+            ending, message = "failed", "; ".join(self._defects)
+        for remark in (*self._defects, *self._remarks):
             if remark not in message:
                 self._progress.say(remark)
-        lost = verdict == "complete" and self._recorder.child is not None and not self._recorder.counters
-        if lost:
-            verdict, message = "failed", "; ".join(self._remarks)
         return Outcome(
-            outcome=verdict,  # type: ignore[arg-type]
+            outcome=ending,
             message=message,
             start_ns=self._start_ns,
             end_ns=self._end_ns,
@@ -77,7 +81,7 @@ class EmulatedRun:
             capture_drops=self._recorder.drops,
         )
 
-    def _guarded(self, shield: Shield) -> tuple[str, str]:
+    def _guarded(self, shield: Shield) -> tuple[Ending, str]:
         """The stages, then the undoing of what they made, which no signal interrupts."""
         made = ExitStack()
         try:
@@ -99,6 +103,7 @@ class EmulatedRun:
             self._progress.phase("stop")
         finally:
             made.close()
+            self._end_ns = self._end_ns or (time.time_ns() if self._start_ns else 0)
             self._phases["stop_s"] = round(time.monotonic() - began, 4)
 
     def _stages(self, made: ExitStack, shield: Shield) -> None:
@@ -139,7 +144,7 @@ class EmulatedRun:
 
     def _populate(self, made: ExitStack, registration: Registration, network: Network) -> Nodes:
         nodes = Nodes(self._plan, self._directory, registration, self._watch)
-        made.callback(lambda: self._remarks.extend(nodes.stop()))
+        made.callback(lambda: self._defects.extend(nodes.stop()))
         nodes.start(network.inside)
         return nodes
 
@@ -174,7 +179,8 @@ class EmulatedRun:
         self._end_ns = time.time_ns()
 
     def _stop_recorder(self) -> None:
-        self._remarks.extend(self._recorder.stop())
+        self._defects.extend(self._recorder.stop())
+        self._remarks.extend(self._recorder.losses())
         if self._recorder.counters:
             self._recorder.write_index(self._start_ns)
 

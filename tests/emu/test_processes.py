@@ -69,6 +69,15 @@ def test_a_process_that_will_not_stop_is_killed_and_told_of(tmp_path: Path, watc
     assert child.process.returncode == -signal.SIGKILL
 
 
+def test_a_process_that_fails_while_stopping_is_told_of(tmp_path: Path, watch: Watch) -> None:
+    code = "import signal as s; s.signal(s.SIGTERM, lambda *_: exit(70)); print('x', flush=True); s.pause()"
+    child = run(tmp_path, code)
+    assert child.process.stdout is not None
+    assert watch.readable(child.process.stdout, 30)
+    (said,) = stop_all([child], timeout_s=30)
+    assert "it ended with exit status 70" in said
+
+
 def test_what_a_process_says_before_it_dies_is_read(tmp_path: Path, watch: Watch) -> None:
     child = run(tmp_path, "print('ready', flush=True)")
     watch.add(child)
