@@ -1,111 +1,45 @@
-"""Records that every router holds a copy of, one an origin, the newest winning.
+"""Passing records on, over the reliable channels, to all neighbouring routers but the one they came from.
 
-LINK_STATE and INTEREST payloads begin alike: origin and sequence. A record is
-kept as the bytes in which it arrived, so that to hold and to flood it costs one
-object. The flooding itself, over reliable channels to all neighbours but the
-one it came from, is the router's; here is what decides whether to.
+The channels are reliable and a new neighbour is sent everything, so a record
+that was flooded once reaches every router; there is nothing to repeat.
 
-A router that restarts has forgotten the sequence number it used. It learns it
-from its neighbours, who send it its own older record, and jumps above it.
-
-The place of ageing (forgetting origins that are gone for good) is `consider`
-and the tables of `linkstate`: until then the records of dead routers stay, but
-count for nothing, as no living router lists them.
+Not here: which record is news (`records`), what it means (`linkstate`, `interest`).
 """
 
 from __future__ import annotations
 
-import struct
-from enum import Enum
+from collections.abc import Sequence
 
-from fastpath.codec import WireError
-from nodes.wire.packets import Kind
-
-HEAD = struct.Struct(">IQ")
-LAST_SEQUENCE = (1 << 63) - 1
+from nodes.routing.link import Link
+from nodes.routing.records import Records, Verdict, head
+from nodes.wire.packets import Kind, Role
 
 
-class Verdict(Enum):
-    """What a record that arrived is to what we hold."""
+class Flooding:
+    """The links to routers as a medium for records."""
 
-    NEWER = "newer"
-    CONTRADICTION = "same sequence, other content; of two such the greater bytes win everywhere"
-    SAME = "same"
-    OLDER = "older"
-    OURS = "our own, from before we restarted"
+    def __init__(self, links: Sequence[Link]) -> None:
+        self._links = [link for link in links if link.interface.peer_role is Role.ROUTER]
 
+    def exchange(self, now_ns: int, link: Link, records: Records) -> None:
+        """Send a new neighbour every record; what it sends meanwhile is not sent back (`consider`)."""
+        for origin, payload in records.payloads():
+            link.send(now_ns, records.kind, payload, key=(records.kind, origin))
 
-class Records:
-    """The records of one kind."""
+    def consider(self, link: Link, records: Records, payload: bytes) -> Verdict:
+        """What an arriving record is to us; what its sender shows to know is not sent to it any more.
 
-    def __init__(self, kind: Kind, node: int, initial: bytes) -> None:
-        self.kind = kind
-        self.version = 0
-        """Counts the changes."""
-        self._node = node
-        self._payloads: dict[int, bytes] = {}
-        self._body = initial
-        self._sequence = 0
+        Raises:
+            WireError: It has no origin and sequence.
+        """
+        verdict = records.consider(payload)
+        if verdict is not Verdict.OLDER:
+            link.forget((records.kind, head(payload)[0]))
+        return verdict
 
-    def payloads(self) -> list[tuple[int, bytes]]:
-        """(origin, payload) of every record, by origin."""
-        return sorted(self._payloads.items())
-
-    def body(self, origin: int) -> memoryview | None:
-        """What an origin says, after origin and sequence; None if nothing is known."""
-        payload = self._payloads.get(origin)
-        return None if payload is None else memoryview(payload)[HEAD.size :]
-
-    def originate(self, body: bytes) -> bytes | None:
-        """Say something new of ourselves: the payload to flood, or None if it is what was said already."""
-        if body == self._body and self._node in self._payloads:
-            return None
-        self._body = body
-        self._sequence += 1
-        payload = HEAD.pack(self._node, self._sequence) + body
-        self._set(self._node, payload)
-        return payload
-
-    def jump_above(self, payload: bytes) -> None:
-        """Forget that we said anything, so that the next `originate` outdoes this record of ours."""
-        self._sequence = max(self._sequence, head(payload)[1])
-        self._payloads.pop(self._node, None)
-
-    def consider(self, payload: bytes) -> Verdict:
-        """Compare a record with what we hold; nothing changes yet, and the body is not looked at."""
-        origin, sequence = head(payload)
-        held = self._payloads.get(origin)
-        if origin == self._node:
-            return self._consider_ours(sequence, payload, held)
-        if held is None or sequence > head(held)[1]:
-            return Verdict.NEWER
-        if sequence < head(held)[1] or payload == held:
-            return Verdict.SAME if payload == held else Verdict.OLDER
-        return Verdict.CONTRADICTION if payload > held else Verdict.OLDER
-
-    def store(self, payload: bytes) -> None:
-        """Keep a record that was considered and checked."""
-        self._set(head(payload)[0], payload)
-
-    def _consider_ours(self, sequence: int, payload: bytes, held: bytes | None) -> Verdict:
-        if sequence > self._sequence or (sequence == self._sequence and payload != held):
-            return Verdict.OURS
-        return Verdict.SAME if payload == held else Verdict.OLDER
-
-    def _set(self, origin: int, payload: bytes) -> None:
-        self._payloads[origin] = payload
-        self.version += 1
-
-
-def head(payload: bytes) -> tuple[int, int]:
-    """Origin and sequence.
-
-    Raises:
-        WireError: They are not there, or are not what the wire format allows.
-    """
-    if len(payload) < HEAD.size:
-        raise WireError(f"a record has at least {HEAD.size} bytes; this has {len(payload)}")
-    origin, sequence = HEAD.unpack_from(payload)
-    if not origin or sequence >= LAST_SEQUENCE:
-        raise WireError(f"origin {origin} or sequence {sequence} is out of range")
-    return origin, sequence
+    def spread(self, now_ns: int, kind: Kind, payload: bytes, source: Link | None = None) -> None:
+        """Send a record to all neighbours but its source; it replaces an older one that still waits."""
+        key = (kind, head(payload)[0])
+        for link in self._links:
+            if link.up and link is not source:
+                link.send(now_ns, kind, payload, key)

@@ -4,7 +4,7 @@ A router floods one predicate, the union of what its clients subscribed to,
 reduced (M6: subscriptions of a predicate at an interface; RTE 2: pred(v)).
 Predicates stay encoded: one bytes object an origin or subscription.
 
-Not here: flooding (`router`), what is done with predicates (`schemes`).
+Not here: flooding (`flooding`), what is done with predicates (`schemes`).
 """
 
 from __future__ import annotations
@@ -12,8 +12,8 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterable, Mapping
 
-from nodes.routing.flooding import HEAD, Records
 from nodes.routing.predicates import COUNT, NOTHING, filter_count, filters_of, reduced_union
+from nodes.routing.records import HEAD, Records
 from nodes.wire.packets import Kind
 
 

@@ -1,10 +1,10 @@
 """The map: which router says it is joined to which, and the topology that follows.
 
 A link counts only if both its ends list each other; its cost is the greater of
-the two said. Records of dead routers stay (ageing has its place in `flooding`)
+the two said. Records of dead routers stay (ageing has its place in `records`)
 but lead nowhere, as their neighbours no longer list them.
 
-Not here: flooding (`router`), trees (`trees`).
+Not here: flooding (`flooding`), trees (`trees`).
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from fastpath import codec
-from nodes.routing.flooding import HEAD, Records
+from nodes.routing.records import HEAD, Records
 from nodes.routing.trees import Edge, Topology
 from nodes.wire.packets import Kind
 

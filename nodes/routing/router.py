@@ -21,13 +21,14 @@ from nodes.routing import report
 from nodes.routing.adjacency import draw_incarnation
 from nodes.routing.drops import Reason
 from nodes.routing.effects import Drop, Install, Log, Output
-from nodes.routing.flooding import HEAD, Records, Verdict, head
+from nodes.routing.flooding import Flooding
 from nodes.routing.install import Installer
 from nodes.routing.interest import InterestDatabase, Subscriptions
 from nodes.routing.link import Arrived, Link, LinkEvent, LinkUp
 from nodes.routing.linkstate import LinkStateDatabase
 from nodes.routing.pending import Pending
 from nodes.routing.predicates import COUNT, filter_count, reduced_union, union
+from nodes.routing.records import HEAD, Records, Verdict, head
 from nodes.routing.schemes import make_scheme
 from nodes.routing.schemes.base import View
 from nodes.wire.packets import Kind, Role
@@ -62,6 +63,7 @@ class Router:
         }
         self.installer = Installer(config)
         self.drops: Counter[str] = Counter()
+        self._flooding = Flooding(self.links)
         self._scheme = make_scheme(config.scheme, config.scheme_options)
         delay_ms = config.timers.install_delay_ms
         self._say_links = Pending(delay_ms, STORM_FACTOR)
@@ -142,17 +144,12 @@ class Router:
             self._say_links.want(now_ns)
             self._compile.want(now_ns)
             if isinstance(event, LinkUp):
-                self._exchange(now_ns, self.links[interface])
+                for records in (self.network.records, self.interest.records):
+                    self._flooding.exchange(now_ns, self.links[interface], records)
         elif len(self.subscriptions[interface]):
             # A client that went away, or came back as another, has to say anew what it wants.
             self.subscriptions[interface].clear()
             self._changed_subscriptions(now_ns)
-
-    def _exchange(self, now_ns: int, link: Link) -> None:
-        """Send a new neighbour everything; what it sends meanwhile is not sent back (`Link.forget`)."""
-        for records in (self.network.records, self.interest.records):
-            for origin, payload in records.payloads():
-                link.send(now_ns, records.kind, payload, key=(records.kind, origin))
 
     def _take_payload(self, now_ns: int, interface: int, event: Arrived) -> None:
         link = self.links[interface]
@@ -169,21 +166,17 @@ class Router:
     def _take_links(self, now_ns: int, link: Link, payload: bytes) -> None:
         if self._is_news(now_ns, link, self.network.records, payload):
             self.network.store(payload)
-            self._pass_on(now_ns, link, Kind.LINK_STATE, payload)
+            self._flood(now_ns, Kind.LINK_STATE, payload, link)
 
     def _take_interest(self, now_ns: int, link: Link, payload: bytes) -> None:
         if not self._is_news(now_ns, link, self.interest.records, payload):
             return
-        if not self._within_limit(link, filter_count(memoryview(payload)[HEAD.size :])):
-            return
-        self.interest.store(payload)
-        self._pass_on(now_ns, link, Kind.INTEREST, payload)
+        if self._within_limit(link, filter_count(memoryview(payload)[HEAD.size :])):
+            self.interest.store(payload)
+            self._flood(now_ns, Kind.INTEREST, payload, link)
 
     def _is_news(self, now_ns: int, link: Link, records: Records, payload: bytes) -> bool:
-        verdict = records.consider(payload)
-        origin = COUNT.unpack_from(payload)[0]
-        if verdict is not Verdict.OLDER:
-            link.forget((records.kind, origin))
+        verdict = self._flooding.consider(link, records, payload)
         if verdict is Verdict.OURS:
             self._outdo(now_ns, records, payload)
         return verdict in (Verdict.NEWER, Verdict.CONTRADICTION)
@@ -198,17 +191,10 @@ class Router:
             self._outputs.append(Log("own_record_heard", fields))
         say.want(now_ns)
 
-    def _pass_on(self, now_ns: int, source: Link, kind: Kind, payload: bytes) -> None:
-        self._flood(now_ns, kind, payload, source)
-
     def _flood(self, now_ns: int, kind: Kind, payload: bytes | None, source: Link | None = None) -> None:
-        if payload is None:
-            return
-        self._compile.want(now_ns)
-        key = (kind, COUNT.unpack_from(payload)[0])
-        for link in self.links:
-            if link.up and link is not source and link.interface.peer_role is Role.ROUTER:
-                link.send(now_ns, kind, payload, key)
+        if payload is not None:
+            self._compile.want(now_ns)
+            self._flooding.spread(now_ns, kind, payload, source)
 
     def _take_subscribe(self, now_ns: int, link: Link, payload: bytes) -> None:
         subscription, predicate = _subscription(payload), payload[COUNT.size :]
@@ -238,10 +224,7 @@ class Router:
         return filters <= limit
 
     def _neighbour_costs(self) -> dict[int, int]:
-        costs: dict[int, int] = {}
-        for neighbour, interfaces in self._live_interfaces().items():
-            costs[neighbour] = self.links[interfaces[0]].interface.cost
-        return costs
+        return {n: self.links[best].interface.cost for n, (best, *_) in self._live_interfaces().items()}
 
     def _live_interfaces(self) -> dict[int, tuple[int, ...]]:
         """The live interfaces to each neighbouring router, the cheapest first."""
