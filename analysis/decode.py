@@ -78,7 +78,7 @@ def decode_bin(number: int, pieces: list[Piece], target: str) -> BinReport:
             try:
                 batch, found = decode_piece(piece)
             except (PcapError, OSError) as error:
-                problems.append(f"captures/{Path(piece.path).name}: {error}")
+                problems.append(unreadable(Path(piece.path), error))
                 continue
             counts.update(found)
             writer.write_batch(batch)
@@ -101,3 +101,9 @@ def decode_piece(piece: Piece) -> tuple[pa.RecordBatch, dict[str, int]]:
     columns["attributes"] = pc.if_else(unwanted, None, columns["attributes"])  # those of publications alone
     arrays = [columns[field.name].cast(field.type) for field in SCHEMA]
     return pa.RecordBatch.from_arrays(arrays, schema=SCHEMA), counts
+
+
+def unreadable(path: Path, error: Exception) -> str:
+    """Why a capture was left out, with its path as the run directory has it."""
+    why = error.strerror if isinstance(error, OSError) else str(error).removeprefix(f"{path} ")
+    return f"captures/{path.name}: {why}; it was left out"

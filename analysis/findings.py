@@ -88,6 +88,7 @@ class Failure:
 class Ingested:
     """What ingesting came to."""
 
+    records: int
     packets: int
     skipped: dict[str, int]
     problems: list[str] = field(default_factory=list)

@@ -16,7 +16,7 @@ from pathlib import Path
 import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 
-from analysis.decode import BinReport, Piece, decode_bin
+from analysis.decode import BinReport, Piece, decode_bin, unreadable
 from analysis.findings import Ingested
 from analysis.rundir import Interface, Run
 from analysis.schemas import PACKETS, REPORTS
@@ -62,13 +62,13 @@ def _pieces(run: Run) -> tuple[list[Piece], list[str]]:
     pieces: list[Piece] = []
     problems: list[str] = []
     for interface in run.interfaces:
-        path = run.path / "captures" / interface.file
+        path = (run.path / "captures" / interface.file).resolve()
         try:
             pieces += [_piece(path, interface, start, end) for start, end in _ranges(path)]
         except FileNotFoundError:
             problems.append(f"captures/{interface.file}: missing, though index.json lists it")
         except (PcapError, OSError) as error:
-            problems.append(f"captures/{interface.file}: {error}")
+            problems.append(unreadable(path, error))
     return pieces, problems
 
 
@@ -79,7 +79,7 @@ def _ranges(path: Path) -> list[tuple[int, int]]:
 
 def _piece(path: Path, interface: Interface, start: int, end: int) -> Piece:
     return Piece(
-        str(path.resolve()),
+        str(path),
         start,
         end,
         interface.interface,
@@ -113,6 +113,5 @@ def _summary(reports: list[BinReport], problems: list[str]) -> Ingested:
     for report in reports:
         counts.update(report["counts"])
         problems += report["problems"]
-    packets = counts.pop("packets", 0)
-    counts.pop("records", None)
-    return Ingested(packets, {k: v for k, v in sorted(counts.items()) if v}, problems)
+    records, packets = counts.pop("records", 0), counts.pop("packets", 0)
+    return Ingested(records, packets, {k: v for k, v in sorted(counts.items()) if v}, problems)

@@ -94,14 +94,20 @@ def expected_batch(oracle: Oracle, batch: pa.RecordBatch) -> pa.RecordBatch:
 
 def _publications(batch: pa.RecordBatch) -> Iterator[Publication]:
     for row in batch.to_pylist():
-        try:
-            attributes, time_ns = _content(row)
-        except (WireError, PredicateSyntaxError):
-            continue  # A router drops it too, so nobody is owed it; a delivery of it is spurious.
-        yield row["source"], row["sequence"], time_ns, attributes
+        attributes = _content(row)
+        if attributes is not None:
+            time_ns = row["announced_ns"] if row["time_ns"] is None else row["time_ns"]
+            yield row["source"], row["sequence"], time_ns, attributes
 
 
-def _content(row: Mapping[str, Any]) -> tuple[Mapping[str, Value], int]:
-    if row["attributes"] is not None:
-        return decode_attributes(row["attributes"], row["attribute_count"]), row["time_ns"]
-    return parse_message(row["message"]), row["announced_ns"]
+def _content(row: Mapping[str, Any]) -> Mapping[str, Value] | None:
+    """What was published; None if neither capture nor client tells.
+
+    Nobody is owed what cannot be read, and a delivery of it is spurious.
+    """
+    try:
+        if row["attributes"] is not None:
+            return decode_attributes(row["attributes"], row["attribute_count"])
+        return None if row["message"] is None else parse_message(row["message"])
+    except (WireError, PredicateSyntaxError):
+        return None

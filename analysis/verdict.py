@@ -93,16 +93,27 @@ _ENDS = {"failed": "failed", "interrupted": "was interrupted"}
 
 
 def _captures(findings: Findings) -> list[str]:
-    dropped = [f"{i.interface} {i.drops:,}" for i in findings.run.interfaces if i.drops]
-    said = [
-        f"Captures dropped {findings.drops:,} frames ({', '.join(dropped)}):"
-        " what they held may be counted as missing."
-    ]
-    damaged = {k: v for k, v in findings.ingested.skipped.items() if k not in HARMLESS}
-    skipped = [
-        f"Captures hold {n:,} records that were skipped as {k.replace('_', ' ')}." for k, n in damaged.items()
-    ]
-    return (said if dropped else []) + skipped
+    """What the captures lost, or what was lost of them."""
+    problems = []
+    interfaces, found = findings.run.interfaces, findings.ingested
+    dropped = [f"{i.interface} {i.drops:,}" for i in interfaces if i.drops]
+    if dropped:
+        lost = f"Captures dropped {findings.drops:,} frames ({', '.join(dropped)})"
+        problems.append(f"{lost}: what they held may be counted as missing.")
+    written = sum(i.packets for i in interfaces)
+    if written != found.records:
+        problems.append(f"The captures hold {found.records:,} frames; their index says {written:,}.")
+    damage = [(k, n) for k, n in found.skipped.items() if k not in HARMLESS]
+    return problems + [f"Skipped in the captures: {n:,} {_SKIPPED.get(k, k)}." for k, n in damage]
+
+
+_SKIPPED = {
+    "truncated_file": "records cut off at a file's end",
+    "truncated": "frames captured in part",
+    "ip_fragments": "fragments of datagrams that are not complete",
+    "bad_frame": "frames whose headers contradict themselves",
+    "malformed": "malformed CBN datagrams or packets",
+}
 
 
 def _publications(counts: PublicationCounts) -> list[str]:

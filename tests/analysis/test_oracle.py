@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pyarrow as pa
+import pytest
 
 from analysis.oracle import Oracle, expected_batch, readable_claims
 from analysis.windows import Clock
@@ -66,16 +67,17 @@ def test_what_was_captured_is_judged_by_its_bytes_and_else_by_what_the_client_sa
     assert [r["sequence"] for r in expected_batch(oracle, lost).to_pylist()] == [5]
 
 
-def test_bytes_that_are_no_message_are_owed_to_nobody():
-    oracle = Oracle([claim(1, "x = 1")])
+@pytest.mark.parametrize(("attributes", "message"), [(b"\xff", None), (None, "x = = 1"), (None, None)])
+def test_what_cannot_be_read_is_owed_to_nobody(attributes, message):
+    oracle = Oracle([claim(1, "all")])
     damaged = batch(
         source=9,
         sequence=4,
         time_ns=2_000,
         announced_ns=None,
         attribute_count=1,
-        attributes=b"\xff",
-        message=None,
+        attributes=attributes,
+        message=message,
     )
     assert expected_batch(oracle, damaged).num_rows == 0
 

@@ -37,7 +37,7 @@ def curve(hop_count, deliveries, slowest_ns):
 def findings(hand_made):
     return Findings(
         run=load_run(hand_made.write()),
-        ingested=Ingested(100, {"not_cbn": 3}),
+        ingested=Ingested(0, 100, {"not_cbn": 3}),
         subscriptions=2,
         publications=PublicationCounts(10, 0, 0),
         subscribers=[
