@@ -6,6 +6,7 @@ programs, in which a sanitizer sees the kernel alone and no Python.
 
 import shutil
 import subprocess
+from collections.abc import Sequence
 from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
@@ -13,12 +14,14 @@ WARNINGS = ["-Wall", "-Wextra", "-Werror"]
 SANITIZERS = ["-fsanitize=address,undefined", "-fno-sanitize-recover=all", "-fno-omit-frame-pointer"]
 
 
-def compile_sanitized(source: Path, folder: Path, *options: str) -> Path:
-    """Compile one C++20 source against `fastpath/*.hpp` under ASan and UBSan; the program's path."""
+def compile_sanitized(
+    source: Path, folder: Path, *options: str, sanitizers: Sequence[str] = SANITIZERS
+) -> Path:
+    """Compile one C++20 source against `fastpath/*.hpp`, under ASan and UBSan if not told otherwise."""
     compiler = shutil.which("g++")
     assert compiler, "g++ is missing; `make test` installs it (see packages.apt)"
     program = folder / source.stem
-    flags = ["-std=c++20", "-O1", "-g", *WARNINGS, *SANITIZERS, f"-I{ROOT / 'fastpath'}", *options]
+    flags = ["-std=c++20", "-O1", "-g", *WARNINGS, *sanitizers, f"-I{ROOT / 'fastpath'}", *options]
     done = subprocess.run(
         [compiler, *flags, str(source), "-o", str(program), "-pthread"],
         capture_output=True,

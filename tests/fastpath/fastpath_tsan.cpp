@@ -1,0 +1,141 @@
+// The socket loop forwards while others install FIBs, commit tables, send, and read counters and control
+// packets, for ThreadSanitizer to watch.
+//
+//   fastpath_tsan MESSAGES
+//
+// Prints how many messages came through; ends with 1 if one was forwarded by a mixture of two FIBs.
+#include <arpa/inet.h>
+#include <poll.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <memory>
+#include <string>
+#include <thread>
+
+#include "codec.hpp"
+#include "dataplane.hpp"
+
+using namespace cbn;
+
+namespace {
+
+constexpr std::uint32_t CLIENT = 7;
+
+std::string message() {
+    std::string out;
+    wire::begin_packet(out, 1, 0);
+    wire::put_u8(out, 64);
+    wire::put_u16(out, 0);
+    wire::put_u32(out, CLIENT);
+    wire::put_u32(out, 0);
+    wire::put_u64(out, 1);
+    wire::put_u64(out, 2);
+    wire::put_u32(out, 0);
+    static_cast<void>(wire::seal(out));
+    return out;
+}
+
+wire::Bytes bytes_of(const std::string& text) {
+    return {reinterpret_cast<const std::uint8_t*>(text.data()), text.size()};
+}
+
+int bound(sockaddr_in& address) {
+    const int made = ::socket(AF_INET, SOCK_DGRAM, 0);
+    address = {};
+    address.sin_family = AF_INET;
+    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    socklen_t size = sizeof address;
+    if (::bind(made, reinterpret_cast<sockaddr*>(&address), size) != 0) std::abort();
+    if (::getsockname(made, reinterpret_cast<sockaddr*>(&address), &size) != 0) std::abort();
+    return made;
+}
+
+struct Pair {
+    int ours, peer;
+    Pair() {
+        sockaddr_in here{}, there{};
+        ours = bound(here);
+        peer = bound(there);
+        if (::connect(ours, reinterpret_cast<sockaddr*>(&there), sizeof there) != 0) std::abort();
+        if (::connect(peer, reinterpret_cast<sockaddr*>(&here), sizeof here) != 0) std::abort();
+    }
+    ~Pair() {
+        ::close(ours);
+        ::close(peer);
+    }
+};
+
+// Class and only interface are the same number: a mixture of two FIBs would show.
+FibPointer fib_to(std::uint32_t interface, Table& table) {
+    auto fib = std::make_shared<FibData>();
+    fib->origin_class = 1;
+    fib->clients = {CLIENT, 0, 0};
+    fib->max_datagram = {1472, 1472, 1472};
+    ClassRule rule;
+    rule.out.set(interface);
+    rule.rewrite = interface;
+    fib->classes[1] = rule;
+    fib->tables.push_back(table.current());
+    return fib;
+}
+
+// What waits at a peer; the number of those that bear another class than its own.
+std::size_t mixed(int peer, std::uint32_t own, std::size_t& arrived) {
+    std::uint8_t buffer[2048];
+    std::size_t wrong = 0;
+    while (true) {
+        const ssize_t size = ::recv(peer, buffer, sizeof buffer, MSG_DONTWAIT);
+        if (size <= 0) return wrong;
+        wire::FrameCursor frames({buffer, static_cast<std::size_t>(size)});
+        for (wire::Frame frame; frames.next(frame);) {
+            if (frame.type != wire::PacketType::Message) continue;
+            ++arrived;
+            wrong += wire::load<std::uint32_t>(buffer + frame.offset + wire::HEADER_CLASS_AT) != own;
+        }
+    }
+}
+
+}  // namespace
+
+int main(int count, char** arguments) {
+    if (count != 2) return 2;
+    const std::size_t messages = std::strtoull(arguments[1], nullptr, 10);
+    const std::string everything(2, '\0'), packet = message();
+    Pair pairs[3];
+    Loop loop({pairs[0].ours, pairs[1].ours, pairs[2].ours}, 1000);
+    Table table;
+    for (const std::uint32_t interface : {1U, 2U}) table.add(interface, bytes_of(everything));
+    table.commit();
+    loop.install(fib_to(1, table));
+    std::thread forwarding([&] { static_cast<void>(loop.run()); });
+    std::thread swapping([&] {
+        for (std::size_t turn = 0; turn < messages; ++turn) {
+            const std::uint64_t id = table.add(2, bytes_of(everything));
+            table.commit();
+            loop.install(fib_to(1 + turn % 2, table));
+            static_cast<void>(table.remove(id));
+        }
+    });
+    std::thread controlling([&] {
+        const std::string ack = std::string("\1\4\0\40\0\0\0\0", 8) + std::string(24, '\1');
+        for (std::size_t turn = 0; turn < messages; ++turn) {
+            static_cast<void>(loop.send(turn % 3, bytes_of(ack)));
+            static_cast<void>(::send(pairs[1].peer, ack.data(), ack.size(), MSG_DONTWAIT));
+            static_cast<void>(loop.take_control());
+            static_cast<void>(loop.count(1, 0) + loop.drops(1));
+        }
+    });
+    std::size_t wrong = 0, arrived = 0;
+    for (std::size_t turn = 0; turn < messages; ++turn) {
+        static_cast<void>(::send(pairs[0].peer, packet.data(), packet.size(), MSG_DONTWAIT));
+        if (turn % 16 == 0) wrong += mixed(pairs[1].peer, 1, arrived) + mixed(pairs[2].peer, 2, arrived);
+    }
+    swapping.join();
+    controlling.join();
+    loop.stop();
+    forwarding.join();
+    wrong += mixed(pairs[1].peer, 1, arrived) + mixed(pairs[2].peer, 2, arrived);
+    std::printf("%zu arrived, %zu mixed\n", arrived, wrong);
+    return arrived > 0 && wrong == 0 ? 0 : 1;
+}
