@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -46,13 +47,7 @@ def analyse(directory: Path, shown: Progress) -> dict[str, object]:
     Raises:
         CommandError: the analysis cannot be done here, or this is no run.
     """
-    missing = [name for name in ("pyspark", "pyarrow") if find_spec(name) is None]
-    if missing:
-        raise exits.CommandError(
-            f"the analysis needs {' and '.join(missing)}: run `make build`, "
-            "or `pip install 'cbn-testbed[analysis]'`; `cbn doctor` shows what else is missing",
-            exits.MACHINE,
-        )
+    _check_machine()
     from analysis.errors import AnalysisError
     from analysis.pipeline import analyze as run_analysis
 
@@ -60,6 +55,24 @@ def analyse(directory: Path, shown: Progress) -> dict[str, object]:
         return run_analysis(directory, progress=shown)
     except AnalysisError as error:
         raise exits.CommandError(str(error), exits.FAILED) from error
+
+
+def _check_machine() -> None:
+    """Find out before any work that this machine cannot analyse."""
+    from analysis.errors import AnalysisError
+    from analysis.java import find_java
+
+    missing = [name for name in ("pyspark", "pyarrow") if find_spec(name) is None]
+    if missing:
+        raise exits.CommandError(
+            f"the analysis needs {' and '.join(missing)}: run `make build`, "
+            "or `pip install 'cbn-testbed[analysis]'`; `cbn doctor` shows what else is missing",
+            exits.MACHINE,
+        )
+    try:
+        find_java(os.environ)
+    except AnalysisError as error:
+        raise exits.CommandError(str(error), exits.MACHINE) from error
 
 
 def print_verdict(directory: Path, verdict: dict[str, object]) -> None:
