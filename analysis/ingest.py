@@ -32,11 +32,13 @@ def captured_bytes(run: Run) -> int:
     return sum(f.stat().st_size for f in files if f.is_file())
 
 
-def ingest(spark: SparkSession, run: Run, target: Path) -> tuple[DataFrame, Ingested]:
+def ingest(
+    spark: SparkSession, run: Run, target: Path, split_bytes: int = SPLIT_BYTES
+) -> tuple[DataFrame, Ingested]:
     """Decode all captures of a run into Parquet files under `target`; read them back as a table."""
     target.mkdir(parents=True)
-    pieces, problems = _pieces(run)
-    bins = pack(pieces, spark.sparkContext.defaultParallelism)
+    pieces, problems = _pieces(run, split_bytes)
+    bins = pack(pieces, spark.sparkContext.defaultParallelism, split_bytes)
     reports = _run_tasks(spark, bins, target) if bins else []
     table = spark.read.schema(PACKETS).parquet(str(target)) if reports else spark.createDataFrame([], PACKETS)
     return table, _summary(reports, problems)
@@ -58,13 +60,13 @@ def pack(pieces: Sequence[Piece], cores: int, split_bytes: int = SPLIT_BYTES) ->
     return bins
 
 
-def _pieces(run: Run) -> tuple[list[Piece], list[str]]:
+def _pieces(run: Run, split_bytes: int) -> tuple[list[Piece], list[str]]:
     pieces: list[Piece] = []
     problems: list[str] = []
     for interface in run.interfaces:
         path = (run.path / "captures" / interface.file).resolve()
         try:
-            pieces += [_piece(path, interface, start, end) for start, end in _ranges(path)]
+            pieces += [_piece(path, interface, start, end) for start, end in _ranges(path, split_bytes)]
         except FileNotFoundError:
             problems.append(f"captures/{interface.file}: missing, though index.json lists it")
         except (PcapError, OSError) as error:
@@ -72,9 +74,9 @@ def _pieces(run: Run) -> tuple[list[Piece], list[str]]:
     return pieces, problems
 
 
-def _ranges(path: Path) -> list[tuple[int, int]]:
+def _ranges(path: Path, split_bytes: int) -> list[tuple[int, int]]:
     size = path.stat().st_size
-    return index_pcap(str(path), SPLIT_BYTES) if size > SPLIT_BYTES else [(0, size)]
+    return index_pcap(path, split_bytes) if size > split_bytes else [(0, size)]
 
 
 def _piece(path: Path, interface: Interface, start: int, end: int) -> Piece:

@@ -1,12 +1,14 @@
-"""How captures are dealt out to tasks."""
+"""How captures are dealt out to tasks, and that it makes no difference to what is read."""
 
 from __future__ import annotations
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from analysis.decode import SCHEMA, Piece
-from analysis.ingest import pack
+from analysis.ingest import ingest, pack
+from analysis.rundir import load_run
 from analysis.schemas import PACKETS
 
 MB = 1024 * 1024
@@ -39,6 +41,21 @@ def test_every_piece_is_in_one_bin_and_no_bin_is_empty(sizes, cores):
     bins = pack(pieces, cores)
     assert sorted((p for b in bins for p in b), key=lambda p: p.path) == sorted(pieces, key=lambda p: p.path)
     assert all(bins)
+
+
+@pytest.mark.spark
+def test_splitting_captures_changes_nothing_but_the_number_of_tasks(spark, hand_made, tmp_path):
+    for i in range(1, 301):
+        hand_made.publish(i, f"x = {i}", i * 1_000)
+        hand_made.cross(i, f"x = {i}", i * 1_000 + 100)
+    run = load_run(hand_made.write())
+    whole, one = ingest(spark, run, tmp_path / "whole")
+    split, many = ingest(spark, run, tmp_path / "split", split_bytes=8_000)
+    assert one == many
+    assert one.packets == one.records == 900
+    assert len(list((tmp_path / "split").iterdir())) > len(list((tmp_path / "whole").iterdir()))
+    assert split.exceptAll(whole).isEmpty()
+    assert whole.exceptAll(split).isEmpty()
 
 
 def test_what_tasks_write_is_what_spark_reads():
