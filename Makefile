@@ -76,7 +76,7 @@ sanitize: build ## Run the tests of the compiled fast path under ASan and UBSan.
 .PHONY: bench
 bench: build ## Measure; prints figures, judges nothing.
 	$(MAKE) $(STAMPS)/dev
-	$(BIN)/python -m pytest -s -p no:cacheprovider tests/benchmarks
+	$(BIN)/python -m pytest -s -p no:cacheprovider -o python_files="bench_*.py" tests/benchmarks
 
 .PHONY: fuzz-wire
 fuzz-wire: build ## Hold the codec against the Scapy layers and against mutated packets.

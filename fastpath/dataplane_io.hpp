@@ -81,15 +81,24 @@ class ReceiveBatch {
 };
 
 // Sends a lane's datagrams, never waits: sent(datagram) or failed(datagram) is called for each.
+//
+// Datagrams of equal size in a row, the last of them shorter perhaps, are one segmented send (UDP GSO): they
+// lie side by side in the lane, and the kernel cuts them apart as late as it can. Where it will not, they
+// are sent one by one.
 class SendBatch {
   public:
     template <class Sent, class Failed>
     void send(int descriptor, Outbox::Lane& lane, Sent&& sent, Failed&& failed) {
+        bool segmented = true;
         for (std::size_t next = 0; next < lane.datagrams.size();) {
-            const unsigned count = load(lane, next);
+            const unsigned count = load(lane, next, segmented);
             const int taken = call(descriptor, count);
-            for (int at = 0; at < taken; ++at) sent(lane.datagrams[next++]);
-            if (taken <= 0) failed(lane.datagrams[next++]);
+            for (int run = 0; run < taken; ++run) {
+                for (unsigned left = runs_[static_cast<unsigned>(run)]; left > 0; --left) sent(lane.datagrams[next++]);
+            }
+            if (taken > 0) continue;
+            if (runs_[0] > 1 && segmentation_refused(errno)) segmented = false;
+            else for (unsigned left = runs_[0]; left > 0; --left) failed(lane.datagrams[next++]);
         }
     }
 
@@ -103,16 +112,56 @@ class SendBatch {
     }
 
   private:
-    unsigned load(Outbox::Lane& lane, std::size_t next) {
-        const auto count = static_cast<unsigned>(std::min<std::size_t>(BATCH, lane.datagrams.size() - next));
-        for (unsigned at = 0; at < count; ++at) {
-            const Outbox::Datagram& each = lane.datagrams[next + at];
-            parts_[at] = {lane.bytes.data() + each.at, each.size};
-            headers_[at] = {};
-            headers_[at].msg_hdr.msg_iov = &parts_[at];
-            headers_[at].msg_hdr.msg_iovlen = 1;
+    static constexpr std::size_t MOST_SEGMENTS = 64;
+    static constexpr std::size_t MOST_BYTES = 65'000;
+
+    struct alignas(cmsghdr) SegmentSize {
+        std::uint8_t data[CMSG_SPACE(sizeof(std::uint16_t))];
+    };
+
+    // Too large for the path, or a device without checksum offload.
+    [[nodiscard]] static bool segmentation_refused(int error) noexcept {
+        return error == EINVAL || error == EIO || error == EMSGSIZE || error == EOPNOTSUPP;
+    }
+
+    // How many datagrams from `first` on can go as one send.
+    [[nodiscard]] static unsigned run_length(const Outbox::Lane& lane, std::size_t first) noexcept {
+        const std::size_t size = lane.datagrams[first].size;
+        std::size_t end = first + 1, total = size;
+        while (end < lane.datagrams.size() && end - first < MOST_SEGMENTS) {
+            const std::size_t each = lane.datagrams[end].size;
+            if (each > size || total + each > MOST_BYTES) break;
+            total += each;
+            ++end;
+            if (each < size) break;
+        }
+        return static_cast<unsigned>(end - first);
+    }
+
+    unsigned load(Outbox::Lane& lane, std::size_t next, bool segmented) {
+        unsigned count = 0;
+        for (; count < BATCH && next < lane.datagrams.size(); next += runs_[count++]) {
+            runs_[count] = segmented ? run_length(lane, next) : 1;
+            const Outbox::Datagram& first = lane.datagrams[next];
+            const Outbox::Datagram& last = lane.datagrams[next + runs_[count] - 1];
+            parts_[count] = {lane.bytes.data() + first.at, last.at + last.size - first.at};
+            headers_[count] = {};
+            headers_[count].msg_hdr.msg_iov = &parts_[count];
+            headers_[count].msg_hdr.msg_iovlen = 1;
+            if (runs_[count] > 1) say_size(headers_[count].msg_hdr, sizes_[count], first.size);
         }
         return count;
+    }
+
+    static void say_size(msghdr& header, SegmentSize& place, std::size_t size) noexcept {
+        header.msg_control = place.data;
+        header.msg_controllen = sizeof place.data;
+        cmsghdr* message = CMSG_FIRSTHDR(&header);
+        message->cmsg_level = IPPROTO_UDP;
+        message->cmsg_type = UDP_SEGMENT;
+        message->cmsg_len = CMSG_LEN(sizeof(std::uint16_t));
+        const auto value = static_cast<std::uint16_t>(size);
+        std::memcpy(CMSG_DATA(message), &value, sizeof value);
     }
 
     [[nodiscard]] int call(int descriptor, unsigned count) {
@@ -120,8 +169,10 @@ class SendBatch {
             [&] { return ::sendmmsg(descriptor, headers_.data(), count, MSG_DONTWAIT | MSG_NOSIGNAL); });
     }
 
+    std::array<unsigned, BATCH> runs_{};
     std::array<iovec, BATCH> parts_{};
     std::array<mmsghdr, BATCH> headers_{};
+    std::array<SegmentSize, BATCH> sizes_{};
 };
 
 }  // namespace cbn

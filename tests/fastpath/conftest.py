@@ -1,5 +1,10 @@
-"""Hypothesis strategies for messages and filters that often meet, by every operator and type."""
+"""Messages and filters that often meet, by every operator and type; network namespaces."""
 
+import ctypes
+import os
+import subprocess
+import threading
+from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
@@ -37,3 +42,39 @@ def strategies():
         filters=st.lists(constraints(), max_size=4).map(Filter),
         interfaces=st.one_of(st.integers(0, 4), st.integers(60, 70), st.sampled_from([1000, 16_777_215])),
     )
+
+
+class Namespace:
+    """A network namespace of the test's own."""
+
+    CLONE_NEWNET = 0x40000000
+
+    def __init__(self, name):
+        self.name = name
+
+    def ip(self, command):
+        subprocess.run(["ip", "-n", self.name, *command.split()], check=True)
+
+    def call(self, make):
+        """What `make()` returns, called in a thread that has moved into the namespace."""
+        made = []
+
+        def work():
+            with Path("/run/netns", self.name).open() as file:
+                assert ctypes.CDLL(None, use_errno=True).setns(file.fileno(), self.CLONE_NEWNET) == 0
+            made.append(make())
+
+        thread = threading.Thread(target=work)
+        thread.start()
+        thread.join()
+        return made[0]
+
+
+@pytest.fixture
+def namespace():
+    made = Namespace(f"cbn-fastpath-{os.getpid()}")
+    subprocess.run(["ip", "netns", "add", made.name], check=True)
+    try:
+        yield made
+    finally:
+        subprocess.run(["ip", "netns", "del", made.name], check=True)

@@ -1,6 +1,5 @@
 """Capturing frames of a veth pair in a network namespace of the test's own."""
 
-import ctypes
 import errno
 import os
 import socket
@@ -9,7 +8,6 @@ import subprocess
 import threading
 import time
 from contextlib import contextmanager
-from pathlib import Path
 
 import pytest
 
@@ -17,56 +15,26 @@ from fastpath.capture import Capture
 
 ETHERTYPE = 0x88B5  # for local experiments: nobody else's frames bear it
 ETH_P_ALL = 0x0003
-CLONE_NEWNET = 0x40000000
 PATIENCE_S = 20
 
 
-def in_namespace(name, make):
-    """What `make()` returns, called in a thread that has moved into the namespace."""
-    made = []
-
-    def work():
-        with Path("/run/netns", name).open() as file:
-            assert ctypes.CDLL(None, use_errno=True).setns(file.fileno(), CLONE_NEWNET) == 0
-        made.append(make())
-
-    thread = threading.Thread(target=work)
-    thread.start()
-    thread.join()
-    return made[0]
-
-
-def packet_socket(interface, protocol=ETH_P_ALL):
+def packet_socket(interface, protocol):
     made = socket.socket(socket.AF_PACKET, socket.SOCK_RAW, socket.htons(protocol))
     made.bind((interface, protocol))
     return made
 
 
 @pytest.fixture
-def wire():
+def wire(namespace):
     """near ---- far, joined by veth; sockets to capture at near and to send at both ends."""
-    name = f"cbn-capture-{os.getpid()}"
-    subprocess.run(["ip", "netns", "add", name], check=True)
-    try:
-        for command in (
-            "link add near type veth peer name far",
-            "link set near addrgenmode none up",
-            "link set far addrgenmode none up",
-        ):
-            subprocess.run(["ip", "-n", name, *command.split()], check=True)
-        sockets = in_namespace(
-            name,
-            lambda: {
-                "tap": packet_socket("near"),
-                "near": packet_socket("near", 0),
-                "far": packet_socket("far", 0),
-            },
-        )
-        yield sockets
-        for each in sockets.values():
-            each.close()
-    finally:
-        subprocess.run(["ip", "netns", "del", name], check=True)
+    namespace.ip("link add near type veth peer name far")
+    for end in ("near", "far"):
+        namespace.ip(f"link set {end} addrgenmode none up")
+    ends = {"tap": ("near", ETH_P_ALL), "near": ("near", 0), "far": ("far", 0)}
+    sockets = namespace.call(lambda: {name: packet_socket(*where) for name, where in ends.items()})
+    yield sockets
+    for each in sockets.values():
+        each.close()
 
 
 def frame(number, size=60):
@@ -192,10 +160,10 @@ def test_a_full_disk_is_counted_and_leaves_whole_records(wire, tmp_path):
 
 
 @pytest.mark.emu
-def test_an_interface_that_goes_away_ends_nothing(wire, tmp_path):
+def test_an_interface_that_goes_away_ends_nothing(wire, namespace, tmp_path):
     with capturing(wire["tap"], tmp_path / "near.pcap") as capture:
         wire["far"].send(frame(1))
-        subprocess.run(["ip", "-n", f"cbn-capture-{os.getpid()}", "link", "del", "near"], check=True)
+        namespace.ip("link del near")
         deadline = time.monotonic() + PATIENCE_S
         while capture.counters()[0]["read_errors"] == 0:
             assert time.monotonic() < deadline

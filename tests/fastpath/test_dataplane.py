@@ -221,6 +221,52 @@ def test_no_message_sees_half_of_a_swapped_fib():
     assert seen[3] == {n: 8 for n, rewrite in seen[2].items() if rewrite == 8}
 
 
+def datagrams_of_all_sizes(rng, most):
+    """One datagram full of messages, many of them of equal size, and the FIB to send it on."""
+    packets, total = [], 0
+    while total < 60_000:
+        size = rng.choice([0, 500, 500, 500, rng.randrange(most)])
+        packets += [message(len(packets) + n, attributes={"a": "x" * size}) for n in range(rng.randint(1, 9))]
+        total = sum(map(len, packets))
+    while sum(map(len, packets)) > 65_507:
+        packets.pop()
+    return b"".join(packets), fib_to([1, 2])
+
+
+def test_segmented_sends_arrive_as_the_datagrams_they_are(rng):
+    """Runs of equal size leave by UDP GSO; the far end cannot tell."""
+    for most in (100, 1400, 4000):
+        datagram, fib = datagrams_of_all_sizes(rng, most)
+        wanted = fib.forward_datagram(datagram, 0)[1]
+        with router() as r:
+            r.plane.install(fib)
+            r.peers[0].send(datagram)
+            for peer in (1, 2):
+                sent = [each for interface, each in wanted if interface == peer]
+                assert [r.peers[peer].recv(65536) for _ in sent] == sent
+                counters = r.counted(peer, "tx_datagrams", len(sent))
+                assert counters["tx_bytes"] == sum(map(len, sent))
+
+
+@pytest.mark.emu
+def test_where_the_kernel_refuses_segmentation_datagrams_go_one_by_one(namespace):
+    """Segments larger than the path's MTU: EINVAL for GSO, IP fragments without it."""
+    namespace.ip("link set lo mtu 1280 up")
+    packets = [message(n, attributes={"a": "x" * 2000}) for n in range(6)]
+    fib = fib_to([1])
+
+    def run():
+        with router() as r:
+            r.plane.install(fib)
+            r.peers[0].send(b"".join(packets))
+            arrived = [r.receive(1)[0].sequence for _ in packets]
+            return arrived, r.plane.counters()
+
+    arrived, counters = namespace.call(run)
+    assert arrived == [0, 1, 2, 3, 4, 5]
+    assert counters["drops"]["SEND_FAILED"] == 0
+
+
 def test_joined_datagrams_are_taken_apart_before_framing():
     """UDP GSO and GRO: one bad segment is dropped, its neighbours are forwarded."""
     udp_segment = 103
