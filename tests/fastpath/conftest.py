@@ -1,4 +1,4 @@
-"""Messages and filters that often meet, by every operator and type; network namespaces."""
+"""Messages and filters that often meet, by every operator and type; captures; network namespaces."""
 
 import ctypes
 import os
@@ -10,7 +10,9 @@ from types import SimpleNamespace
 import pytest
 from hypothesis import strategies as st
 
+from fastpath.pcap import decode_pcap
 from nodes.model import Constraint, Filter, Op, Time, Type, allows
+from tests.fastpath.captures import OWN, pcap
 
 # Few names and values from a small pool, so that constraints hold about half the time; extremes in the pool.
 NAMES = st.sampled_from(["a", "ab", "b", "price", "ünïcode", "n\0ul"])
@@ -68,6 +70,22 @@ class Namespace:
         thread.start()
         thread.join()
         return made[0]
+
+
+@pytest.fixture
+def decode(tmp_path):
+    """decode(records, **of the file) -> (rows as dicts, counts of what was skipped)."""
+
+    def decoded(records, own=OWN, **options):
+        path = tmp_path / "test.pcap"
+        path.write_bytes(records if isinstance(records, bytes) else pcap(records, **options))
+        batch, counts = decode_pcap(path, mac=own)
+        batch.validate(full=True)
+        rows = batch.to_pylist()
+        assert counts["packets"] == len(rows)
+        return rows, {name: n for name, n in counts.items() if n and name not in ("records", "packets")}
+
+    return decoded
 
 
 @pytest.fixture
