@@ -29,6 +29,9 @@ from nodes.routing.effects import Deliver, Log, Output
 
 EventRecord = dict[str, object]
 
+ACTIONS_PER_CALL = 256
+"""So that a long burst leaves the shell room for packets and requests: the rest is due at once again."""
+
 
 @dataclass(frozen=True, slots=True)
 class _Step:
@@ -74,7 +77,9 @@ class ScriptedClient:
         deadline = self.core.next_deadline()
         if deadline is not None and deadline <= now_ns:
             self.core.handle_timer(now_ns)
-        while self._timed and self._zero_ns is not None and self._due() <= now_ns:
+        for _ in range(ACTIONS_PER_CALL):
+            if not self._timed or self._zero_ns is None or self._due() > now_ns:
+                break
             self._do(now_ns, self._timed.popleft())
         self._after(now_ns)
 

@@ -7,7 +7,7 @@ import random
 import pytest
 
 from nodes.client.core import ClientCore, NotAttached
-from nodes.client.script import ScriptedClient
+from nodes.client.script import ACTIONS_PER_CALL, ScriptedClient
 from nodes.config import Action
 from nodes.model import UsageError, parse_message, parse_predicate
 from nodes.routing.effects import Deliver, Log
@@ -156,6 +156,18 @@ def test_the_keys_of_events_stand_in_the_documented_order() -> None:
         "publish": "time_ns node n event source sequence message",
         "deliver": "time_ns node n event source sequence hop_count latency_ns",
     }
+
+
+def test_a_burst_is_done_in_parts_so_that_the_shell_gets_its_turn() -> None:
+    burst = [Action(0, "publish", 0, "x = 1") for _ in range(ACTIONS_PER_CALL + 1)]
+    client = attached(c1=burst).client("c1")
+    now_ns = EPOCH_NS + 10 * SECOND
+    client.start(now_ns)
+    client.handle_timer(now_ns)
+    assert client.status()["script_remaining"] == 1
+    assert client.next_deadline() == now_ns
+    client.handle_timer(now_ns)
+    assert client.status()["script_remaining"] == 0
 
 
 def test_an_action_that_cannot_be_done_is_said_and_counted_and_the_script_goes_on() -> None:
