@@ -25,18 +25,18 @@ settings.register_profile(
 settings.load_profile("default")
 
 
-def no_root() -> str | None:
-    """Why network namespaces cannot be made here, if so. Asks `unshare`."""
-    if os.geteuid() != 0:
-        return "not root: run `sudo make test`"
-    done = subprocess.run(["unshare", "--net", "true"], capture_output=True, text=True, check=False)
-    return f"no network namespaces: {done.stderr.strip()}" if done.returncode else None
+NOT_ROOT = "not root: run `sudo make test`"
 
 
 def no_mininet() -> str | None:
     """Why Mininet hosts cannot be made here, if so."""
-    missing = [c for c in ("mnexec", "ip", "ethtool", "unshare") if shutil.which(c) is None]
-    return f"missing commands: {', '.join(missing)}; see packages.apt" if missing else no_root()
+    missing = [c for c in ("mnexec", "ip", "ethtool") if shutil.which(c) is None]
+    if missing:
+        return f"missing commands: {', '.join(missing)}; see packages.apt"
+    if os.geteuid() != 0:
+        return NOT_ROOT
+    done = subprocess.run(["mnexec", "-n", "true"], capture_output=True, text=True, check=False)
+    return f"no network namespaces: {done.stderr.strip()}" if done.returncode else None
 
 
 def no_java() -> str | None:
@@ -54,7 +54,7 @@ def no_nspawn() -> str | None:
     """Why cluster machines cannot be booted here, if so."""
     if shutil.which("systemd-nspawn") is None:
         return "no systemd-nspawn: install systemd-container"
-    return no_root()
+    return NOT_ROOT if os.geteuid() != 0 else None
 
 
 REQUIREMENTS: dict[str, Callable[[], str | None]] = {
