@@ -5,6 +5,8 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
+from testbed.cli.parser_bench import add_bench, add_workload
+
 _EXITS = """\
 exit codes:
   0    done; where there is a verdict, it is clean
@@ -94,6 +96,8 @@ def build_parser() -> argparse.ArgumentParser:
     _add_run(commands)
     _add_analyze(commands)
     _add_small(commands)
+    add_workload(commands, _command, _json)
+    add_bench(commands, _command, _json)
     return parser
 
 
