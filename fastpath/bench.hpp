@@ -18,7 +18,8 @@ struct Answer {
 };
 
 // FNV-like over the sorted interfaces, one step an interface.
-inline Answer answer_of(const std::vector<std::uint32_t>& interfaces) noexcept {
+inline Answer answer_of(std::vector<std::uint32_t> interfaces) {
+    std::sort(interfaces.begin(), interfaces.end());
     Answer answer{interfaces.size(), 1469598103934665603U};
     for (const std::uint32_t each : interfaces) answer.digest = (answer.digest ^ each) * 1099511628211U;
     return answer;

@@ -17,8 +17,8 @@ inline void add_filters(Table& table, const workload::FilterList& list, std::siz
     }
 }
 
-// What a router does with the bytes of a message: check them, match them. The interfaces, ascending; they are
-// valid until this thread matches again.
+// What a router does with the bytes of a message: check them, match them. The interfaces, in any order, valid
+// until this thread matches again.
 inline const std::vector<std::uint32_t>& match_one(const TableIndex& index, wire::Bytes packet) {
     if (!match_packet(index, packet, nullptr).ok()) throw std::logic_error("a packet made here is malformed");
     return thread_scratch().matched;

@@ -32,7 +32,7 @@ class Recipe:
     constraints: tuple[int, int] = (1, 9)
     """[c_l, c_h) per filter; they may repeat a name, and themselves."""
     attributes: tuple[int, int] = (1, 19)
-    """[a_l, a_h) per message; at most as many as there are names, and 1000."""
+    """[a_l, a_h) per message; at most as many as there are names."""
     names: int = 1000
     """D_a = D_c: pseudo-words, the n-th most frequent with weight 1/n^zipf."""
     zipf: str = "1"

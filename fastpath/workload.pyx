@@ -128,7 +128,7 @@ cdef Weighted zipf(object count, object exponent) except *:
         power = decimal.Decimal(str(exponent))
     except decimal.InvalidOperation:
         raise UsageError(f"the Zipf exponent is {exponent!r}; expected a number") from None
-    if not 0 <= power <= 4:
+    if not (power.is_finite() and 0 <= power <= 4):
         raise UsageError(f"the Zipf exponent is {exponent}; expected 0 to 4")
     with decimal.localcontext(decimal.Context(prec=40)):
         scale = decimal.Decimal(1 << 40)
@@ -139,16 +139,16 @@ cdef Weighted zipf(object count, object exponent) except *:
 cdef CRecipe compiled(object recipe) except *:
     cdef CRecipe made
     most_values = 2**63 - 1
+    made.names = zipf(recipe.names, recipe.zipf)
     made.seed = number(recipe.seed, "seed", 0, 2**64 - 1)
     made.interfaces = number(recipe.interfaces, "interfaces", 1, 1 << 24)
     made.filters_per_interface = counts(recipe.filters_per_interface, "filters_per_interface", 0, 1 << 32)
     made.filters = 0 if recipe.filters is None else number(recipe.filters, "filters", 1, 1 << 40)
     made.constraints = counts(recipe.constraints, "constraints", 0, 65_535)
-    made.attributes = counts(recipe.attributes, "attributes", 0, min(recipe.names, 1000))
+    made.attributes = counts(recipe.attributes, "attributes", 0, min(recipe.names, 65_535))
     made.integers.low, made.integers.high = pair(recipe.integers, "integers", -most_values - 1, most_values)
     made.words = number(recipe.words, "words", 1, MOST_WORDS)
     made.piece = number(recipe.piece, "piece", 0, 255)
-    made.names = zipf(recipe.names, recipe.zipf)
     made.types = mix(recipe.types, ("s", "i"), "types")
     made.string_ops = mix(recipe.string_operators, OPERATORS["string"], "string_operators")
     made.integer_ops = mix(recipe.integer_operators, OPERATORS["integer"], "integer_operators")
@@ -181,8 +181,11 @@ cdef class Generator:
 
     def messages(self, count):
         """The lines of that many messages, some thousands a piece."""
+        return self._messages(number(count, "messages", 0, 1 << 40))
+
+    def _messages(self, size_t left):
         cdef string text
-        cdef size_t left = number(count, "messages", 0, 1 << 40), size
+        cdef size_t size
         while left > 0:
             text.clear()
             size = min(left, BATCH)

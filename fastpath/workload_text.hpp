@@ -55,6 +55,11 @@ class Fields {
         return field;
     }
 
+    void letter(std::string_view wanted, const char* expected) {
+        const std::string_view field = next(expected);
+        if (field != wanted) fail("found " + quoted(field) + "; expected " + expected);
+    }
+
     template <class T>
     T number(const char* expected, T low, T high) {
         const std::string_view field = next(expected);
@@ -175,7 +180,7 @@ class FilterReader {
     }
 
     void line(Fields fields, std::size_t) {
-        if (fields.next("f") != "f") fields.fail("a filter's line begins with f: f <interface> <k> (<name> <op> <value>)*k");
+        fields.letter("f", "f, as in: f <interface> <k> (<name> <op> <value>)*k");
         const auto interface = fields.number<std::uint64_t>("an interface", 0, MAX_INTERFACE);
         const auto count = fields.number<std::uint64_t>("a number of constraints", 0, MAX_PARTS);
         parts_.clear();
@@ -212,7 +217,7 @@ class MessageReader {
     }
 
     void line(Fields fields, std::size_t number) {
-        if (fields.next("m") != "m") fields.fail("a message's line begins with m: m <k> (<name> i|s <value>)*k");
+        fields.letter("m", "m, as in: m <k> (<name> i|s <value>)*k");
         const auto count = fields.number<std::uint64_t>("a number of attributes", 0, MAX_PARTS);
         parts_.clear();
         for (std::uint64_t left = count; left > 0; --left) read_attribute(fields);

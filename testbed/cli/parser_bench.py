@@ -29,7 +29,7 @@ examples:
 _MATCH = """\
 examples:
   cbn bench match --filters w/filters.txt --messages w/messages.txt --answers out.txt
-  cbn bench match --filters w/filters.txt --messages w/messages.txt --central --repeat 10
+  cbn bench match --filters w/filters.txt --messages w/messages.txt --central --repeat 20
   cbn bench match --filters w/filters.txt --messages w/messages.txt --fresh 50 --json
 
 Prints one line: RESULT key=value ... docs/benchmarks.md says what is timed and
@@ -123,7 +123,7 @@ def _add_match(match: argparse.ArgumentParser) -> None:
     match.add_argument("--central", action="store_true", help="every filter is an interface, its line")
     match.add_argument("--algorithm", default="fast", metavar="A", help="by name (default: fast)")
     match.add_argument("--rounds", type=int, metavar="R", help="of preselection, for the algorithm selective")
-    match.add_argument("--repeat", type=int, default=5, metavar="N", help="the best of N counts (default: 5)")
+    match.add_argument("--repeat", type=int, default=10, metavar="N", help="the best counts (default: 10)")
     match.add_argument("--threads", type=int, default=1, metavar="T", help="that match at once (default: 1)")
     match.add_argument(
         "--fresh", type=int, default=0, metavar="P", help="percent of string values the table has never seen"
