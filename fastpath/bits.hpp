@@ -27,6 +27,9 @@ class Bits {
         return word < words_.size() && ((words_[word] >> (index % 64)) & 1U) != 0;
     }
 
+    // The members 64 * at to 64 * at + 63, lowest bit first.
+    [[nodiscard]] std::uint64_t word(std::size_t at) const noexcept { return at < words_.size() ? words_[at] : 0; }
+
     void set(std::uint32_t index) {
         if (index / 64 >= words_.size()) words_.resize(index / 64 + 1);
         words_[index / 64] |= std::uint64_t{1} << (index % 64);

@@ -1,0 +1,183 @@
+// A block: all that filters say about one (name, type), compiled into one run of bytes.
+//
+// It is a row of sections. A section files items under values, so that those whose test a message's value
+// satisfies lie together. Items are
+//   masks of interfaces    single constraints of interfaces below FOLDED, folded: one load decides them all
+//   interfaces             single constraints of the others
+//   entries                filters of several constraints: whom to ask next
+// Building a block is in fast_build.hpp, asking many of them in fast_match.hpp.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string_view>
+
+#include "fast_dictionary.hpp"
+#include "fast_memory.hpp"
+#include "fast_patterns.hpp"
+#include "fast_terms.hpp"
+
+namespace cbn::fast {
+
+inline constexpr std::uint32_t FOLDED = 256;  // interfaces below this are folded into masks
+inline constexpr std::size_t MASK_WORDS = FOLDED / 64;
+
+// An entry: the slot of a filter, the key its second constraint needs (its low bits: a hint), its interface
+// (or FAR if it does not fit: then the record knows).
+inline constexpr std::uint64_t FAR = 0xFFFF;
+
+constexpr std::uint64_t make_entry(std::uint32_t slot, std::uint32_t second_key, std::uint32_t interface) noexcept {
+    const std::uint64_t near = interface < FAR ? interface : FAR;
+    return slot | (std::uint64_t{second_key} & 0xFFFF) << 32 | near << 48;
+}
+
+enum class Kind : std::uint8_t { All, Eq, Below, AtLeast, Ne, Pattern };  // how items are filed
+enum class Item : std::uint8_t { Mask, Interface, Entry };
+
+// Of masks, `Below` stands for segments: mask p is for values with exactly p cuts at or below them.
+struct Section {
+    Kind kind = Kind::All;
+    Item item = Item::Mask;
+    std::uint16_t reserved = 0;
+    std::uint32_t groups = 0;  // distinct values (of Pattern: items)
+    std::uint32_t items = 0;
+    std::uint32_t at = 0;  // offset in the block
+};
+
+struct BlockHead {
+    std::uint8_t sections = 0;
+    std::uint8_t words = 0;     // of a mask
+    std::uint8_t text = 0;      // 1 for strings
+    std::uint8_t contents = 0;  // HAS_* bits
+    std::uint32_t reserved = 0;
+};
+
+enum : std::uint8_t { HAS_SEGMENTS = 1, HAS_MASK_PATTERNS = 2, HAS_INTERFACES = 4, HAS_ENTRIES = 8, HAS_PATTERNS = 16 };
+
+// A cut among strings: just before the operand, or just after it (before the next string there is).
+constexpr std::uint32_t make_cut(std::uint32_t operand, bool after) noexcept { return operand << 1 | (after ? 1 : 0); }
+
+inline bool cut_at_or_below(std::uint32_t cut, std::string_view x, const DictionaryView& operands) noexcept {
+    const std::string_view operand = operands.text(cut >> 1);
+    return (cut & 1) != 0 ? operand < x : operand <= x;
+}
+
+// How many of the ascending values are at or below x. No branch depends on the data.
+inline std::uint32_t count_up_to(const std::uint64_t* values, std::uint32_t count, std::uint64_t x) noexcept {
+    const std::uint64_t* base = values;
+    if (count == 0) return 0;
+    while (count > 1) {
+        const std::uint32_t half = count / 2;
+        base += base[half - 1] <= x ? half : 0;
+        count -= half;
+    }
+    return static_cast<std::uint32_t>(base - values) + (*base <= x ? 1 : 0);
+}
+
+class SectionView {
+  public:
+    SectionView(const std::uint8_t* block, const Section& section, std::uint32_t words) noexcept
+        : at_(block + section.at), section_(section), words_(words) {}
+
+    [[nodiscard]] const Section& head() const noexcept { return section_; }
+    [[nodiscard]] bool pattern() const noexcept { return section_.kind == Kind::Pattern; }
+    [[nodiscard]] bool grouped() const noexcept { return section_.kind != Kind::All && !pattern(); }
+
+    // [u64 values][items][u32 cuts, for strings][u32 starts]; of patterns [items][u32 codes].
+    [[nodiscard]] const std::uint64_t* values() const noexcept { return words_at(0); }
+    [[nodiscard]] const std::uint8_t* items() const noexcept { return at_ + (grouped() ? 8 * section_.groups : 0); }
+    [[nodiscard]] const std::uint32_t* after_items() const noexcept {
+        return reinterpret_cast<const std::uint32_t*>(items() + item_bytes() * item_count());
+    }
+    [[nodiscard]] const std::uint32_t* codes() const noexcept { return after_items(); }
+    [[nodiscard]] const std::uint32_t* cuts() const noexcept { return after_items(); }
+    [[nodiscard]] const std::uint32_t* starts(bool text) const noexcept {
+        return after_items() + (text ? section_.groups : 0);
+    }
+
+    [[nodiscard]] const std::uint64_t* mask(std::uint32_t index) const noexcept {
+        return reinterpret_cast<const std::uint64_t*>(items()) + std::size_t{index} * words_;
+    }
+    [[nodiscard]] std::span<const std::uint32_t> interfaces(std::uint32_t from, std::uint32_t to) const noexcept {
+        return {reinterpret_cast<const std::uint32_t*>(items()) + from, to - from};
+    }
+    [[nodiscard]] std::span<const std::uint64_t> entries(std::uint32_t from, std::uint32_t to) const noexcept {
+        return {reinterpret_cast<const std::uint64_t*>(items()) + from, to - from};
+    }
+
+    // How many values are at or below x.
+    [[nodiscard]] std::uint32_t rank(std::uint64_t x) const noexcept { return count_up_to(values(), section_.groups, x); }
+    [[nodiscard]] std::uint32_t rank(std::string_view x, std::uint64_t head, const DictionaryView& operands) const noexcept {
+        const std::uint64_t* heads = values();
+        std::uint32_t low = head == 0 ? 0 : count_up_to(heads, section_.groups, head - 1);
+        std::uint32_t count = low;
+        if (count < section_.groups && heads[count] == head) count = count_up_to(heads, section_.groups, head);
+        while (low < count) {
+            const std::uint32_t middle = low + (count - low) / 2;
+            if (cut_at_or_below(cuts()[middle], x, operands)) {
+                low = middle + 1;
+            } else {
+                count = middle;
+            }
+        }
+        return low;
+    }
+
+    // The first item of an operand's codes.
+    [[nodiscard]] std::uint32_t first_of(std::uint32_t operand) const noexcept {
+        const std::uint32_t* base = codes();
+        std::uint32_t count = section_.groups;
+        const std::uint32_t wanted = operand << 2;
+        while (count > 1) {
+            const std::uint32_t half = count / 2;
+            base += base[half - 1] < wanted ? half : 0;
+            count -= half;
+        }
+        return static_cast<std::uint32_t>(base - codes()) + (count == 1 && *base < wanted ? 1 : 0);
+    }
+
+    // Calls visit(index of item) for each item whose operand was found and whose test holds.
+    template <class Visit>
+    void each_pattern(std::span<const Found> found, Visit&& visit) const {
+        for (const Found& each : found) {
+            for (std::uint32_t at = first_of(each.operand); at < section_.groups && codes()[at] >> 2 == each.operand; ++at) {
+                if ((each.tests >> (codes()[at] & 3) & 1) != 0) visit(at);
+            }
+        }
+    }
+
+  private:
+    [[nodiscard]] const std::uint64_t* words_at(std::size_t offset) const noexcept {
+        return reinterpret_cast<const std::uint64_t*>(at_ + offset);
+    }
+    [[nodiscard]] std::size_t item_bytes() const noexcept {
+        if (section_.item == Item::Mask) return 8 * words_;
+        return section_.item == Item::Entry ? 8 : 4;
+    }
+    [[nodiscard]] std::size_t item_count() const noexcept { return section_.items; }
+
+    const std::uint8_t* at_;
+    const Section& section_;
+    std::uint32_t words_;
+};
+
+class BlockView {
+  public:
+    explicit BlockView(const Blob* blob) noexcept : data_(blob->data()) {}
+
+    [[nodiscard]] const BlockHead& head() const noexcept { return *reinterpret_cast<const BlockHead*>(data_); }
+    [[nodiscard]] bool has(std::uint8_t what) const noexcept { return (head().contents & what) != 0; }
+    [[nodiscard]] std::uint32_t sections() const noexcept { return head().sections; }
+    [[nodiscard]] SectionView section(std::uint32_t index) const noexcept {
+        return {data_, reinterpret_cast<const Section*>(data_ + sizeof(BlockHead))[index], head().words};
+    }
+
+    // Masks come first: segments, if there are any, in section 0 and patterns behind them.
+    [[nodiscard]] SectionView segments() const noexcept { return section(0); }
+    [[nodiscard]] SectionView mask_patterns() const noexcept { return section(has(HAS_SEGMENTS) ? 1 : 0); }
+
+  private:
+    const std::uint8_t* data_;
+};
+
+}  // namespace cbn::fast
