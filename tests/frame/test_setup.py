@@ -146,5 +146,6 @@ def test_what_root_made_in_the_tree_is_given_back_to_its_owner(tree: Path) -> No
     assert done.returncode == 0, done.stderr
     ran, gave_back = (tree / "calls").read_text().splitlines()
     assert ran.endswith("touch made")
+    assert ":/usr/sbin" in ran
     assert "-user root" in gave_back
     assert "65534:65534" in gave_back
