@@ -19,6 +19,8 @@
 
 namespace cbn::paper {
 
+inline constexpr const char* FULL = "the table is full: the paper's index holds up to 4,294,967,295 constraints";
+
 // Groups values by key, in the order in which they came: a table of starts, and the values.
 struct Groups {
     std::vector<std::uint32_t> begin;
@@ -37,7 +39,7 @@ Groups group(std::size_t keys, Each&& each) {
     std::vector<std::uint64_t> count(keys + 1);
     each([&](std::uint32_t key, std::uint32_t) { ++count[key + 1]; });
     std::partial_sum(count.begin(), count.end(), count.begin());
-    if (count.back() >= NONE) throw std::length_error("the table is full: 4,294,967,295 constraints");
+    if (count.back() >= NONE) throw std::length_error(FULL);
     groups.begin.assign(count.begin(), count.end());
     groups.values.resize(count.back());
     each([&](std::uint32_t key, std::uint32_t value) { groups.values[count[key]++] = value; });
@@ -66,7 +68,8 @@ class Builder {
         number_filters();
         plant_constraints();
         link();
-        if (rounds > 0) index_->selectivity_ = SelectivityTable(determinants(), rounds, index_->network_.interfaces.size());
+        const std::size_t interfaces = index_->network_.interfaces.size();
+        if (rounds > 0) index_->selectivity_ = SelectivityTable(determinants(), rounds, interfaces);
         return index;
     }
 
@@ -74,7 +77,7 @@ class Builder {
     using Places = std::span<const std::uint32_t>;
 
     void compile(std::string_view encoded) {
-        if (filter_constraints_.size() >= NONE) throw std::length_error("the table is full: 4,294,967,295 constraints");
+        if (filter_constraints_.size() >= NONE - 65'535) throw std::length_error(FULL);
         filters_begin_.push_back(static_cast<std::uint32_t>(filter_constraints_.size()));
         wire::ConstraintCursor cursor({reinterpret_cast<const std::uint8_t*>(encoded.data()), encoded.size()});
         std::size_t start = cursor.size();
@@ -89,12 +92,15 @@ class Builder {
     static std::uint32_t filter_of(std::uint64_t pair) { return static_cast<std::uint32_t>(pair); }
 
     [[nodiscard]] Places constraints_of(std::uint32_t filter) const {
-        return {filter_constraints_.data() + filters_begin_[filter], filter_constraints_.data() + filters_begin_[filter + 1]};
+        const std::uint32_t* const all = filter_constraints_.data();
+        return {all + filters_begin_[filter], all + filters_begin_[filter + 1]};
     }
 
     void count() {
         index_->counted_.distinct_filters = filters_.size();
-        for (const std::uint64_t pair : pairs_) index_->counted_.constraints += constraints_of(filter_of(pair)).size();
+        for (const std::uint64_t pair : pairs_) {
+            index_->counted_.constraints += constraints_of(filter_of(pair)).size();
+        }
     }
 
     // Interfaces get places in ascending order; those with an empty filter are set apart (E5).
@@ -134,6 +140,7 @@ class Builder {
             }
         });
         network.first_filter = by_owner_.begin;
+        network.long_runs = filters_.size() >= 4 * owner_count;
         for (const std::uint32_t filter : by_owner_.values) {
             network.owners.push_back(owners[filter]);
             network.sizes.push_back(static_cast<std::uint16_t>(constraints_of(filter).size()));
@@ -197,7 +204,7 @@ class Builder {
     // For each interface the names that all its filters constrain: those in as many filters as there are.
     [[nodiscard]] std::vector<Determinant> determinants() const {
         std::vector<Determinant> rows(names_.size());
-        for (std::uint32_t name = 0; name < rows.size(); ++name) rows[name] = {name, name_texts_[name], {}};
+        for (std::uint32_t name = 0; name < names_.size(); ++name) rows[name] = {name, name_texts_[name], {}};
         std::vector<Tally> tallies(rows.size());
         std::vector<std::uint32_t> named;
         std::uint32_t place = 0;
@@ -221,7 +228,8 @@ class Builder {
         std::size_t last = 0;
     };
 
-    void tally(std::uint32_t filter, std::size_t turn, std::vector<Tally>& tallies, std::vector<std::uint32_t>& named) const {
+    void tally(std::uint32_t filter, std::size_t turn, std::vector<Tally>& tallies,
+               std::vector<std::uint32_t>& named) const {
         for (const std::uint32_t constraint : constraints_of(filter)) {
             Tally& tally = tallies[meanings_[constraint].name];
             if (tally.last == turn) continue;

@@ -158,10 +158,10 @@ class ConstraintIndex {
             return bearer.take(counts ? ON_PARTIALS : ops_of(wire::Op::Prefix), sink);
         };
         if (!forest_.look_up<true>(values.root, text, path, on_partial)) return false;
-        if (path.leaf != NONE ? !take_found(values, path.leaf, sink)
-                              : !take_around(values, forest_.preceding_leaf(path), forest_.following_leaf(path), sink)) {
-            return false;
-        }
+        const bool more = path.leaf != NONE
+                              ? take_found(values, path.leaf, sink)
+                              : take_around(values, forest_.preceding_leaf(path), forest_.following_leaf(path), sink);
+        if (!more) return false;
         return !values.anywhere || match_pieces(values, text, seen, sink);
     }
 

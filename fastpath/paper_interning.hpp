@@ -20,12 +20,12 @@ class Interning {
         std::size_t at = hash & mask();
         for (; slots_[at].number != FREE; at = (at + 1) & mask()) {
             const Slot& slot = slots_[at];
-            if (slot.hash == static_cast<std::uint32_t>(hash >> 32) && texts_[slot.number] == text) return {slot.number, false};
+            if (slot.hash == upper(hash) && texts_[slot.number] == text) return {slot.number, false};
         }
-        const auto fresh = static_cast<std::uint32_t>(texts_.size());
+        const std::uint32_t fresh = size();
         if (fresh == FREE) throw std::length_error("the table is full: 4,294,967,295 distinct filters or constraints");
         texts_.push_back(text);
-        slots_[at] = {static_cast<std::uint32_t>(hash >> 32), fresh};
+        slots_[at] = {upper(hash), fresh};
         return {fresh, true};
     }
 
@@ -41,6 +41,8 @@ class Interning {
 
     [[nodiscard]] std::size_t mask() const noexcept { return slots_.size() - 1; }
 
+    static std::uint32_t upper(std::uint64_t hash) noexcept { return static_cast<std::uint32_t>(hash >> 32); }
+
     static std::uint64_t hash_of(std::string_view text) noexcept {
         const std::uint64_t mixed = std::hash<std::string_view>{}(text) * 0x9E3779B97F4A7C15U;
         return mixed ^ (mixed >> 32);
@@ -53,7 +55,7 @@ class Interning {
             const std::uint64_t hash = hash_of(texts_[number]);
             std::size_t at = hash & mask();
             while (slots_[at].number != FREE) at = (at + 1) & mask();
-            slots_[at] = {static_cast<std::uint32_t>(hash >> 32), number};
+            slots_[at] = {upper(hash), number};
         }
     }
 

@@ -8,6 +8,7 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <cstdint>
 #include <span>
@@ -98,6 +99,7 @@ struct Network {
     std::vector<std::uint16_t> sizes;         // by filter
     std::vector<std::uint32_t> first_filter;  // by owner, and one more
     std::uint32_t first_interface = 0;        // the owner at place 0: a multiple of 64, after all that share
+    bool long_runs = true;                    // owners have many filters
     std::vector<std::uint32_t> shares_begin;  // by sharing owner, and one more
     std::vector<std::uint32_t> shares;        // places of interfaces
     std::vector<std::uint32_t> universal;     // places of interfaces with a filter of no constraints (E5)
@@ -168,28 +170,16 @@ class Counting {
     std::size_t recount() {
         const std::size_t before = state_.undecided;
         state_.undecided = state_.open.count(network_.first_interface);
+        picking_ = !network_.long_runs && state_.undecided < network_.interfaces.size() / 8 * 7;
         return before - state_.undecided;
     }
 
     // A constraint is satisfied: counts it for all its filters whose interfaces are not decided yet. False once
     // all interfaces are.
     bool operator()(std::uint32_t constraint) {
-        const std::uint32_t* at = network_.links.data() + network_.links_begin[constraint];
+        const std::uint32_t* const at = network_.links.data() + network_.links_begin[constraint];
         const std::uint32_t* const end = network_.links.data() + network_.links_begin[constraint + 1];
-        while (at != end) {
-            const std::uint32_t filter = *at;
-            const std::uint32_t owner = network_.owners[filter];
-            if (!is_open(owner)) {
-                at = pass_over(at, end, owner);
-                continue;
-            }
-            if (state_.counters.raise(filter) == network_.sizes[filter]) {
-                satisfy(owner);
-                if (state_.undecided == 0) return false;
-            }
-            ++at;
-        }
-        return true;
+        return picking_ ? count_picked(at, end) : count_runs(at, end);
     }
 
   private:
@@ -223,6 +213,45 @@ class Counting {
         return false;
     }
 
+    // Looks at each filter in turn; what a decided owner has here is passed over as a whole.
+    bool count_runs(const std::uint32_t* at, const std::uint32_t* end) {
+        while (at != end) {
+            const std::uint32_t filter = *at;
+            const std::uint32_t owner = network_.owners[filter];
+            if (!is_open(owner)) {
+                at = pass_over(at, end, owner);
+            } else {
+                if (!count(filter, owner)) return false;
+                ++at;
+            }
+        }
+        return true;
+    }
+
+    // For owners of few filters, many of which are ignored: those that are open are picked first, without a branch,
+    // which would be guessed wrong as often as not.
+    bool count_picked(const std::uint32_t* at, const std::uint32_t* end) {
+        std::array<std::uint32_t, 64> open;
+        while (at != end) {
+            const std::uint32_t* const stop = end - at > 64 ? at + 64 : end;
+            std::size_t left = 0;
+            for (; at != stop; ++at) {
+                open[left] = *at;
+                left += state_.open.test(network_.owners[*at]) ? 1 : 0;
+            }
+            for (std::size_t each = 0; each < left; ++each) {
+                if (!count(open[each], network_.owners[open[each]])) return false;
+            }
+        }
+        return true;
+    }
+
+    // False once all interfaces are decided.
+    bool count(std::uint32_t filter, std::uint32_t owner) {
+        if (state_.counters.raise(filter) == network_.sizes[filter]) satisfy(owner);
+        return state_.undecided != 0;
+    }
+
     // Past a filter whose owner is decided. If another of the same owner follows, to the next open owner's.
     const std::uint32_t* pass_over(const std::uint32_t* at, const std::uint32_t* end, std::uint32_t owner) const {
         if (++at == end || network_.owners[*at] != owner) return at;
@@ -237,6 +266,7 @@ class Counting {
 
     const Network& network_;
     State& state_;
+    bool picking_ = false;
 };
 
 }  // namespace cbn::paper

@@ -5,7 +5,6 @@
 #include <cstdint>
 #include <numeric>
 #include <span>
-#include <stdexcept>
 #include <string_view>
 #include <tuple>
 #include <vector>
@@ -44,7 +43,6 @@ class Planter {
 
     // Plants distinct constraints, whose names are numbers in the index; returns the constraints' numbers.
     std::vector<std::uint32_t> plant(std::span<const Meaning> meanings) {
-        if (meanings.size() >= NONE) throw std::length_error("the constraint index is full: 4,294,967,295 constraints");
         meanings_ = meanings;
         numbers_.assign(meanings.size(), NONE);
         const std::vector<std::uint32_t> order = ascending(meanings.size(), [&](std::uint32_t a, std::uint32_t b) {
@@ -100,7 +98,8 @@ class Planter {
             places = places.subspan(1);
         }
         const auto same_value = [&](std::uint32_t a, std::uint32_t b) {
-            return meanings_[a].value.bits == meanings_[b].value.bits && meanings_[a].value.text == meanings_[b].value.text;
+            const wire::ValueView &x = meanings_[a].value, &y = meanings_[b].value;
+            return x.bits == y.bits && x.text == y.text;
         };
         for_runs(places, same_value, [&](Places run) { plant_value(run, values); });
         values.leaves_end = static_cast<std::uint32_t>(index_.leaves_.size());

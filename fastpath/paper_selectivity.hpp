@@ -69,7 +69,8 @@ class SelectivityTable {
     }
 
   private:
-    // A bit vector, as in the paper, or a list where that takes less room; the other is empty.
+    // A bit vector, as in the paper, or a list where so few are in it that going through the list is quicker; the
+    // other is empty.
     struct Row {
         std::uint32_t name = 0;
         std::string text;
@@ -79,7 +80,7 @@ class SelectivityTable {
 
     static Row row_of(Determinant& from, std::size_t interfaces) {
         Row row{from.name, std::string(from.text), {}, {}};
-        if (from.places.size() * 32 < interfaces) {
+        if (from.places.size() * 128 < interfaces) {
             row.list = std::move(from.places);
             row.list.shrink_to_fit();
             return row;

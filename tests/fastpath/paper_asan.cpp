@@ -61,7 +61,9 @@ std::string value(Random& random, wire::Type type) {
 
 std::string name(Random& random) { return std::string(1 + below(random, 2), "abc"[below(random, 3)]); }
 // Half of all are strings, which have most to go wrong.
-wire::Type any_type(Random& random) { return random() % 2 ? wire::Type::String : static_cast<wire::Type>(1 + below(random, 5)); }
+wire::Type any_type(Random& random) {
+    return random() % 2 ? wire::Type::String : static_cast<wire::Type>(1 + below(random, 5));
+}
 
 std::string constraint(Random& random) {
     while (true) {

@@ -12,8 +12,8 @@ HERE = Path(__file__).parent
 def test_F1_F5_F6_E5_paper_algorithms_agree_with_a_plain_search_and_stay_within_their_bytes(tmp_path):
     program = compile_sanitized(HERE / "paper_asan.cpp", tmp_path)
     seed = str(time.time_ns())
-    print(f"again with: paper_asan {seed} 2500")
-    figures = [int(number) for number in re.findall(r"\d+", run_sanitized(program, seed, "2500"))]
+    print(f"again with: paper_asan {seed} 1500")
+    figures = [int(number) for number in re.findall(r"\d+", run_sanitized(program, seed, "1500"))]
     disagreements, matches, eliminated, refused = figures
     assert disagreements == 0
     assert min(matches, eliminated) > 10_000, "the inputs no longer reach what is to be tested"
