@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -47,16 +48,6 @@ class Index final : public cbn::Index {
         return status;
     }
 
-    // How many interfaces the rounds would rule out for a message with these attributes (F6, F9).
-    [[nodiscard]] std::size_t eliminated(const wire::MessageView& message, Scratch& scratch) const {
-        State& state = scratch.state<State>();
-        if (!note_attributes(message, state).ok()) return 0;
-        Counting counting(network_, state);
-        counting.begin(nullptr, NOWHERE);
-        selectivity_.pre_process(counting, state);
-        return state.eliminated;
-    }
-
     [[nodiscard]] TableStats stats() const override {
         const Stats all = details();
         return {all.offered, all.constraints, all.interfaces, all.names, all.bytes};
@@ -73,8 +64,26 @@ class Index final : public cbn::Index {
         return stats;
     }
 
-    [[nodiscard]] const SelectivityTable& selectivity() const noexcept { return selectivity_; }
-    [[nodiscard]] const Network& network() const noexcept { return network_; }
+    [[nodiscard]] std::size_t rows() const noexcept { return selectivity_.rows(); }
+
+    // A row of the selectivity table: the name, and the interfaces of which it is a determinant, ascending.
+    [[nodiscard]] std::pair<std::string, std::vector<std::uint32_t>> row(std::size_t number) const {
+        std::vector<std::uint32_t> interfaces = selectivity_.places(number);
+        for (std::uint32_t& each : interfaces) each = network_.interfaces[each];
+        return {selectivity_.text(number), std::move(interfaces)};
+    }
+
+    // How many interfaces the rounds rule out for a message (F6, F9), in `count`.
+    wire::Status eliminated(const wire::MessageView& message, Scratch& scratch, std::size_t& count) const {
+        State& state = scratch.state<State>();
+        const wire::Status status = note_attributes(message, state);
+        if (!status.ok()) return status;
+        Counting counting(network_, state);
+        counting.begin(nullptr, NOWHERE);
+        selectivity_.pre_process(counting, state);
+        count = state.eliminated;
+        return status;
+    }
 
   private:
     friend class Builder;
@@ -106,5 +115,15 @@ class Index final : public cbn::Index {
     SelectivityTable selectivity_;
     Stats counted_;
 };
+
+// The index as what it is, or null if another algorithm made it.
+inline const Index* as_paper(const cbn::Index& index) noexcept { return dynamic_cast<const Index*>(&index); }
+
+// Index::eliminated for a MESSAGE packet.
+inline wire::Status eliminated(const Index& index, wire::Bytes packet, Scratch& scratch, std::size_t& count) {
+    wire::MessageView message;
+    const wire::Status status = wire::parse_message(packet, message);
+    return status.ok() ? index.eliminated(message, scratch, count) : status;
+}
 
 }  // namespace cbn::paper

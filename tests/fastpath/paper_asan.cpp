@@ -201,7 +201,8 @@ void compare(Random& random, const cbn::Index& index, const Filed& filed, Scratc
     const std::set<std::uint32_t> found(scratch.matched.begin(), scratch.matched.end());
     if (found != wanted || found.size() != scratch.matched.size()) ++figures.disagreements;
     const auto& paper_index = static_cast<const paper::Index&>(index);
-    const std::size_t eliminated = paper_index.eliminated(message, scratch);
+    std::size_t eliminated = 0;
+    if (!paper_index.eliminated(message, scratch, eliminated).ok()) ++figures.disagreements;
     figures.eliminated += eliminated;
     if (eliminated + all.size() > paper_index.stats().interfaces) ++figures.disagreements;
 }
