@@ -83,6 +83,7 @@ class FastEngine final : public Engine {
     std::size_t lists_bytes_ = 0;
     InterfaceCounts counts_;
     bool lists_valid_ = true;
+    bool published_ = false;  // once at least
     std::shared_ptr<const FastIndex> current_;
 
     std::vector<bool> live_;           // by slot: added and not removed, committed or not
@@ -219,6 +220,7 @@ inline std::shared_ptr<const FastIndex> FastEngine::publish(std::shared_ptr<Fast
     for (std::uint32_t each = 0; each < FOLDED; ++each) {
         if (counts_.of(each) != 0) next->folded[each / 64] |= std::uint64_t{1} << each % 64;
     }
+    next->known_keys = static_cast<std::uint32_t>(keys_.extent());
     next->extent = counts_.extent();
     next->far = counts_.far() != 0;
     next->repeats = counts_.repeats() != 0;
@@ -228,12 +230,12 @@ inline std::shared_ptr<const FastIndex> FastEngine::publish(std::shared_ptr<Fast
 }
 
 inline IndexPointer FastEngine::commit() {
-    if (added_.empty() && removed_.empty()) return nullptr;
+    if (added_.empty() && removed_.empty() && published_) return nullptr;
     purge();
     if (!lists_valid_) recover();
     lists_valid_ = false;
     Commit(*this).run();
-    lists_valid_ = true;
+    lists_valid_ = published_ = true;
     return current_;
 }
 

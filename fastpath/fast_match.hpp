@@ -47,6 +47,7 @@ class FastIndex final : public Index {
     PatternsView patterns;
     BlobArray pages, blocks;
     std::array<std::uint64_t, MASK_WORDS> folded{};  // interfaces below FOLDED that have filters
+    std::uint32_t known_keys = 0;                    // the dictionary may have more by now
     std::uint32_t extent = 0;                        // one more than the highest interface there has been
     bool far = false;                                // there are interfaces from FOLDED on
     bool repeats = false;                            // one of them has more than one filter
@@ -106,7 +107,7 @@ class Matcher {
     // --- What walk_attributes calls -----------------------------------------------------------------------
     bool text(std::string_view name, std::uint64_t head, std::string_view value, std::uint64_t value_head) {
         const std::uint32_t key = index_.keys.find(name, static_cast<std::uint32_t>(wire::Type::String), head);
-        if (key == NONE) return false;
+        if (key >= index_.known_keys) return false;
         Seen& seen = note(key, value_head);
         seen.text = true;
         seen.value = value;
@@ -114,7 +115,7 @@ class Matcher {
     }
     bool number(std::string_view name, std::uint64_t head, wire::Type type, std::uint64_t bits) {
         const std::uint32_t key = index_.keys.find(name, static_cast<std::uint32_t>(type), head);
-        if (key == NONE) return false;
+        if (key >= index_.known_keys) return false;
         note(key, ordered(type, bits));
         return true;
     }
@@ -261,7 +262,7 @@ class Matcher {
     }
 
     void mark_present() {
-        const std::size_t extent = index_.blocks.extent();
+        const std::size_t extent = index_.known_keys;
         if (state_.place_of_key.size() < extent) state_.place_of_key.resize(extent);
         if (state_.present.size() * 64 < extent) state_.present.resize(std::min<std::size_t>(extent / 64 + 1, 1024));
         marked_ = true;
@@ -366,10 +367,8 @@ inline wire::Status FastIndex::match(const wire::MessageView& message, const Bit
         matcher.decide();
         return {};
     }
-    wire::AttributeCursor cursor(message);
-    for (wire::AttributeView attribute; cursor.next(attribute);) {
-    }
-    return cursor.status();
+    scratch.matched.clear();
+    return wire::validate_attributes(message);
 }
 
 }  // namespace cbn::fast

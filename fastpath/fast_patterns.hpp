@@ -105,6 +105,7 @@ class Scan {
     void run(std::string_view text, Ends ends) {
         text_ = text;
         ends_ = ends;
+        followed_.clear();
         begin_ = found_.size();
         if (text.empty()) return empty_text();
         const std::uint64_t head = head_of(text);
@@ -145,27 +146,33 @@ class Scan {
             const auto size = static_cast<std::size_t>(std::countr_zero(lengths));
             const std::uint64_t own = size >= 8 ? head : head & (~std::uint64_t{0} << (64 - 8 * size));
             const std::uint32_t operand = operands_.find(text_.substr(at, size), OPERAND_KIND, own);
-            if (operand != NONE) meet(operand, at, size);
+            if (operand != NONE) meet(operand, at == 0, size == left);
         }
     }
 
+    // Each stem is followed up once a text, for all of the text: what repeats itself takes no longer for it.
     void try_long(std::size_t at) {
-        const std::string_view rest = text_.substr(at);
-        const std::uint64_t stem = LongOperands::stem_of(rest.data());
-        const auto& items = patterns_.longer->items;
-        for (auto item = std::lower_bound(items.begin(), items.end(), LongOperands::Item{stem, 0});
-             item != items.end() && item->stem == stem; ++item) {
-            const std::string_view operand = operands_.text(item->operand);
-            if (rest.starts_with(operand)) meet(item->operand, at, operand.size());
+        const std::uint64_t stem = LongOperands::stem_of(text_.data() + at);
+        if (at == 0 && ends_.start && ends_.end) {
+            const std::uint32_t whole = operands_.find(text_, OPERAND_KIND, head_of(text_));
+            if (whole != NONE) meet(whole, true, true);
         }
-        if (at > 0 || !ends_.start || !ends_.end) return;
-        const std::uint32_t whole = operands_.find(rest, OPERAND_KIND, head_of(rest));
-        if (whole != NONE) meet(whole, 0, rest.size());
+        const auto& items = patterns_.longer->items;
+        auto item = std::lower_bound(items.begin(), items.end(), LongOperands::Item{stem, 0});
+        if (item == items.end() || item->stem != stem) return;
+        if (std::find(followed_.begin(), followed_.end(), stem) != followed_.end()) return;
+        followed_.push_back(stem);
+        for (; item != items.end() && item->stem == stem; ++item) {
+            const std::string_view operand = operands_.text(item->operand);
+            if (!contains(text_.substr(at), operand)) continue;
+            meet(item->operand, text_.starts_with(operand), text_.ends_with(operand));
+        }
     }
 
-    void meet(std::uint32_t operand, std::size_t at, std::size_t size) {
-        const bool start = ends_.start && at == 0;
-        const bool end = ends_.end && at + size == text_.size();
+    // At the start or the end of the text, or neither, or both: as of bytes, whatever the ends are worth.
+    void meet(std::uint32_t operand, bool start, bool end) {
+        start = start && ends_.start;
+        end = end && ends_.end;
         found_.push_back({operand, 1U << SUBSTRING_CODE | (start ? 1U << PREFIX_CODE : 0U) |
                                        (end ? 1U << SUFFIX_CODE : 0U) | (start && end ? 1U << EQ_CODE : 0U)});
         if (found_.size() - begin_ >= limit_) {
@@ -193,6 +200,7 @@ class Scan {
     std::vector<Found>& found_;
     std::string_view text_{};
     Ends ends_{};
+    std::vector<std::uint64_t> followed_;  // stems
     std::size_t begin_ = 0;
     std::size_t limit_ = MANY;
 };

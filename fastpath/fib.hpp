@@ -2,6 +2,7 @@
 // `forward_datagram`: nothing about forwarding is decided elsewhere.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <memory>
 #include <unordered_map>
@@ -94,12 +95,16 @@ inline Drop forward(const FibData& fib, wire::Bytes packet, std::uint32_t ingres
                     Rewrite& rewrite) {
     scratch.matched.clear();
     wire::MessageView message;
-    if (!wire::validate_message(packet, message).ok()) return Drop::Malformed;
-    if (message.hop_limit == 0) return Drop::HopLimit;
+    if (!wire::parse_message(packet, message).ok()) return Drop::Malformed;
     const ClassRule* rule = nullptr;
-    const Drop refused = detail::admit(fib, message, ingress, rule);
-    if (refused != Drop::None) return refused;
-    fib.tables[rule->table]->match(message.attributes, message.attribute_count, rule->out, ingress, scratch);
+    const Drop refused = message.hop_limit == 0 ? Drop::HopLimit : detail::admit(fib, message, ingress, rule);
+    if (refused != Drop::None) return wire::validate_attributes(message).ok() ? refused : Drop::Malformed;
+    // Matching checks the attributes on its way.
+    if (!fib.tables[rule->table]->match(message, &rule->out, ingress, scratch).ok()) {
+        scratch.matched.clear();
+        return Drop::Malformed;
+    }
+    std::sort(scratch.matched.begin(), scratch.matched.end());
     rewrite.header_class = rule->rewrite;
     rewrite.hop_limit = static_cast<std::uint8_t>(message.hop_limit - 1);
     rewrite.hop_count = static_cast<std::uint8_t>(message.hop_count + (message.hop_count < 255 ? 1 : 0));

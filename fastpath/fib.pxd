@@ -4,6 +4,7 @@
 from libc.stdint cimport uint8_t, uint16_t, uint32_t, uint64_t
 from libcpp cimport bool as cbool
 from libcpp.memory cimport shared_ptr
+from libcpp.string cimport string
 from libcpp.unordered_map cimport unordered_map
 from libcpp.vector cimport vector
 
@@ -17,7 +18,7 @@ cdef extern from "bits.hpp" namespace "cbn" nogil:
         size_t extent()
 
 
-cdef extern from "table.hpp" namespace "cbn" nogil:
+cdef extern from "index.hpp" namespace "cbn" nogil:
     cdef cppclass TableStats:
         size_t filters
         size_t constraints
@@ -28,13 +29,18 @@ cdef extern from "table.hpp" namespace "cbn" nogil:
     cdef cppclass Scratch:
         vector[uint32_t] matched
 
-    cdef cppclass TableIndex:
+    cdef cppclass Index:
         TableStats stats() except +
 
-    ctypedef shared_ptr[const TableIndex] TablePointer
+    const uint32_t MAX_INTERFACES
+
+
+cdef extern from "table.hpp" namespace "cbn" nogil:
+    ctypedef shared_ptr[const Index] TablePointer
 
     cdef cppclass Table:
         Table() except +
+        Table(const string &, size_t) except +
         uint64_t add(uint32_t, Bytes) except +
         cbool remove(uint64_t) except +
         void commit() except +

@@ -1,26 +1,32 @@
 """The forwarding table and the FIB: what a router does with a MESSAGE."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from enum import IntEnum
 
 from fastpath.codec import UsageError, WireError
 
-__all__ = ["ClassEntry", "DropReason", "Fib", "ForwardingTable", "UsageError", "WireError"]
+__all__ = ["ALGORITHMS", "ClassEntry", "DropReason", "Fib", "ForwardingTable", "UsageError", "WireError"]
 
 class ForwardingTable:
     """Predicates by interface, matched against encoded messages.
 
     Any number of threads may match while others change and commit: a match
-    sees the table as of one commit, whole.
+    sees the table as of one commit, whole. When memory runs out, MemoryError is
+    raised, what was committed stays, and changes that wait go on waiting.
+
+    Algorithms: `fast` is ours (docs/matching-engine.md); `counting` and
+    `selective` are those of FWD Fig. 4 and 7, which compile the whole table at
+    each commit; `rounds` belongs to `selective`. All give the same answers.
     """
 
-    def __init__(self) -> None: ...
+    def __init__(self, algorithm: str = "fast", rounds: int = 10) -> None:
+        """UsageError if there is no such algorithm."""
     def add(self, interface: int, filter: bytes) -> int:  # noqa: A002
         """File one encoded filter under an interface; returns its id, counted from 0.
 
         Interfaces are 0 to 16,777,215. A filter filed twice has two ids and matches until
-        both are removed. WireError if malformed.
+        both are removed. No id is ever given twice. WireError if malformed.
         """
 
     def remove(self, filter_id: int) -> None:
@@ -36,11 +42,17 @@ class ForwardingTable:
         the packet is not one well-formed MESSAGE.
         """
 
-    def stats(self) -> dict[str, int]:
-        """`filters`, `constraints`, `interfaces`, `names`, `bytes` of what was committed last.
+    def match_many(self, packets: Iterable[bytes], allowed: int | None = None) -> list[tuple[int, ...]]:
+        """`match` for each of the packets, all by one state of the table; WireError names the first bad one."""
 
-        `constraints` counts those of equal filters of an interface once.
+    def stats(self) -> dict[str, int]:
+        """Of what was committed last: `filters`, `constraints`, `interfaces`, `names`, `bytes`.
+
+        `constraints` counts them as filed, `names` those (or their pairs with a type) that filters mention,
+        `bytes` all memory that answering and updating take.
         """
+
+ALGORITHMS: tuple[str, ...]
 
 class DropReason(IntEnum):
     """Why a packet was not forwarded."""

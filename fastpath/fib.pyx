@@ -7,7 +7,9 @@ Python's values are checked and made.
 
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize, PyBytes_GET_SIZE
 from libc.stdint cimport uint8_t, uint32_t, uint64_t
-from libcpp.memory cimport make_shared, shared_ptr
+from libcpp cimport bool as cbool
+from libcpp.algorithm cimport sort
+from libcpp.memory cimport make_shared, shared_ptr, unique_ptr
 from libcpp.vector cimport vector
 
 from fastpath.wire cimport Bytes, Status, describe, validate_filter
@@ -17,10 +19,10 @@ from enum import IntEnum
 
 from fastpath.codec import UsageError, WireError
 
-__all__ = ["ClassEntry", "DropReason", "Fib", "ForwardingTable", "UsageError", "WireError"]
+__all__ = ["ALGORITHMS", "ClassEntry", "DropReason", "Fib", "ForwardingTable", "UsageError", "WireError"]
 
 cdef uint32_t DEFAULT_MAX_DATAGRAM = 1472
-cdef uint32_t MAX_INTERFACES = 1 << 24
+ALGORITHMS = ("fast", "selective", "counting")
 
 
 cdef extern from "fib_calls.hpp" namespace "cbn" nogil:
@@ -31,13 +33,18 @@ cdef extern from "fib_calls.hpp" namespace "cbn" nogil:
         uint32_t interface
         vector[uint8_t] bytes
 
+    cdef cppclass Matches:
+        vector[size_t] counts
+        vector[uint32_t] interfaces
+
     cdef cppclass Outcome:
         vector[Bytes] control
         vector[Output] outputs
         vector[uint8_t] drops
 
     Scratch &thread_scratch()
-    Status match_packet(const TableIndex &, Bytes, const Bits *) except +
+    Status match_packet(const Index &, Bytes, const Bits *) except +
+    Status match_packets(const Index &, const vector[Bytes] &, const Bits *, Matches &) except +
     void forward_for_python(const FibData &, Bytes, uint32_t, Outcome &) except +
     uint8_t forward_one(const FibData &, Bytes, uint32_t, Rewrite &) except +
 
@@ -69,9 +76,13 @@ cdef inline Bytes view(bytes data) noexcept:
     return Bytes(<const uint8_t *>PyBytes_AS_STRING(data), PyBytes_GET_SIZE(data))
 
 
+cdef str fault(const Status &status):
+    return f"{status.field.decode()} at byte {status.offset} {describe(status.fault).decode()}"
+
+
 cdef int check(const Status &status) except -1:
     if not status.ok():
-        raise WireError(f"{status.field.decode()} at byte {status.offset} {describe(status.fault).decode()}")
+        raise WireError(fault(status))
     return 0
 
 
@@ -97,28 +108,40 @@ cdef Bits mask(object value, str what) except *:
 cdef class ForwardingTable:
     """Predicates by interface, matched against encoded messages."""
 
-    cdef Table table
+    cdef unique_ptr[Table] table
+
+    def __cinit__(self, algorithm="fast", rounds=10):
+        if algorithm not in ALGORITHMS:
+            raise UsageError(f"algorithm is {algorithm!r}; expected one of {', '.join(ALGORITHMS)}")
+        self.table.reset(new Table(algorithm.encode(), u32(rounds, "rounds")))
 
     def add(self, interface, bytes filter not None):
         """File one encoded filter under an interface; returns its id. WireError if malformed."""
         cdef uint32_t where = u32(interface, "interface", MAX_INTERFACES - 1)
-        check(validate_filter(view(filter)))
-        return self.table.add(where, view(filter))
+        cdef Bytes encoded = view(filter)
+        cdef uint64_t filter_id
+        check(validate_filter(encoded))
+        with nogil:  # a commit may be under way in another thread
+            filter_id = self.table.get().add(where, encoded)
+        return filter_id
 
     def remove(self, filter_id):
         """Withdraw a filter. KeyError if there is none of that id."""
-        known = isinstance(filter_id, int) and 0 <= filter_id < 1 << 64
-        if not known or not self.table.remove(filter_id):
+        cdef cbool known = isinstance(filter_id, int) and 0 <= filter_id < 1 << 64
+        cdef uint64_t number = filter_id if known else 0
+        with nogil:
+            known = known and self.table.get().remove(number)
+        if not known:
             raise KeyError(f"no filter has the id {filter_id!r}")
 
     def commit(self):
         """Make additions and removals visible to matching, all at once."""
         with nogil:
-            self.table.commit()
+            self.table.get().commit()
 
     def match(self, bytes packet not None, allowed=None):
         """The interfaces, ascending, one of whose filters matches the MESSAGE packet."""
-        cdef TablePointer index = self.table.current()
+        cdef TablePointer index = self.table.get().current()
         cdef Bytes data = view(packet)
         cdef Bits wanted
         cdef const Bits *limit = NULL
@@ -129,11 +152,39 @@ cdef class ForwardingTable:
         with nogil:
             status = match_packet(index.get()[0], data, limit)
         check(status)
+        sort(thread_scratch().matched.begin(), thread_scratch().matched.end())
         return tuple(thread_scratch().matched)
+
+    def match_many(self, packets, allowed=None):
+        """`match` for each of the packets, by one state of the table."""
+        cdef TablePointer index = self.table.get().current()
+        cdef list kept = list(packets)
+        cdef vector[Bytes] encoded
+        cdef Bits wanted
+        cdef const Bits *limit = NULL
+        if allowed is not None:
+            wanted = mask(allowed, "allowed")
+            limit = &wanted
+        for packet in kept:
+            if not isinstance(packet, bytes):
+                raise TypeError(f"a packet is bytes, not {type(packet).__name__}")
+            encoded.push_back(view(packet))
+        cdef Matches matches
+        cdef Status status
+        with nogil:
+            status = match_packets(index.get()[0], encoded, limit, matches)
+        if not status.ok():
+            raise WireError(f"packet {matches.counts.size()}: {fault(status)}")
+        cdef size_t count, first = 0
+        found = []
+        for count in matches.counts:
+            found.append(tuple([matches.interfaces[at] for at in range(first, first + count)]))
+            first += count
+        return found
 
     def stats(self):
         """`filters`, `constraints`, `interfaces`, `names`, `bytes` of what was committed last."""
-        cdef TablePointer index = self.table.current()
+        cdef TablePointer index = self.table.get().current()
         cdef TableStats stats = index.get().stats()
         return {
             "filters": stats.filters,
@@ -183,7 +234,7 @@ cdef class Fib:
         data.get().origin_class = u32(origin_class, "origin_class")
         add_interfaces(data.get(), clients, max_datagram_bytes)
         for table in tables:
-            data.get().tables.push_back((<ForwardingTable?>table).table.current())
+            data.get().tables.push_back((<ForwardingTable?>table).table.get().current())
         for entry in classes:
             add_class(data.get(), entry)
         self.data = <FibPointer>data

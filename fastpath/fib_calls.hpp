@@ -1,6 +1,7 @@
 // Matching and forwarding with their results as values, for callers in Python.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <utility>
 #include <vector>
@@ -16,15 +17,31 @@ inline Scratch& thread_scratch() {
     return scratch;
 }
 
-// The interfaces that match one MESSAGE, in thread_scratch().matched; `allowed` null means all.
-inline wire::Status match_packet(const TableIndex& index, wire::Bytes packet, const Bits* allowed) {
-    constexpr std::uint32_t nowhere = 0xFFFFFFFF;
+// The interfaces that match one MESSAGE, in thread_scratch().matched, in any order; `allowed` null means all.
+inline wire::Status match_packet(const Index& index, wire::Bytes packet, const Bits* allowed) {
     wire::MessageView message;
-    const wire::Status status = wire::validate_message(packet, message);
-    if (!status.ok()) return status;
-    index.match(message.attributes, message.attribute_count, allowed ? *allowed : index.populated(), nowhere,
-                thread_scratch());
-    return status;
+    const wire::Status status = wire::parse_message(packet, message);
+    return status.ok() ? index.match(message, allowed, NOWHERE, thread_scratch()) : status;
+}
+
+// What many packets led to: how many interfaces each, and all of them in a row, ascending for each packet.
+struct Matches {
+    std::vector<std::size_t> counts;
+    std::vector<std::uint32_t> interfaces;
+};
+
+// Stops at the first packet that is malformed: matches.counts.size() says which.
+inline wire::Status match_packets(const Index& index, const std::vector<wire::Bytes>& packets, const Bits* allowed,
+                                  Matches& matches) {
+    std::vector<std::uint32_t>& found = thread_scratch().matched;
+    for (const wire::Bytes packet : packets) {
+        const wire::Status status = match_packet(index, packet, allowed);
+        if (!status.ok()) return status;
+        std::sort(found.begin(), found.end());
+        matches.counts.push_back(found.size());
+        matches.interfaces.insert(matches.interfaces.end(), found.begin(), found.end());
+    }
+    return {};
 }
 
 // What one datagram led to. `control` points into the datagram, `datagrams` into `bytes`.

@@ -97,7 +97,8 @@ class Engine {
     virtual std::uint64_t add(std::uint32_t interface, wire::Bytes filter) = 0;
     // False if there is none of that id, or no longer.
     virtual bool remove(std::uint64_t id) = 0;
-    // The index with all changes made, or null if there were none since the last call.
+    // The index with all changes made, or null if there were none since the last call. The first call gives one,
+    // be it of an empty table.
     virtual IndexPointer commit() = 0;
 };
 

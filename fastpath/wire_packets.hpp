@@ -213,13 +213,16 @@ class AttributeWalk {
     std::uint32_t left_;
 };
 
-[[nodiscard]] inline Status validate_message(Bytes packet, MessageView& out) noexcept {
-    const Status status = parse_message(packet, out);
-    if (!status.ok()) return status;
-    AttributeCursor cursor(out);
+[[nodiscard]] inline Status validate_attributes(const MessageView& message) noexcept {
+    AttributeCursor cursor(message);
     for (AttributeView attribute; cursor.next(attribute);) {
     }
     return cursor.status();
+}
+
+[[nodiscard]] inline Status validate_message(Bytes packet, MessageView& out) noexcept {
+    const Status status = parse_message(packet, out);
+    return status.ok() ? validate_attributes(out) : status;
 }
 
 [[nodiscard]] inline Status validate_message(Bytes packet) noexcept {

@@ -86,7 +86,7 @@ def test_ids_count_from_zero_and_are_never_given_twice():
 
 def test_F2_a_filter_filed_twice_matches_until_both_are_removed():
     table = table_of((4, "price < 3"), (4, "price < 3"))
-    assert table.stats()["constraints"] == 1
+    assert table.stats()["constraints"] == 2
     table.remove(0)
     table.commit()
     assert table.match(packet({"price": 1})) == (4,)
