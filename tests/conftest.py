@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
 import random
 import re
 import shutil
 import subprocess
+import tempfile
 from collections import defaultdict
 from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
 from functools import cache
 from pathlib import Path
 
@@ -85,6 +88,23 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
     for reason, tests in sorted(reasons.items()):
         rooms = sorted({str(Path(t.partition("::")[0]).parent) for t in tests})
         terminalreporter.line(f"{len(tests):4} tests: {reason} ({', '.join(rooms)})", yellow=True)
+
+
+@contextmanager
+def _turn(name: str) -> Iterator[None]:
+    lock = Path(tempfile.gettempdir()) / f"cbn-testbed-{name}.lock"
+    if not lock.exists():
+        lock.touch()
+    # For reading: others may have made it, and a lock asks for no more.
+    with lock.open() as held:
+        fcntl.flock(held, fcntl.LOCK_EX)
+        yield
+
+
+@pytest.fixture
+def taking_turns() -> Callable[[str], AbstractContextManager[None]]:
+    """`with taking_turns("something"):` is held by one test of the machine at a time, whoever runs it."""
+    return _turn
 
 
 @pytest.fixture

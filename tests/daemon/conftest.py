@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import fcntl
 import itertools
 import os
 import subprocess
 import sys
-import tempfile
 import time
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -120,10 +119,9 @@ def _pause(seconds: float) -> None:
 
 
 @pytest.fixture
-def sole() -> Iterator[None]:
+def sole(taking_turns: Callable[[str], AbstractContextManager[None]]) -> Iterator[None]:
     """Tests with fixed addresses, one at a time, also among test processes."""
-    with (Path(tempfile.gettempdir()) / "cbn-testbed-addresses.lock").open("w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
+    with taking_turns("addresses"):
         yield
 
 

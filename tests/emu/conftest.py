@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import contextlib
-import fcntl
 import json
 import subprocess
 import sys
-import tempfile
 from collections import Counter
 from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -224,10 +223,9 @@ def until_phase() -> Callable[[subprocess.Popen[str], str], None]:
 
 
 @pytest.fixture
-def sole_cleaner() -> Iterator[None]:
+def sole_cleaner(taking_turns: Callable[[str], AbstractContextManager[None]]) -> Iterator[None]:
     """`clean` is for the whole machine: tests that call it, or leave it something to find, take turns."""
-    with (Path(tempfile.gettempdir()) / "cbn-testbed-clean.lock").open("w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
+    with taking_turns("clean"):
         yield
 
 
