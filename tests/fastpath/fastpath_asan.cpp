@@ -4,6 +4,7 @@
 //
 // Every input lies in an allocation of just its size, so that reading one byte too far is seen. The table's
 // answers are compared with a search through all filters. Prints the figures; ends with 1 on a disagreement.
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -16,6 +17,7 @@
 #include "codec.hpp"
 #include "fib_calls.hpp"
 #include "pcap.hpp"
+#include "plain_search.hpp"
 
 using namespace cbn;
 
@@ -122,20 +124,6 @@ std::string datagram(Random& random) {
     return out;
 }
 
-// The plainest matching there is: every constraint of every filter against every attribute.
-bool holds_by_search(wire::Bytes filter_bytes, const wire::MessageView& message_view) {
-    wire::ConstraintCursor constraints(filter_bytes);
-    for (wire::ConstraintView each; constraints.next(each);) {
-        bool held = false;
-        wire::AttributeWalk walk(message_view);
-        for (wire::AttributeView attribute; walk.next(attribute); attribute = {}) {
-            held |= attribute.name == each.name && holds({0, each.op, each.value}, attribute.value);
-        }
-        if (!held) return false;
-    }
-    return true;
-}
-
 struct Figures {
     std::size_t matches = 0, disagreements = 0, forwarded = 0, packets = 0, records = 0;
 };
@@ -165,10 +153,11 @@ void compare(Random& random, const Table& table, const Filed& filed, Figures& fi
     std::set<std::uint32_t> wanted;
     for (const auto& [id, entry] : filed) {
         const Exact bytes(entry.second);
-        if (holds_by_search(bytes.bytes(), view)) wanted.insert(entry.first);
+        if (test::matches(bytes.bytes(), view)) wanted.insert(entry.first);
     }
     static_cast<void>(match_packet(*table.current(), packet.bytes(), nullptr));
-    const auto& found = thread_scratch().matched;
+    auto& found = thread_scratch().matched;
+    std::sort(found.begin(), found.end());
     figures.matches += found.size();
     if (!std::equal(found.begin(), found.end(), wanted.begin(), wanted.end())) ++figures.disagreements;
 }
