@@ -78,6 +78,10 @@ bench: build ## Measure; prints figures, judges nothing.
 	$(MAKE) $(STAMPS)/dev
 	$(BIN)/python -m pytest -s -p no:cacheprovider -o python_files="bench_*.py" tests/benchmarks
 
+.PHONY: bench-match
+bench-match: build ## The table of matching speeds, as Markdown; QUICK=1: small sizes.
+	$(BIN)/python tests/benchmarks/match_table.py $(if $(QUICK),--quick)
+
 .PHONY: fuzz-wire
 fuzz-wire: build ## Hold the codec against the Scapy layers and against mutated packets.
 	$(MAKE) $(STAMPS)/dev

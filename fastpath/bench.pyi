@@ -21,7 +21,10 @@ class Memory:
         """Bytes more at the worst moment since; None if the system does not tell."""
 
 class BenchTable:
-    """A forwarding table by the name of its algorithm. UsageError if there is none of that name."""
+    """A forwarding table by the name of its algorithm; UsageError if there is none of that name.
+
+    `rounds` of preselection are for `selective` (FWD Fig. 7); 10 if not given, as in the paper.
+    """
 
     algorithm: str
 
@@ -64,4 +67,8 @@ class Bench:
         """Measure once; the mean microseconds a message of this repeat."""
 
     def result(self) -> dict[str, float]:
-        """`mean_us`, `p50_us`, `p99_us`, `max_us`: the least over the repeats so far."""
+        """`mean_us`, `p50_us`, `p99_us`, `max_us`: the least over the repeats so far.
+
+        `undisturbed_us` is the mean of the least times of each message by
+        itself: where it is far below `mean_us`, other processes interfered.
+        """

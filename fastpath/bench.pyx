@@ -8,9 +8,9 @@ and long work is cut into pieces between which an interruption is heard.
 from libc.stdint cimport int64_t, uint32_t, uint64_t
 from libcpp cimport bool as cbool
 from libcpp.memory cimport unique_ptr
+from libcpp.string cimport string
 from libcpp.vector cimport vector
 
-from fastpath.fib cimport Table, TablePointer, TableStats
 from fastpath.workload cimport CFilterList, CMessageList, FilterList, MessageList
 
 import os
@@ -21,7 +21,8 @@ from fastpath.codec import UsageError
 
 __all__ = ["ALGORITHMS", "Bench", "BenchTable", "Memory", "UsageError"]
 
-ALGORITHMS = ("fast",)
+ALGORITHMS = ("fast", "selective", "counting")
+ROUNDS = 10
 cdef size_t BATCH = 65_536
 cdef size_t MAX_INTERFACES = 1 << 24
 
@@ -31,6 +32,23 @@ cdef extern from "<malloc.h>" nogil:
 
 
 cdef extern from "bench.hpp" namespace "cbn::bench" nogil:
+    cdef cppclass TableStats "cbn::TableStats":
+        size_t filters
+        size_t constraints
+        size_t interfaces
+        size_t names
+        size_t bytes
+
+    cdef cppclass TablePointer "cbn::TablePointer":
+        pass
+
+    cdef cppclass TestedTable:
+        void choose(const string &, size_t) except +
+        void add(const CFilterList &, size_t, size_t, cbool) except +
+        void commit() except +
+        TablePointer current()
+        TableStats stats() except +
+
     cdef cppclass Settings:
         uint64_t seed
         uint32_t threads
@@ -47,8 +65,6 @@ cdef extern from "bench.hpp" namespace "cbn::bench" nogil:
         double repeat() except +
         double mean_ns()
         vector[int64_t] times_ns() except +
-
-    void add_filters(Table &, const CFilterList &, size_t, size_t, cbool) except +
 
 
 class Memory:
@@ -83,15 +99,19 @@ def _resident():
 cdef class BenchTable:
     """A forwarding table by the name of its algorithm."""
 
-    cdef Table table
+    cdef TestedTable table
     cdef readonly str algorithm
 
     def __init__(self, algorithm="fast", rounds=None):
         if algorithm not in ALGORITHMS:
             raise UsageError(f"algorithm is {algorithm!r}; expected one of {', '.join(ALGORITHMS)}")
-        if rounds is not None:
+        if rounds is not None and algorithm != "selective":
             raise UsageError(f"rounds are for the algorithm selective, not for {algorithm}")
+        if rounds is not None and not 0 <= rounds <= 1_000_000:
+            raise UsageError(f"rounds is {rounds}; expected 0 to 1000000")
         self.algorithm = algorithm
+        self.table.choose(algorithm.encode(), ROUNDS if rounds is None else rounds)
+        self.table.commit()
 
     def build(self, FilterList filters not None, central=False, progress=None):
         """Add all filters and commit; the seconds it took."""
@@ -103,7 +123,7 @@ cdef class BenchTable:
         while first < count:
             last = min(first + BATCH, count)
             with nogil:
-                add_filters(self.table, filters.reader.list, first, last, by_line)
+                self.table.add(filters.reader.list, first, last, by_line)
             first = last
             if progress is not None:
                 progress(first)
@@ -113,8 +133,7 @@ cdef class BenchTable:
 
     def stats(self):
         """As of ForwardingTable."""
-        cdef TablePointer index = self.table.current()
-        cdef TableStats stats = index.get().stats()
+        cdef TableStats stats = self.table.stats()
         return {
             "filters": stats.filters,
             "constraints": stats.constraints,
@@ -174,4 +193,5 @@ cdef class Bench:
             "p50_us": rank(50),
             "p99_us": rank(99),
             "max_us": rank(100),
+            "undisturbed_us": sum(times) / times.size() / 1000,
         }

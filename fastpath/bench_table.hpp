@@ -2,26 +2,44 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <stdexcept>
+#include <string>
 
-#include "fib_calls.hpp"
+#include "table.hpp"
 #include "workload.hpp"
 
 namespace cbn::bench {
 
-// Files the filters from `first` to before `last`; with `central`, each has its line as its interface.
-inline void add_filters(Table& table, const workload::FilterList& list, std::size_t first, std::size_t last,
-                        bool central) {
-    for (std::size_t at = first; at < last; ++at) {
-        table.add(central ? static_cast<std::uint32_t>(at) : list.interfaces[at], list.filters.at(at));
+class TestedTable {
+  public:
+    void choose(const std::string& algorithm, std::size_t rounds) {
+        table_ = std::make_unique<Table>(algorithm, rounds);
     }
-}
 
-// What a router does with the bytes of a message: check them, match them. The interfaces, in any order, valid
-// until this thread matches again.
-inline const std::vector<std::uint32_t>& match_one(const TableIndex& index, wire::Bytes packet) {
-    if (!match_packet(index, packet, nullptr).ok()) throw std::logic_error("a packet made here is malformed");
-    return thread_scratch().matched;
+    // Files the filters from `first` to before `last`; with `central`, each has its line as its interface.
+    void add(const workload::FilterList& list, std::size_t first, std::size_t last, bool central) {
+        for (std::size_t at = first; at < last; ++at) {
+            table_->add(central ? static_cast<std::uint32_t>(at) : list.interfaces[at], list.filters.at(at));
+        }
+    }
+
+    void commit() { table_->commit(); }
+
+    [[nodiscard]] TablePointer current() const { return table_->current(); }
+    [[nodiscard]] TableStats stats() const { return current()->stats(); }
+
+  private:
+    std::unique_ptr<Table> table_;
+};
+
+// What a router does with the bytes of a message: check them, match them. The interfaces, in any order, are in
+// `scratch.matched`.
+inline void match_one(const Index& index, wire::Bytes packet, Scratch& scratch) {
+    wire::MessageView message;
+    wire::Status status = wire::parse_message(packet, message);
+    if (status.ok()) status = index.match(message, nullptr, NOWHERE, scratch);
+    if (!status.ok()) throw std::logic_error("a packet made here is malformed");
 }
 
 }  // namespace cbn::bench

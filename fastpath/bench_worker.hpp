@@ -78,10 +78,16 @@ class Worker {
         const std::int64_t start = now_ns();
         for (const MessageList* list : block_) {
             for (std::size_t at = 0; at < list->packets.size(); ++at) {
-                found_ += match_one(*subject_.table, list->packets.at(at)).size();
+                found_ += match(list->packets.at(at));
             }
         }
         return {start, now_ns()};
+    }
+
+    // The interfaces of one message, in any order; valid until the next.
+    const std::vector<std::uint32_t>& interfaces(wire::Bytes packet) {
+        match(packet);
+        return scratch_.matched;
     }
 
     // Each message of a pass by itself, in their order; returns the sum of the times.
@@ -101,6 +107,11 @@ class Worker {
     [[nodiscard]] const std::vector<std::int64_t>& best_ns() const noexcept { return best_ns_; }
 
   private:
+    std::size_t match(wire::Bytes packet) {
+        match_one(*subject_.table, packet, scratch_);
+        return scratch_.matched.size();
+    }
+
     std::int64_t time_one(wire::Bytes packet) {
         if (subject_.settings.cold) {
             if (!flush_) flush_ = std::make_unique<CacheFlusher>();
@@ -108,12 +119,13 @@ class Worker {
             CacheFlusher::warm(packet);
         }
         const std::int64_t start = now_ns();
-        found_ += match_one(*subject_.table, packet).size();
+        found_ += match(packet);
         return std::max<std::int64_t>(0, now_ns() - start - subject_.clock_ns);
     }
 
     const Subject& subject_;
     std::uint32_t number_;
+    Scratch scratch_;
     std::vector<const MessageList*> block_;
     std::vector<MessageList> made_;
     std::vector<std::int64_t> best_ns_;
