@@ -45,6 +45,19 @@ class ForwardingTable:
     def match_many(self, packets: Iterable[bytes], allowed: int | None = None) -> list[tuple[int, ...]]:
         """`match` for each of the packets, all by one state of the table; WireError names the first bad one."""
 
+    def determinants(self) -> list[tuple[str, tuple[int, ...]]]:
+        """The selectivity table (FWD 4.3) of `selective`, a row a round: (name, interfaces).
+
+        The interfaces are those all of whose filters constrain the name: a message without it
+        is kept from them. Those rows come first that exclude most. UsageError for `fast`.
+        """
+
+    def eliminated(self, packet: bytes) -> int:
+        """How many interfaces the rounds rule out for a MESSAGE packet, of `selective` (FWD Fig. 7).
+
+        UsageError for `fast`, WireError if the packet is not one well-formed MESSAGE.
+        """
+
     def stats(self) -> dict[str, int]:
         """Of what was committed last: `filters`, `constraints`, `interfaces`, `names`, `bytes`.
 

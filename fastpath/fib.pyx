@@ -10,6 +10,8 @@ from libc.stdint cimport uint8_t, uint32_t, uint64_t
 from libcpp cimport bool as cbool
 from libcpp.algorithm cimport sort
 from libcpp.memory cimport make_shared, shared_ptr, unique_ptr
+from libcpp.string cimport string
+from libcpp.utility cimport pair
 from libcpp.vector cimport vector
 
 from fastpath.wire cimport Bytes, Status, describe, validate_filter
@@ -47,6 +49,15 @@ cdef extern from "fib_calls.hpp" namespace "cbn" nogil:
     Status match_packets(const Index &, const vector[Bytes] &, const Bits *, Matches &) except +
     void forward_for_python(const FibData &, Bytes, uint32_t, Outcome &) except +
     uint8_t forward_one(const FibData &, Bytes, uint32_t, Rewrite &) except +
+
+
+cdef extern from "paper_index.hpp" namespace "cbn::paper" nogil:
+    cdef cppclass PaperIndex "cbn::paper::Index":
+        size_t rows()
+        pair[string, vector[uint32_t]] row(size_t) except +
+
+    const PaperIndex *as_paper(const Index &)
+    Status eliminated(const PaperIndex &, Bytes, Scratch &, size_t &) except +
 
 
 class DropReason(IntEnum):
@@ -103,6 +114,13 @@ cdef Bits mask(object value, str what) except *:
         raise UsageError(f"{what} has {value.bit_length()} bits; expected at most {MAX_INTERFACES}")
     cdef bytes octets = value.to_bytes((value.bit_length() + 7) // 8, "little")
     return Bits(view(octets))
+
+
+cdef const PaperIndex *paper_index(const TablePointer &index) except NULL:
+    cdef const PaperIndex *paper = as_paper(index.get()[0])
+    if paper is NULL:
+        raise UsageError("only the algorithms selective and counting have a selectivity table")
+    return paper
 
 
 cdef class ForwardingTable:
@@ -181,6 +199,29 @@ cdef class ForwardingTable:
             found.append(tuple([matches.interfaces[at] for at in range(first, first + count)]))
             first += count
         return found
+
+    def determinants(self):
+        """Rows of the selectivity table (FWD 4.3): (name, the interfaces that lacking it excludes)."""
+        cdef TablePointer index = self.table.get().current()
+        cdef const PaperIndex *paper = paper_index(index)
+        rows = []
+        cdef pair[string, vector[uint32_t]] row
+        for number in range(paper.rows()):
+            row = paper.row(number)
+            rows.append((row.first.decode(), tuple(row.second)))
+        return rows
+
+    def eliminated(self, bytes packet not None):
+        """How many interfaces the rounds of preselection rule out for a MESSAGE packet (FWD Fig. 7)."""
+        cdef TablePointer index = self.table.get().current()
+        cdef const PaperIndex *paper = paper_index(index)
+        cdef Bytes data = view(packet)
+        cdef size_t count = 0
+        cdef Status status
+        with nogil:
+            status = eliminated(paper[0], data, thread_scratch(), count)
+        check(status)
+        return count
 
     def stats(self):
         """`filters`, `constraints`, `interfaces`, `names`, `bytes` of what was committed last."""
