@@ -30,6 +30,7 @@ class Bench {
   public:
     static constexpr std::int64_t BLOCK_NS = 2'000'000;  // short enough to be spared by other processes at times
     static constexpr std::size_t BLOCKS = 10;
+    static constexpr std::size_t SINGLY = 5;  // passes a repeat in which messages are timed by themselves, at most
     static constexpr std::size_t FRESH_BYTES = 1U << 20;  // of fresh messages made ahead: small beside a cache
 
     Bench(TablePointer table, const workload::FilterList& filters, const MessageList& messages, const Settings& settings)
@@ -114,7 +115,7 @@ class Bench {
                 spans_[number].push_back(workers_[number].run());
             }
             together.arrive_and_wait();
-            workers_[number].run_singly(repeats_);
+            for (std::size_t left = std::min(blocks_, SINGLY); left > 0; --left) workers_[number].run_singly(repeats_);
         } catch (...) {
             failure = std::current_exception();
             together.arrive_and_drop();

@@ -3,12 +3,10 @@
 from collections.abc import Callable
 
 from fastpath.codec import UsageError
+from fastpath.fib import ALGORITHMS
 from fastpath.workload import FilterList, MessageList
 
 __all__ = ["ALGORITHMS", "Bench", "BenchTable", "Memory", "UsageError"]
-
-ALGORITHMS: tuple[str, ...]
-"""The algorithms there are, by name."""
 
 class Memory:
     """How the resident memory of this process grows. What is free is given back before each look."""

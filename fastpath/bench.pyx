@@ -18,11 +18,11 @@ import time
 from pathlib import Path
 
 from fastpath.codec import UsageError
+from fastpath.fib import ALGORITHMS
 
 __all__ = ["ALGORITHMS", "Bench", "BenchTable", "Memory", "UsageError"]
 
-ALGORITHMS = ("fast", "selective", "counting")
-ROUNDS = 10
+cdef size_t ROUNDS = 10  # as in the paper
 cdef size_t BATCH = 65_536
 cdef size_t MAX_INTERFACES = 1 << 24
 

@@ -52,7 +52,7 @@ def match(args: argparse.Namespace) -> int:
         raise exits.CommandError(f"--repeat is {args.repeat}; expected 1 or more")
     with _spoken_errors(), progress(args.quiet) as shown:
         figures = _measure(args, shown)
-    _warn_of_memory(figures)
+    warn_of_memory(figures)
     if args.json:
         print(json.dumps(figures, indent=1))
     else:
@@ -152,7 +152,7 @@ def _repeat(bench: Bench, times: int, shown: Progress) -> dict[str, float]:
     return bench.result()
 
 
-def _warn_of_memory(figures: Figures) -> None:
+def warn_of_memory(figures: Figures) -> None:
     """What a table says of its size has to agree with what the system gave it."""
     said, resident = figures["table_bytes"], figures["resident_bytes"]
     assert isinstance(said, int)

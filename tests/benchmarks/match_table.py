@@ -153,8 +153,8 @@ def variant_row(workload: Workload, strings: str, plain: Figures, found: dict[st
 
 
 HEAD = """\
-| workload | strings | algorithm | mean us | undisturbed us | faster than selective | p50 us | p99 us | max us \
-| p99 / mean | bytes a constraint | RSS / bytes | build s | peak RSS / bytes |
+| workload | strings | algorithm | mean us | undisturbed us | faster than selective | p50 us | p99 us \
+| max us | p99 / mean | bytes a constraint | RSS / bytes | build s | peak RSS / bytes |
 |---|---|---|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|"""
 
 VARIANT_HEAD = """\

@@ -4,12 +4,18 @@ from __future__ import annotations
 
 import json
 import re
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from fastpath.bench import ALGORITHMS
+from testbed.cli.bench import warn_of_memory
 from tests.benchmarks.reference_answers import answers
+
+ROOT = Path(__file__).parents[2]
 
 RESULT = re.compile(
     r"RESULT algorithm=(\w+) filters=(\d+) constraints=(\d+) interfaces=(\d+) messages=(\d+) build_s=[\d.]+ "
@@ -35,14 +41,16 @@ def bench(cbn: Any, files: tuple[Path, Path], *more: object) -> Any:
 
 
 @pytest.mark.parametrize("central", [(), ("--central",)])
+@pytest.mark.parametrize("algorithm", ALGORITHMS)
 def test_F1_the_answers_are_those_of_the_model_byte_for_byte(
-    central: tuple[str, ...], cbn: Any, files: tuple[Path, Path], tmp_path: Path
+    algorithm: str, central: tuple[str, ...], cbn: Any, files: tuple[Path, Path], tmp_path: Path
 ) -> None:
-    done = bench(cbn, files, "--answers", tmp_path / "answers.txt", *central)
+    named = ("--algorithm", algorithm, "--answers", tmp_path / "answers.txt", *central)
+    done = bench(cbn, files, *named)
     expected = answers(files[0].read_text(), files[1].read_text(), central=bool(central))
     assert (tmp_path / "answers.txt").read_text() == expected
-    algorithm, filters, _, interfaces, messages, matches = RESULT.fullmatch(done.stdout).groups()
-    assert (algorithm, filters, interfaces, messages) == ("fast", "400", "400" if central else "20", "30")
+    found, filters, _, interfaces, messages, matches = RESULT.fullmatch(done.stdout).groups()
+    assert (found, filters, interfaces, messages) == (algorithm, "400", "400" if central else "20", "30")
     assert int(matches) == sum(int(line.split()[0]) for line in expected.splitlines()) > 30
 
 
@@ -154,3 +162,35 @@ def test_the_commands_explain_themselves_with_valid_examples(command: tuple[str,
     assert lines
     for line in lines:
         assert build_parser().parse_args(line).module == command[0]
+
+
+@pytest.mark.parametrize(("resident", "warned"), [(80, False), (101, False), (126, True), (70, True)])
+def test_a_table_that_misjudges_its_memory_by_a_quarter_is_not_believed(
+    resident: int, warned: bool, capsys: pytest.CaptureFixture[str]
+) -> None:
+    warn_of_memory({"table_bytes": 100_000_000, "resident_bytes": resident * 1_000_000})
+    assert ("not to be trusted" in capsys.readouterr().err) is warned
+
+
+def test_a_small_table_is_not_judged_by_the_pages_it_takes(capsys: pytest.CaptureFixture[str]) -> None:
+    warn_of_memory({"table_bytes": 1000, "resident_bytes": 500_000})
+    assert capsys.readouterr().err == ""
+
+
+def test_rounds_change_the_selective_algorithm_and_no_answer(cbn: Any, files: tuple[Path, Path]) -> None:
+    few, many = (
+        json.loads(bench(cbn, files, "--algorithm", "selective", "--rounds", r, "--json").stdout)
+        for r in (0, 50)
+    )
+    assert few["matches"] == many["matches"]
+
+
+def test_the_table_of_all_algorithms_can_be_made_in_small() -> None:
+    program = ROOT / "tests" / "benchmarks" / "match_table.py"
+    options = ["--quick", "--only", "i20-500k", "--messages", "20", "--repeat", "1"]
+    done = subprocess.run(
+        [sys.executable, str(program), *options], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    rows = [line for line in done.stdout.splitlines() if line.startswith("| 20 interfaces")]
+    assert len(rows) == 2 * len(ALGORITHMS) + 2
