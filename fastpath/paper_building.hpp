@@ -55,11 +55,12 @@ class Builder {
         pairs_.push_back(std::uint64_t{interface} << 32 | filter);
     }
 
-    // With no rounds this is the counting algorithm. Leaves nothing in the builder.
-    [[nodiscard]] std::shared_ptr<const Index> build(std::size_t rounds) {
+    // With no rounds this is the counting algorithm. `kept` is how many bytes are kept to build from; they count.
+    [[nodiscard]] std::shared_ptr<const Index> build(std::size_t rounds, std::size_t kept) {
         auto index = std::make_shared<Index>();
         index_ = index.get();
         index_->counted_.offered = pairs_.size();
+        index_->counted_.kept = kept;
         std::sort(pairs_.begin(), pairs_.end());
         pairs_.erase(std::unique(pairs_.begin(), pairs_.end()), pairs_.end());
         filters_begin_.push_back(static_cast<std::uint32_t>(filter_constraints_.size()));

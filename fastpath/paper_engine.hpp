@@ -21,6 +21,7 @@ class Store {
         if (text.size() > left_) {
             const std::size_t size = std::max(text.size(), CHUNK);
             chunks_.push_back(std::make_unique<char[]>(size));
+            bytes_ += size;
             next_ = chunks_.back().get();
             left_ = size;
         }
@@ -31,6 +32,7 @@ class Store {
     }
 
     [[nodiscard]] std::size_t used() const noexcept { return used_; }
+    [[nodiscard]] std::size_t bytes() const noexcept { return bytes_ + chunks_.capacity() * sizeof chunks_[0]; }
 
   private:
     static constexpr std::size_t CHUNK = 1 << 16;
@@ -38,6 +40,7 @@ class Store {
     char* next_ = nullptr;
     std::size_t left_ = 0;
     std::size_t used_ = 0;
+    std::size_t bytes_ = 0;
 };
 
 class Engine final : public cbn::Engine {
@@ -68,7 +71,7 @@ class Engine final : public cbn::Engine {
         for (const Filed& each : filters_) {
             if (each.live) builder.add(each.interface, each.encoded);
         }
-        IndexPointer index = builder.build(rounds_);
+        IndexPointer index = builder.build(rounds_, store_.bytes() + filters_.capacity() * sizeof(Filed));
         forget_removed();
         changed_ = false;
         return index;

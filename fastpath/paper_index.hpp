@@ -26,7 +26,8 @@ struct Stats {
     std::size_t distinct_constraints = 0;  // F2
     std::size_t trie_nodes = 0;
     std::size_t determinants = 0;          // rows of the selectivity table
-    std::size_t bytes = 0;
+    std::size_t kept = 0;                  // bytes of the filters that the engine keeps to build from
+    std::size_t bytes = 0;                 // those too
 };
 
 class Index final : public cbn::Index {
@@ -60,7 +61,7 @@ class Index final : public cbn::Index {
         stats.distinct_constraints = constraints_.constraints();
         stats.trie_nodes = constraints_.nodes();
         stats.determinants = selectivity_.rows();
-        stats.bytes = sizeof *this + constraints_.bytes() + network_.bytes() + selectivity_.bytes();
+        stats.bytes = stats.kept + sizeof *this + constraints_.bytes() + network_.bytes() + selectivity_.bytes();
         return stats;
     }
 
