@@ -68,10 +68,10 @@ inline std::uint32_t count_up_to(const std::uint64_t* values, std::uint32_t coun
     if (count == 0) return 0;
     while (count > 1) {
         const std::uint32_t half = count / 2;
-        base += base[half - 1] <= x ? half : 0;
+        base += std::size_t{half} & (std::size_t{0} - static_cast<std::size_t>(base[half - 1] <= x));  // no branch
         count -= half;
     }
-    return static_cast<std::uint32_t>(base - values) + (*base <= x ? 1 : 0);
+    return static_cast<std::uint32_t>(base - values) + static_cast<std::uint32_t>(*base <= x);
 }
 
 class SectionView {
@@ -130,10 +130,10 @@ class SectionView {
         const std::uint32_t wanted = operand << 2;
         while (count > 1) {
             const std::uint32_t half = count / 2;
-            base += base[half - 1] < wanted ? half : 0;
+            base += std::size_t{half} & (std::size_t{0} - static_cast<std::size_t>(base[half - 1] < wanted));
             count -= half;
         }
-        return static_cast<std::uint32_t>(base - codes()) + (count == 1 && *base < wanted ? 1 : 0);
+        return static_cast<std::uint32_t>(base - codes()) + static_cast<std::uint32_t>(count == 1 && *base < wanted);
     }
 
     // Calls visit(index of item) for each item whose operand was found and whose test holds.
@@ -172,7 +172,10 @@ class BlockView {
         return {data_, reinterpret_cast<const Section*>(data_ + sizeof(BlockHead))[index], head().words};
     }
 
-    // Masks come first: segments, if there are any, in section 0 and patterns behind them.
+    // How many sections are masks. They come first: segments, if there are any, then patterns.
+    [[nodiscard]] std::uint32_t masks() const noexcept {
+        return static_cast<std::uint32_t>(has(HAS_SEGMENTS)) + static_cast<std::uint32_t>(has(HAS_MASK_PATTERNS));
+    }
     [[nodiscard]] SectionView segments() const noexcept { return section(0); }
     [[nodiscard]] SectionView mask_patterns() const noexcept { return section(has(HAS_SEGMENTS) ? 1 : 0); }
 

@@ -37,7 +37,7 @@ class FastState : public MatchState {
     std::vector<std::uint16_t> place_of_key;    // in `seen`; stale unless the key stands there
     std::vector<std::uint64_t> present;         // keys, by their low 16 bits; clear between messages
     std::vector<std::uint64_t> met;             // interfaces from FOLDED on; clear between messages
-    std::array<std::uint64_t, MASK_WORDS> open{};
+    std::array<std::uint64_t, MASK_WORDS + 1> open{};  // interfaces below FOLDED; the last word: all others
 };
 
 // The published state. Everything in it is immutable or, as the dictionaries, only grows.
@@ -72,9 +72,10 @@ class Matcher {
             if (except / 64 == word) open &= ~(std::uint64_t{1} << except % 64);
             any |= state_.open[word] = open;
         }
-        wanted_ = state_.open;
+        std::copy_n(state_.open.begin(), MASK_WORDS, wanted_.begin());
         undecided_ = any != 0;
         far_ = index.far && (allowed == nullptr || allowed->extent() > FOLDED);
+        state_.open[MASK_WORDS] = far_ ? ~std::uint64_t{0} : 0;
     }
 
     Matcher(const Matcher&) = delete;
@@ -97,10 +98,11 @@ class Matcher {
     }
 
     void decide() {
+        if (far_) fetch_blocks();
         fold_numbers();
         if (undecided_) fold_text();
-        if (far_) take_interfaces();
-        if (undecided_ || far_) check_filters();
+        if (undecided_ && !far_) fetch_blocks();
+        if (undecided_ || far_) visit_blocks();
         collect();
     }
 
@@ -131,11 +133,22 @@ class Matcher {
         return seen;
     }
 
+    // Where much of each block will be read, all of them are asked of memory at once.
+    void fetch_blocks() const noexcept {
+        constexpr std::size_t line = 64, most = 24;
+        for (const Seen& seen : state_.seen) {
+            if (seen.block == nullptr) continue;
+            const std::uint8_t* data = seen.block->data();
+            const std::size_t lines = std::min(seen.block->size() / line, most);
+            for (std::size_t each = 1; each <= lines; ++each) __builtin_prefetch(data + each * line);
+        }
+    }
+
     // --- Masks --------------------------------------------------------------------------------------------
     void settle(const std::uint64_t* mask, std::uint32_t words) noexcept {
         std::uint64_t any = 0;
         for (std::uint32_t word = 0; word < words; ++word) state_.open[word] &= ~mask[word];
-        for (const std::uint64_t word : state_.open) any |= word;
+        for (std::size_t word = 0; word < MASK_WORDS; ++word) any |= state_.open[word];
         undecided_ = any != 0;
     }
 
@@ -204,35 +217,37 @@ class Matcher {
         if (equal) visit(starts[rank], head.items);
     }
 
-    // Calls visit(section, from, to) for runs of such items in all blocks the message touches.
-    template <class Visit>
-    void each_item(Item item, std::uint8_t contents, Visit&& visit) {
+    // All blocks the message touches: interfaces are taken, entries sifted.
+    void visit_blocks() {
+        if (far_ && index_.repeats && state_.met.size() * 64 < index_.extent) state_.met.resize(index_.extent / 64 + 1);
+        mark_present();
+        const bool plain = allowed_ == nullptr && !index_.repeats;
         for (Seen& seen : state_.seen) {
             if (seen.block == nullptr) continue;
             const BlockView block(seen.block);
-            if (!block.has(contents)) continue;
-            for (std::uint32_t index = 0; index < block.sections(); ++index) {
+            for (std::uint32_t index = block.masks(); index < block.sections(); ++index) {
                 const SectionView section = block.section(index);
-                if (section.head().item != item) continue;
-                each_run(section, seen, [&](std::uint32_t from, std::uint32_t to) { visit(section, from, to); });
+                if (section.head().item == Item::Entry) {
+                    each_run(section, seen, [&](std::uint32_t from, std::uint32_t to) { sift(section.entries(from, to)); });
+                } else if (far_) {
+                    each_run(section, seen, [&](std::uint32_t from, std::uint32_t to) { take(section.interfaces(from, to), plain); });
+                }
             }
         }
+        // Of runs taken whole, `except` may have been one: it has one filter then, and stands there once.
+        if (plain && except_ >= FOLDED && except_ < index_.extent) std::erase(matched_, except_);
+        verify();
     }
 
     // --- Interfaces from FOLDED on ------------------------------------------------------------------------
-    void take_interfaces() {
-        if (index_.repeats && state_.met.size() * 64 < index_.extent) state_.met.resize(index_.extent / 64 + 1);
-        const bool plain = allowed_ == nullptr && !index_.repeats;
-        each_item(Item::Interface, HAS_INTERFACES, [&](const SectionView& section, std::uint32_t from, std::uint32_t to) {
-            const std::span<const std::uint32_t> run = section.interfaces(from, to);
-            if (plain) {
-                matched_.insert(matched_.end(), run.begin(), run.end());
-            } else {
-                for (const std::uint32_t each : run) take(each);
-            }
-        });
-        // Of runs taken whole, `except` may have been one: it has one filter then, and stands there once.
-        if (plain && except_ >= FOLDED && except_ < index_.extent) std::erase(matched_, except_);
+    void take(std::span<const std::uint32_t> run, bool plain) {
+        if (!plain) {
+            for (const std::uint32_t each : run) take(each);
+        } else if (run.size() > 8) {
+            matched_.insert(matched_.end(), run.begin(), run.end());
+        } else {
+            for (const std::uint32_t each : run) matched_.push_back(each);
+        }
     }
 
     void take(std::uint32_t interface) {
@@ -249,18 +264,6 @@ class Matcher {
     }
 
     // --- Filters of several constraints -------------------------------------------------------------------
-    void check_filters() {
-        bool any = false;
-        for (const Seen& seen : state_.seen) any = any || (seen.block != nullptr && BlockView(seen.block).has(HAS_ENTRIES));
-        if (!any) return;
-        mark_present();
-        state_.candidates.clear();
-        each_item(Item::Entry, HAS_ENTRIES, [&](const SectionView& section, std::uint32_t from, std::uint32_t to) {
-            sift(section.entries(from, to));
-        });
-        verify();
-    }
-
     void mark_present() {
         const std::size_t extent = index_.known_keys;
         if (state_.place_of_key.size() < extent) state_.place_of_key.resize(extent);
@@ -282,12 +285,21 @@ class Matcher {
         return (state_.open[interface / 64] >> interface % 64 & 1) != 0;
     }
 
+    // Whether an entry is worth its record is hard to foresee: every slot is written, and the good ones stay.
     void sift(std::span<const std::uint64_t> entries) {
-        for (const std::uint64_t entry : entries) {
-            const auto second = static_cast<std::uint32_t>(entry >> 32 & 0xFFFF);
-            if ((state_.present[second / 64] >> second % 64 & 1) == 0) continue;
-            if (still_open(static_cast<std::uint32_t>(entry >> 48))) state_.candidates.push_back(static_cast<std::uint32_t>(entry));
+        if (candidates_ + entries.size() > state_.candidates.size()) {
+            state_.candidates.resize(2 * (candidates_ + entries.size()));
         }
+        const std::uint64_t* const present = state_.present.data();
+        const std::uint64_t* const open = state_.open.data();
+        std::uint32_t* const out = state_.candidates.data();
+        std::size_t count = candidates_;
+        for (const std::uint64_t entry : entries) {
+            const std::uint64_t second = entry >> 32 & 0xFFFF, near = entry >> 48;
+            out[count] = static_cast<std::uint32_t>(entry);
+            count += present[second / 64] >> second % 64 & open[std::min(near / 64, MASK_WORDS)] >> near % 64 & 1;
+        }
+        candidates_ = count;
     }
 
     // Records lie anywhere: ask memory for a batch of them in three steps before reading any.
@@ -295,7 +307,7 @@ class Matcher {
         constexpr std::size_t batch = 32;
         std::array<PageView, batch> pages;
         std::array<RecordBytes, batch> records;
-        const std::vector<std::uint32_t>& slots = state_.candidates;
+        const std::span slots(state_.candidates.data(), candidates_);
         for (std::size_t first = 0; first < slots.size(); first += batch) {
             const std::size_t count = std::min(batch, slots.size() - first);
             const auto within = [&](std::size_t at) { return slots[first + at] % PageView::SLOTS; };
@@ -356,6 +368,7 @@ class Matcher {
     std::vector<std::uint32_t>& matched_;
     std::array<std::uint64_t, MASK_WORDS> wanted_{};
     bool undecided_ = false;
+    std::size_t candidates_ = 0;  // in state_.candidates
     bool far_ = false;
     bool marked_ = false;
 };
