@@ -1,4 +1,4 @@
-"""The scenarios and the schema that are shipped, by name."""
+"""The scenarios, the paper experiments and the schemas that are shipped, by name."""
 
 from __future__ import annotations
 
@@ -7,6 +7,8 @@ from pathlib import Path
 ROOM = Path(__file__).parent
 SCHEMA = ROOM / "schema" / "scenario.schema.json"
 SCENARIOS = ROOM / "scenarios"
+EXPERIMENT_SCHEMA = ROOM / "schema" / "experiment.schema.json"
+EXPERIMENTS = ROOM / "experiments"
 
 
 def scenario_names() -> list[str]:
@@ -24,3 +26,15 @@ def find_scenario(name_or_path: str) -> Path:
     if not given.exists() and name_or_path in scenario_names():
         return SCENARIOS / f"{name_or_path}.yaml"
     return given
+
+
+def experiment_names() -> list[str]:
+    """The names of the shipped experiments of papers, shorter names first."""
+    return sorted((p.stem for p in EXPERIMENTS.glob("*.yaml")), key=lambda name: (len(name), name))
+
+
+def experiment_file(name: str) -> Path:
+    """The file of a shipped experiment; KeyError if there is none of that name."""
+    if name not in experiment_names():
+        raise KeyError(name)
+    return EXPERIMENTS / f"{name}.yaml"

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from analysis.findings import QUANTILES, LatencyCurve
-from analysis.report.axes import Axis, axis_for, duration
-from analysis.report.svg import Figure, element, number, steps, text
+from figures.axes import Axis, axis_for, duration
+from figures.svg import Figure, element, number, steps, text
 
 WIDTH, HEIGHT = 680.0, 340.0
 LEFT, RIGHT, TOP, BOTTOM = 52.0, 20.0, 16.0, 48.0

@@ -6,8 +6,8 @@ import math
 from collections.abc import Sequence
 
 from analysis.findings import LatencyCurve
-from analysis.report.axes import Axis, count
-from analysis.report.svg import Figure, element, number
+from figures.axes import Axis, count
+from figures.svg import Figure, element, number
 
 WIDTH, HEIGHT = 680.0, 280.0
 LEFT, RIGHT, TOP, BOTTOM = 52.0, 20.0, 28.0, 48.0

@@ -6,6 +6,7 @@ import argparse
 from pathlib import Path
 
 from testbed.cli.parser_bench import add_bench, add_workload
+from testbed.cli.parser_reproduce import add_reproduce
 
 _EXITS = """\
 exit codes:
@@ -98,6 +99,7 @@ def build_parser() -> argparse.ArgumentParser:
     _add_small(commands)
     add_workload(commands, _command, _json)
     add_bench(commands, _command, _json)
+    add_reproduce(commands, _command, _json)
     return parser
 
 

@@ -10,6 +10,7 @@ import json
 import re
 from collections.abc import Callable, Iterator, Mapping
 from functools import cache
+from pathlib import Path
 from typing import Any
 
 import jsonschema
@@ -30,14 +31,14 @@ _PLAIN_NAMES = {
 }  # fmt: skip
 
 
-def check_shape(source: Source) -> Any:
-    """Note all that is out of shape; return the data without it.
+def check_shape(source: Source, schema: Path = SCHEMA) -> Any:
+    """Note all that is out of shape, a scenario's if no other schema is named; return the data without it.
 
     In lists, None takes the place of what is left out, so that positions stay.
     """
     bad: set[Key] = set()
     seen: set[tuple[Key, str]] = set()
-    for error in _validator().iter_errors(source.value):
+    for error in _validator(schema).iter_errors(source.value):
         for key, message, expected, hint, at_key in _complaints(error):
             if (key, message) not in seen:
                 seen.add((key, message))
@@ -48,14 +49,14 @@ def check_shape(source: Source) -> Any:
 
 
 @cache
-def _validator() -> Any:
+def _validator(schema: Path = SCHEMA) -> Any:
     base = jsonschema.Draft202012Validator
     # To JSON 1.0 is an integer; to us it is a float (M3).
     checker = base.TYPE_CHECKER.redefine("integer", lambda _checker, value: type(value) is int)
     strict: Any = jsonschema.validators.extend(  # type: ignore[no-untyped-call]
         base, type_checker=checker
     )
-    return strict(json.loads(SCHEMA.read_text(encoding="utf-8")))
+    return strict(json.loads(schema.read_text(encoding="utf-8")))
 
 
 def _complaints(error: _Error) -> Iterator[_Complaint]:

@@ -1,0 +1,119 @@
+"""`cbn reproduce`: a paper's experiment, measured here, beside what the paper printed."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from testbed.cli import exits
+from testbed.cli.progress import progress
+from topologies.library import experiment_file, experiment_names
+
+if TYPE_CHECKING:
+    from testbed.experiments.definition import Experiment
+    from testbed.experiments.rows import Results
+
+OUT = Path("runs", "reproduce")
+
+
+def reproduce(args: argparse.Namespace) -> int:
+    """List the experiments, or carry one out and write its files."""
+    if args.list:
+        return _list(args)
+    if args.name is None:
+        raise exits.CommandError(f"which experiment? One of {', '.join(experiment_names())}")
+    experiment = _load(args.name, args.quick)
+    results = _results(args, experiment)
+    folder = args.out or OUT / (args.name + ("-quick" if args.quick else ""))
+    try:
+        written = _write(folder, args.page, experiment, results)
+    except OSError as error:
+        raise exits.CommandError(f"{error.filename}: {error.strerror}", exits.FAILED) from error
+    _report(args, experiment, results, written)
+    return exits.OK
+
+
+def _list(args: argparse.Namespace) -> int:
+    found = [_load(name, quick=False) for name in experiment_names()]
+    if args.json:
+        print(json.dumps([{"name": e.name, "paper": e.paper, "title": e.title} for e in found], indent=1))
+        return exits.OK
+    for each in found:
+        print(f"{each.name:<12} {each.paper:<24} {each.title}")
+    return exits.OK
+
+
+def _load(name: str, quick: bool) -> Experiment:
+    from testbed.experiments.definition import load_experiment
+    from testbed.plan.problems import ScenarioError, did_you_mean
+
+    try:
+        path = experiment_file(name)
+    except KeyError:
+        hint = did_you_mean(name, experiment_names()) or f"expected one of {', '.join(experiment_names())}"
+        raise exits.CommandError(f"there is no experiment {name!r}; {hint}") from None
+    try:
+        return load_experiment(path, quick)
+    except ScenarioError as error:
+        raise exits.CommandError(str(error)) from error
+
+
+def _results(args: argparse.Namespace, experiment: Experiment) -> Results:
+    """Measured, or read where --rows names the rows of an earlier run."""
+    if args.rows is not None:
+        return _read(args.rows, experiment.name)
+    from testbed.experiments.measure import DisagreementError, measure
+
+    try:
+        with progress(args.quiet) as shown:
+            return measure(experiment, args.seed, shown)
+    except DisagreementError as error:
+        raise exits.CommandError(str(error), exits.FAILED) from error
+    except MemoryError as error:
+        raise exits.CommandError("this machine has not enough memory; try --quick", exits.MACHINE) from error
+
+
+def _read(path: Path, name: str) -> Results:
+    from testbed.experiments.rows import from_json
+
+    try:
+        results = from_json(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise exits.CommandError(f"{path}: {error.strerror}") from error
+    except ValueError as error:
+        raise exits.CommandError(f"{path}: {error}") from error
+    if results.experiment != name:
+        raise exits.CommandError(f"{path}: these are rows of {results.experiment}, not of {name}")
+    return results
+
+
+def _write(folder: Path, page: Path | None, experiment: Experiment, results: Results) -> list[Path]:
+    from testbed.experiments.files import write_all, write_page_files
+
+    written = write_all(folder, experiment, results)
+    return written + (write_page_files(page, experiment, results) if page is not None else [])
+
+
+def _report(args: argparse.Namespace, experiment: Experiment, results: Results, written: list[Path]) -> None:
+    from testbed.experiments.page import found
+
+    statements = found(experiment, results)
+    if args.json:
+        told = [{"claim": claim, "ours": f.ours, "holds": f.holds} for claim, f in statements]
+        rows = [asdict(row) for row in results.rows]
+        files = [str(path) for path in written]
+        print(
+            json.dumps(
+                {"experiment": experiment.name, "statements": told, "rows": rows, "files": files}, indent=1
+            )
+        )
+        return
+    if results.quick:
+        print("the quick slice: too small for what the paper says of large tables")
+    words = {True: "reproduces", False: "does not", None: "not comparable"}
+    for claim, finding in statements:
+        print(f"[{words[finding.holds]}] {claim}\n    here: {finding.ours}")
+    print("\n".join(str(path) for path in written))
