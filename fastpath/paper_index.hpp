@@ -109,6 +109,7 @@ class Index final : public cbn::Index {
         for (const State::Present& each : state.present) {
             if (!constraints_.match(each.name, each.value, state.seen, counting)) return;
         }
+        counting.finish();
     }
 
     ConstraintIndex constraints_;

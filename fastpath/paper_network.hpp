@@ -179,7 +179,17 @@ class Counting {
     bool operator()(std::uint32_t constraint) {
         const std::uint32_t* const at = network_.links.data() + network_.links_begin[constraint];
         const std::uint32_t* const end = network_.links.data() + network_.links_begin[constraint + 1];
-        return picking_ ? count_picked(at, end) : count_runs(at, end);
+        return picking_ ? pick(at, end) : count_runs(at, end);
+    }
+
+    // Counts what has been put aside: to be called after the last constraint.
+    bool finish() {
+        bool open = true;
+        for (std::size_t each = 0; open && each < picked_count_; ++each) {
+            open = count(picked_[each], network_.owners[picked_[each]]);
+        }
+        picked_count_ = 0;
+        return open;
     }
 
   private:
@@ -228,20 +238,19 @@ class Counting {
         return true;
     }
 
-    // For owners of few filters, many of which are ignored: those that are open are picked first, without a branch,
-    // which would be guessed wrong as often as not.
-    bool count_picked(const std::uint32_t* at, const std::uint32_t* end) {
-        std::array<std::uint32_t, 64> open;
+    // For owners of few filters, many of which are ignored: the open ones are put aside without a branch, which would
+    // be guessed wrong as often as not, and counted together.
+    bool pick(const std::uint32_t* at, const std::uint32_t* end) {
         while (at != end) {
-            const std::uint32_t* const stop = end - at > 64 ? at + 64 : end;
-            std::size_t left = 0;
+            const auto room = static_cast<std::ptrdiff_t>(picked_.size() - picked_count_);
+            const std::uint32_t* const stop = end - at > room ? at + room : end;
+            std::size_t count = picked_count_;
             for (; at != stop; ++at) {
-                open[left] = *at;
-                left += state_.open.test(network_.owners[*at]) ? 1 : 0;
+                picked_[count] = *at;
+                count += state_.open.test(network_.owners[*at]) ? 1 : 0;
             }
-            for (std::size_t each = 0; each < left; ++each) {
-                if (!count(open[each], network_.owners[open[each]])) return false;
-            }
+            picked_count_ = count;
+            if (count == picked_.size() && !finish()) return false;
         }
         return true;
     }
@@ -267,6 +276,8 @@ class Counting {
     const Network& network_;
     State& state_;
     bool picking_ = false;
+    std::size_t picked_count_ = 0;
+    std::array<std::uint32_t, 256> picked_;  // not filled in before it is used
 };
 
 }  // namespace cbn::paper
