@@ -82,6 +82,11 @@ bench: build ## Measure; prints figures, judges nothing.
 bench-match: build ## The table of matching speeds, as Markdown; QUICK=1: small sizes.
 	$(BIN)/python tests/benchmarks/match_table.py $(if $(QUICK),--quick)
 
+.PHONY: reproduce
+reproduce: build ## Carry out the papers' experiments and write their pages: half an hour, 4 GB.
+	for name in $$($(BIN)/cbn reproduce --list | cut -d' ' -f1); do \
+	    $(BIN)/cbn reproduce $$name --page docs/experiments || exit; done
+
 .PHONY: fuzz-wire
 fuzz-wire: build ## Hold the codec against the Scapy layers and against mutated packets.
 	$(MAKE) $(STAMPS)/dev

@@ -28,12 +28,14 @@ class Table:
     """One forwarding table to measure: its size, and how its constraints are dealt out."""
 
     filters: int
-    """About so many: each interface draws its own number (F7)."""
+    """About so many, as each interface draws its own number (F7)."""
     interfaces: int
     constraints: tuple[int, int] = CONSTRAINTS
     """Per filter."""
     rounds: tuple[int, ...] = ROUNDS
     """Of preselection, each a measurement of `selective`."""
+    even: bool = False
+    """Exactly so many filters, an even share for each interface."""
     eliminations: bool = False
     """Count the interfaces that preselection rules out."""
 
@@ -46,11 +48,11 @@ class Table:
         """The workload by Table 1 of the paper: f_l = 1, f_h so that the mean is filters / interfaces."""
         from fastpath.workload import Recipe
 
-        high = max(1, round(2 * self.filters / self.interfaces) - 1)
         return Recipe(
             seed=seed,
             interfaces=self.interfaces,
-            filters_per_interface=(1, high),
+            filters_per_interface=(1, max(1, round(2 * self.filters / self.interfaces) - 1)),
+            filters=self.filters if self.even else None,
             constraints=self.constraints,
         )
 
@@ -162,5 +164,6 @@ def _tables(group: Mapping[str, Any]) -> Iterator[Table]:
             interfaces=filters if interfaces == "each" else interfaces,
             constraints=(low, high),
             rounds=tuple(group.get("rounds", ROUNDS)),
+            even=group.get("even", False),
             eliminations=group.get("eliminations", False),
         )

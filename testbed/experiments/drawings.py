@@ -13,6 +13,7 @@ from figures.axes import duration
 from figures.svg import Figure
 from testbed.experiments.chart import Mark, Scale, Series, line_chart
 from testbed.experiments.definition import Experiment
+from testbed.experiments.findings import size_of
 from testbed.experiments.network import hops, network_us
 from testbed.experiments.rows import Results, Row
 
@@ -67,7 +68,7 @@ def _by_constraints(experiment: Experiment, results: Results) -> Figure:
     for at, interfaces in enumerate(fixed):
         for a in ALGORITHMS:
             rows = [r for r in results.of(a) if r.interfaces == interfaces and not r.central]
-            name = f"{_named(a)}, {interfaces} interfaces"
+            name = f"{a}, {interfaces} interfaces"
             lines.append(Series(name, a + DASHES[at % 3], _points(rows, lambda r: r.constraints)))
     told = "Time of a message by the number of constraints in the table."
     scales = Scale("constraints in the table", short_count), TIME
@@ -88,27 +89,24 @@ def _by_rounds(experiment: Experiment, results: Results) -> Figure:
     lines = []
     for at, filters in enumerate(sizes):
         rows = [r for r in results.of("selective") if r.filters == filters]
-        name = f"{short_count(round(rows[0].constraints, -5))} constraints"
+        name = f"{size_of(rows[0].constraints)} constraints"
         points = tuple(sorted((float(r.rounds), r.gain) for r in rows))
         lines.append(Series(name, "selective" + DASHES[at % 3], points))
     told = (
         "By how many per cent rounds of preselection shorten the time of a message, by the number of rounds."
     )
     scales = Scale("rounds of preselection", short_count), Scale("gain over counting", lambda v: f"{v:g} %")
-    return line_chart(_figure(experiment, told), scales, lines)
+    return line_chart(_figure(experiment, told), scales, lines, _marks(experiment))
 
 
 def _by_entries(experiment: Experiment, results: Results) -> Figure:
     rows = [r for r in results.of("selective") if r.eliminated_mean is not None]
-    points = tuple(sorted((float(r.rounds), r.eliminated_mean or 0.0) for r in rows))
-    told = "How many predicates the first entries of the selectivity table rule out, on average."
-    scales = (
-        Scale("entries of the selectivity table", short_count),
-        Scale("predicates ruled out", short_count),
-    )
-    return line_chart(
-        _figure(experiment, told), scales, [Series("ours", "selective", points)], _marks(experiment)
-    )
+    points = tuple(sorted((float(r.rounds), 100 * (r.eliminated_mean or 0.0) / r.interfaces) for r in rows))
+    told = "What share of the predicates the first entries of the selectivity table rule out, on average."
+    across = Scale("entries of the selectivity table", short_count)
+    up = Scale("predicates ruled out", lambda share: f"{share:g} %")
+    line = Series("selective, one filter a predicate", "selective", points)
+    return line_chart(_figure(experiment, told), (across, up), [line], _marks(experiment))
 
 
 def _by_router(experiment: Experiment, results: Results) -> Figure:

@@ -39,6 +39,11 @@ def percent(value: float) -> str:
     return f"{value:.0f} %"
 
 
+def size_of(constraints: int) -> str:
+    """`5 M` or `500 k` constraints."""
+    return f"{constraints / 1e6:.1g} M" if constraints >= 950_000 else f"{constraints / 1e3:.0f} k"
+
+
 def largest_time(results: Results) -> Finding:
     """Absolute times at the largest table."""
     largest = _largest(results.rows)
@@ -99,9 +104,9 @@ def gain_with_few_filters(results: Results) -> Finding:
 
 def turns_to_cost(results: Results) -> Finding:
     """Where the gain is gone, per size of table."""
-    turns = {size: _turning(rows) for size, rows in _by_size(_selective(results)).items()}
+    turns = {size: _turning(rows) for size, rows in _bysize_of(_selective(results)).items()}
     said = "; ".join(
-        f"{_size(c)}: {_turned(at, _by_size(_selective(results))[c])}" for c, at in turns.items()
+        f"{size_of(c)}: {_turned(at, _bysize_of(_selective(results))[c])}" for c, at in turns.items()
     )
     return Finding(said, all(at is not None and 40 <= at <= 80 for at in turns.values()))
 
@@ -109,18 +114,18 @@ def turns_to_cost(results: Results) -> Finding:
 def gain_rises_and_fades(results: Results) -> Finding:
     """A maximum within the sweep."""
     said, holds = [], True
-    for size, rows in _by_size(_selective(results)).items():
+    for size, rows in _bysize_of(_selective(results)).items():
         best = max(rows, key=lambda r: r.gain)
-        said.append(f"{_size(size)}: {percent(best.gain)} at {best.rounds} rounds")
+        said.append(f"{size_of(size)}: {percent(best.gain)} at {best.rounds} rounds")
         holds = holds and rows[0].rounds < best.rounds < rows[-1].rounds and best.gain > 5
     return Finding("; ".join(said), holds)
 
 
 def more_constraints_more_gain(results: Results) -> Finding:
     """The larger table has the higher curve."""
-    best = {size: max(r.gain for r in rows) for size, rows in _by_size(_selective(results)).items()}
+    best = {size: max(r.gain for r in rows) for size, rows in _bysize_of(_selective(results)).items()}
     small, large = min(best), max(best)
-    said = f"at best {percent(best[small])} ({_size(small)}) and {percent(best[large])} ({_size(large)})"
+    said = f"at best {percent(best[small])} ({size_of(small)}) and {percent(best[large])} ({size_of(large)})"
     return Finding(said, best[large] > best[small])
 
 
@@ -138,13 +143,9 @@ def _by_interfaces(rows: Sequence[Row]) -> dict[int, list[Row]]:
     return {i: [r for r in rows if r.interfaces == i] for i in fixed}
 
 
-def _by_size(rows: Sequence[Row]) -> dict[int, list[Row]]:
+def _bysize_of(rows: Sequence[Row]) -> dict[int, list[Row]]:
     sizes = sorted({r.constraints for r in rows})
     return {c: sorted((r for r in rows if r.constraints == c), key=lambda r: r.rounds) for c in sizes}
-
-
-def _size(constraints: int) -> str:
-    return f"{constraints / 1e6:.1g} M" if constraints >= 1_000_000 else f"{constraints / 1e3:.0f} k"
 
 
 def _exponent(rows: Sequence[Row]) -> float:

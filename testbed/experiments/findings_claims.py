@@ -81,9 +81,9 @@ def network_beats_router(results: Results) -> Finding:
     for algorithm in ALGORITHMS:
         single, row, count_ = _ends(results, algorithm)
         whole = network_us(row, count_)
-        said.append(
-            f"{algorithm} {time(single.time_us)} against {time(whole)} ({single.time_us / whole:.1f} x)"
-        )
+        won = "yes" if whole < single.time_us else "no"
+        times = f"{time(single.time_us)} alone, {time(whole)} over {count_} routers"
+        said.append(f"{algorithm}: {won}, {times}, {single.time_us / whole:.2g} x")
         if algorithm != "fast":
             holds = holds and whole < single.time_us
     return Finding("; ".join(said), holds)

@@ -13,7 +13,7 @@ import pytest
 from testbed.cli.parser import build_parser
 
 ROOT = Path(__file__).parents[2]
-COMMANDS = ("run", "analyze", "doctor", "clean", "scenarios", "show", "match")
+COMMANDS = ("run", "analyze", "doctor", "clean", "scenarios", "show", "match", "reproduce")
 
 
 def test_help_shows_first_steps_every_command_and_the_exit_codes(cbn: Any) -> None:
@@ -31,7 +31,7 @@ def test_every_command_explains_itself(command: str, cbn: Any) -> None:
     assert "--json" in done.stdout
 
 
-@pytest.mark.parametrize("command", ["run", "analyze", "match"])
+@pytest.mark.parametrize("command", ["run", "analyze", "match", "reproduce"])
 def test_the_examples_of_a_help_text_are_valid_command_lines(command: str, cbn: Any) -> None:
     text = cbn(command, "--help").stdout
     lines = [line.split("|")[0] for line in text.splitlines() if line.startswith("  cbn ")]
