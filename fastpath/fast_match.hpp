@@ -98,10 +98,10 @@ class Matcher {
     }
 
     void decide() {
-        if (far_) fetch_blocks();
-        fold_numbers();
-        if (undecided_) fold_text();
-        if (undecided_ && !far_) fetch_blocks();
+        if (!far_) {
+            fold_numbers();
+            if (undecided_) fold_text();
+        }
         if (undecided_ || far_) visit_blocks();
         collect();
     }
@@ -135,7 +135,7 @@ class Matcher {
 
     // Where much of each block will be read, all of them are asked of memory at once.
     void fetch_blocks() const noexcept {
-        constexpr std::size_t line = 64, most = 24;
+        constexpr std::size_t line = 64, most = 12;
         for (const Seen& seen : state_.seen) {
             if (seen.block == nullptr) continue;
             const std::uint8_t* data = seen.block->data();
@@ -152,14 +152,29 @@ class Matcher {
         undecided_ = any != 0;
     }
 
+    void fold(const BlockView& block, Seen& seen) {
+        if (block.has(HAS_SEGMENTS)) fold_segments(block, seen);
+        if (block.has(HAS_MASK_PATTERNS)) fold_patterns(block, seen);
+    }
+
+    void fold_segments(const BlockView& block, const Seen& seen) {
+        const SectionView segments = block.segments();
+        const std::uint32_t rank =
+            seen.text ? segments.rank(seen.value, seen.number, index_.operands) : segments.rank(seen.number);
+        settle(segments.mask(rank), block.head().words);
+    }
+
+    void fold_patterns(const BlockView& block, Seen& seen) {
+        const SectionView section = block.mask_patterns();
+        section.each_pattern(scan(seen), [&](std::uint32_t at) { settle(section.mask(at), block.head().words); });
+    }
+
     void fold_numbers() {
         for (const Seen& seen : state_.seen) {
             if (!undecided_) return;
             if (seen.text || seen.block == nullptr) continue;
             const BlockView block(seen.block);
-            if (!block.has(HAS_SEGMENTS)) continue;
-            const SectionView segments = block.segments();
-            settle(segments.mask(segments.rank(seen.number)), block.head().words);
+            if (block.has(HAS_SEGMENTS)) fold_segments(block, seen);
         }
     }
 
@@ -168,17 +183,13 @@ class Matcher {
             if (!undecided_) return;
             if (!seen.text || seen.block == nullptr) continue;
             const BlockView block(seen.block);
-            if (!block.has(HAS_SEGMENTS)) continue;
-            const SectionView segments = block.segments();
-            settle(segments.mask(segments.rank(seen.value, seen.number, index_.operands)), block.head().words);
+            if (block.has(HAS_SEGMENTS)) fold_segments(block, seen);
         }
         for (Seen& seen : state_.seen) {
             if (!undecided_) return;
             if (!seen.text || seen.block == nullptr) continue;
             const BlockView block(seen.block);
-            if (!block.has(HAS_MASK_PATTERNS)) continue;
-            const SectionView section = block.mask_patterns();
-            section.each_pattern(scan(seen), [&](std::uint32_t at) { settle(section.mask(at), block.head().words); });
+            if (block.has(HAS_MASK_PATTERNS)) fold_patterns(block, seen);
         }
     }
 
@@ -217,14 +228,17 @@ class Matcher {
         if (equal) visit(starts[rank], head.items);
     }
 
-    // All blocks the message touches: interfaces are taken, entries sifted.
+    // All blocks the message touches: interfaces are taken, entries sifted. Where there are so many interfaces that
+    // masks do not end it, masks are no stage of their own.
     void visit_blocks() {
         if (far_ && index_.repeats && state_.met.size() * 64 < index_.extent) state_.met.resize(index_.extent / 64 + 1);
+        fetch_blocks();
         mark_present();
         const bool plain = allowed_ == nullptr && !index_.repeats;
         for (Seen& seen : state_.seen) {
             if (seen.block == nullptr) continue;
             const BlockView block(seen.block);
+            if (far_ && block.masks() > 0) fold(block, seen);
             for (std::uint32_t index = block.masks(); index < block.sections(); ++index) {
                 const SectionView section = block.section(index);
                 if (section.head().item == Item::Entry) {

@@ -10,8 +10,13 @@
 namespace cbn::fast {
 
 inline bool plain_text(const char* text, std::size_t size, std::uint64_t head) noexcept {
-    if (size <= 8 && (head & 0x8080808080808080U) == 0) [[likely]] return true;
-    return wire::valid_utf8({reinterpret_cast<const std::uint8_t*>(text), size});
+    const auto* bytes = reinterpret_cast<const std::uint8_t*>(text);
+    std::uint64_t all = head;
+    if (size > 8) {
+        for (std::size_t at = 8; at + 8 < size; at += 8) all |= wire::load<std::uint64_t>(bytes + at);
+        all |= wire::load<std::uint64_t>(bytes + size - 8);
+    }
+    return (all & 0x8080808080808080U) == 0 || wire::valid_utf8({bytes, size});
 }
 
 // Calls sink.text(name, head, kind, value, head of value) or sink.number(name, head, kind, bits) for each

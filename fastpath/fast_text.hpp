@@ -20,9 +20,16 @@ inline std::uint64_t head_of(const char* text, std::size_t size) noexcept {
 
 // The same where eight bytes may be read whatever the size.
 inline std::uint64_t head_within(const char* text, std::size_t size) noexcept {
-    const std::uint64_t word = wire::load<std::uint64_t>(reinterpret_cast<const std::uint8_t*>(text));
-    if (size >= 8) return word;
-    return size == 0 ? 0 : word & (~std::uint64_t{0} << (64 - 8 * size));
+    static constexpr std::uint64_t keep[9] = {0,
+                                              0xFF00000000000000,
+                                              0xFFFF000000000000,
+                                              0xFFFFFF0000000000,
+                                              0xFFFFFFFF00000000,
+                                              0xFFFFFFFFFF000000,
+                                              0xFFFFFFFFFFFF0000,
+                                              0xFFFFFFFFFFFFFF00,
+                                              0xFFFFFFFFFFFFFFFF};
+    return wire::load<std::uint64_t>(reinterpret_cast<const std::uint8_t*>(text)) & keep[size < 8 ? size : 8];
 }
 
 inline std::uint64_t head_of(std::string_view text) noexcept { return head_of(text.data(), text.size()); }
