@@ -7,6 +7,7 @@ import os
 import random
 import re
 import shutil
+import signal
 import subprocess
 import tempfile
 from collections import defaultdict
@@ -65,6 +66,13 @@ REQUIREMENTS: dict[str, Callable[[], str | None]] = {
     "spark": cache(no_java),
     "cluster": cache(no_nspawn),
 }
+
+
+def pytest_configure() -> None:
+    """Be interruptible: under `nohup` and in background jobs signals are ignored, and children inherit that."""
+    for number, action in ((signal.SIGHUP, signal.SIG_DFL), (signal.SIGINT, signal.default_int_handler)):
+        if signal.getsignal(number) is signal.SIG_IGN:
+            signal.signal(number, action)
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
