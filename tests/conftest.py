@@ -69,7 +69,7 @@ REQUIREMENTS: dict[str, Callable[[], str | None]] = {
 
 
 def pytest_configure() -> None:
-    """Be interruptible: under `nohup` and in background jobs signals are ignored, and children inherit that."""
+    """Be interruptible: `nohup` and background jobs ignore signals, and children inherit that."""
     for number, action in ((signal.SIGHUP, signal.SIG_DFL), (signal.SIGINT, signal.default_int_handler)):
         if signal.getsignal(number) is signal.SIG_IGN:
             signal.signal(number, action)
