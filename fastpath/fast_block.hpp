@@ -77,32 +77,29 @@ inline std::uint32_t count_up_to(const std::uint64_t* values, std::uint32_t coun
 class SectionView {
   public:
     SectionView(const std::uint8_t* block, const Section& section, std::uint32_t words) noexcept
-        : at_(block + section.at), section_(section), words_(words) {}
+        : at_(block + section.at), section_(section), words_(words) {
+        items_ = at_ + (grouped() ? 8 * std::size_t{section.groups} : 0);
+        after_ = reinterpret_cast<const std::uint32_t*>(items_ + item_bytes() * section.items);
+    }
 
     [[nodiscard]] const Section& head() const noexcept { return section_; }
     [[nodiscard]] bool pattern() const noexcept { return section_.kind == Kind::Pattern; }
     [[nodiscard]] bool grouped() const noexcept { return section_.kind != Kind::All && !pattern(); }
 
     // [u64 values][items][u32 cuts, for strings][u32 starts]; of patterns [items][u32 codes].
-    [[nodiscard]] const std::uint64_t* values() const noexcept { return words_at(0); }
-    [[nodiscard]] const std::uint8_t* items() const noexcept { return at_ + (grouped() ? 8 * section_.groups : 0); }
-    [[nodiscard]] const std::uint32_t* after_items() const noexcept {
-        return reinterpret_cast<const std::uint32_t*>(items() + item_bytes() * item_count());
-    }
-    [[nodiscard]] const std::uint32_t* codes() const noexcept { return after_items(); }
-    [[nodiscard]] const std::uint32_t* cuts() const noexcept { return after_items(); }
-    [[nodiscard]] const std::uint32_t* starts(bool text) const noexcept {
-        return after_items() + (text ? section_.groups : 0);
-    }
+    [[nodiscard]] const std::uint64_t* values() const noexcept { return reinterpret_cast<const std::uint64_t*>(at_); }
+    [[nodiscard]] const std::uint32_t* codes() const noexcept { return after_; }
+    [[nodiscard]] const std::uint32_t* cuts() const noexcept { return after_; }
+    [[nodiscard]] const std::uint32_t* starts(bool text) const noexcept { return after_ + (text ? section_.groups : 0); }
 
     [[nodiscard]] const std::uint64_t* mask(std::uint32_t index) const noexcept {
-        return reinterpret_cast<const std::uint64_t*>(items()) + std::size_t{index} * words_;
+        return reinterpret_cast<const std::uint64_t*>(items_) + std::size_t{index} * words_;
     }
     [[nodiscard]] std::span<const std::uint32_t> interfaces(std::uint32_t from, std::uint32_t to) const noexcept {
-        return {reinterpret_cast<const std::uint32_t*>(items()) + from, to - from};
+        return {reinterpret_cast<const std::uint32_t*>(items_) + from, to - from};
     }
     [[nodiscard]] std::span<const std::uint64_t> entries(std::uint32_t from, std::uint32_t to) const noexcept {
-        return {reinterpret_cast<const std::uint64_t*>(items()) + from, to - from};
+        return {reinterpret_cast<const std::uint64_t*>(items_) + from, to - from};
     }
 
     // How many values are at or below x.
@@ -139,26 +136,26 @@ class SectionView {
     // Calls visit(index of item) for each item whose operand was found and whose test holds.
     template <class Visit>
     void each_pattern(std::span<const Found> found, Visit&& visit) const {
+        const std::uint32_t* const codes = after_;
+        const std::uint32_t count = section_.groups;
         for (const Found& each : found) {
-            for (std::uint32_t at = first_of(each.operand); at < section_.groups && codes()[at] >> 2 == each.operand; ++at) {
-                if ((each.tests >> (codes()[at] & 3) & 1) != 0) visit(at);
+            for (std::uint32_t at = first_of(each.operand); at < count && codes[at] >> 2 == each.operand; ++at) {
+                if ((each.tests >> (codes[at] & 3) & 1) != 0) visit(at);
             }
         }
     }
 
   private:
-    [[nodiscard]] const std::uint64_t* words_at(std::size_t offset) const noexcept {
-        return reinterpret_cast<const std::uint64_t*>(at_ + offset);
-    }
     [[nodiscard]] std::size_t item_bytes() const noexcept {
         if (section_.item == Item::Mask) return 8 * words_;
         return section_.item == Item::Entry ? 8 : 4;
     }
-    [[nodiscard]] std::size_t item_count() const noexcept { return section_.items; }
 
     const std::uint8_t* at_;
     const Section& section_;
     std::uint32_t words_;
+    const std::uint8_t* items_;
+    const std::uint32_t* after_;  // what stands behind the items
 };
 
 class BlockView {

@@ -167,11 +167,15 @@ class Commit {
     void refold(std::uint32_t key, std::span<const Fold> fresh) {
         Folder folder(text(key), operands_);
         SlotList kept;
+        const bool strings = text(key);
+        slots_.clear();
         engine_.lists_[key].folds.each([&](std::uint32_t slot) {
-            if (!engine_.live_[slot]) return;
-            const RecordView record = engine_.committed(slot);
+            if (engine_.live_[slot]) slots_.push_back(slot);
+        });
+        each_record(old_.pages, slots_, [&](std::uint32_t slot, RecordBytes bytes) {
+            const RecordView record = read_record(bytes);
             const Term coded = first_term(record);
-            folder.add({key, coded.test, value_of(coded.value, text(key))}, record.interface);
+            folder.add({key, coded.test, value_of(coded.value, strings)}, record.interface);
             kept.append(slot);
         });
         for (const Fold& each : fresh) {
@@ -222,8 +226,10 @@ class Commit {
         if (lists.hidden.size() != 1 || lists.hidden[0].count() < KeyLists::MANY) return;
         const std::size_t before = lists.bytes();
         std::vector<SlotList> parts(KeyLists::PARTS);
-        lists.hidden[0].each([&](std::uint32_t slot) {
-            const RecordView record = engine_.committed(slot);
+        slots_.clear();
+        lists.hidden[0].each([&](std::uint32_t slot) { slots_.push_back(slot); });
+        each_record(old_.pages, slots_, [&](std::uint32_t slot, RecordBytes bytes) {
+            const RecordView record = read_record(bytes);
             if (hidden_under(record, key)) parts[record.interface % KeyLists::PARTS].append(slot);
         });
         for (SlotList& each : parts) each.trim();
@@ -237,22 +243,24 @@ class Commit {
 
     // Keeps what is rightly there; what the interfaces given no longer hide is filed anew.
     void look_through(std::uint32_t key, std::uint32_t part, std::span<const std::uint32_t> interfaces) {
-        std::vector<std::uint32_t> slots;
-        engine_.lists_[key].hidden[part].each([&](std::uint32_t slot) { slots.push_back(slot); });
-        std::sort(slots.begin(), slots.end());
-        slots.erase(std::unique(slots.begin(), slots.end()), slots.end());
+        slots_.clear();
+        engine_.lists_[key].hidden[part].each([&](std::uint32_t slot) {
+            if (engine_.live_[slot]) slots_.push_back(slot);
+        });
+        if (!std::is_sorted(slots_.begin(), slots_.end())) std::sort(slots_.begin(), slots_.end());
+        slots_.erase(std::unique(slots_.begin(), slots_.end()), slots_.end());
         engine_.lists_bytes_ -= engine_.lists_[key].hidden[part].bytes();
         engine_.lists_[key].hidden[part] = {};
-        for (const std::uint32_t slot : slots) {
-            const RecordView record = engine_.committed(slot);
-            if (!engine_.live_[slot] || !hidden_under(record, key)) continue;
+        each_record(old_.pages, slots_, [&](std::uint32_t slot, RecordBytes bytes) {
+            const RecordView record = read_record(bytes);
+            if (!hidden_under(record, key)) return;
             const bool asked = std::find(interfaces.begin(), interfaces.end(), record.interface) != interfaces.end();
             if (!asked || still_hidden(record, key)) {
                 hide(key, record.interface, slot);
             } else {
                 refile(slot, record);
             }
-        }
+        });
     }
 
     [[nodiscard]] bool still_hidden(const RecordView& record, std::uint32_t key) {
@@ -431,6 +439,7 @@ class Commit {
     std::vector<KeyInterface> sweeps_;      // lists of (key, part) with too much in them
     std::vector<Change> changes_;
     std::vector<Term> terms_;
+    std::vector<std::uint32_t> slots_;
     std::vector<std::uint8_t> record_;
     std::ptrdiff_t filters_ = 0, constraints_ = 0;
 };

@@ -52,7 +52,7 @@ struct KeyLists {
     std::vector<SlotList> hidden;
     std::uint32_t stale = 0;
 
-    static constexpr std::size_t PARTS = 16, MANY = 1024;
+    static constexpr std::size_t PARTS = 32, MANY = 1024;
 
     [[nodiscard]] SlotList& hidden_of(std::uint32_t interface) {
         if (hidden.empty()) hidden.resize(1);

@@ -250,7 +250,8 @@ class Matcher {
         }
         // Of runs taken whole, `except` may have been one: it has one filter then, and stands there once.
         if (plain && except_ >= FOLDED && except_ < index_.extent) std::erase(matched_, except_);
-        verify();
+        const std::span<const std::uint32_t> slots(state_.candidates.data(), candidates_);
+        each_record(index_.pages, slots, [&](std::uint32_t, RecordBytes record) { check(read_record(record)); });
     }
 
     // --- Interfaces from FOLDED on ------------------------------------------------------------------------
@@ -314,29 +315,6 @@ class Matcher {
             count += present[second / 64] >> second % 64 & open[std::min(near / 64, MASK_WORDS)] >> near % 64 & 1;
         }
         candidates_ = count;
-    }
-
-    // Records lie anywhere: ask memory for a batch of them in three steps before reading any.
-    void verify() {
-        constexpr std::size_t batch = 32;
-        std::array<PageView, batch> pages;
-        std::array<RecordBytes, batch> records;
-        const std::span slots(state_.candidates.data(), candidates_);
-        for (std::size_t first = 0; first < slots.size(); first += batch) {
-            const std::size_t count = std::min(batch, slots.size() - first);
-            const auto within = [&](std::size_t at) { return slots[first + at] % PageView::SLOTS; };
-            for (std::size_t at = 0; at < count; ++at) {
-                const Blob* page = index_.pages.get(slots[first + at] / PageView::SLOTS);
-                __builtin_prefetch(page);
-                pages[at] = PageView(page);
-            }
-            for (std::size_t at = 0; at < count; ++at) __builtin_prefetch(pages[at].lengths(within(at)));
-            for (std::size_t at = 0; at < count; ++at) {
-                records[at] = pages[at].record(within(at));
-                __builtin_prefetch(records[at].data());
-            }
-            for (std::size_t at = 0; at < count; ++at) check(read_record(records[at]));
-        }
     }
 
     void check(const RecordView& record) {

@@ -4,6 +4,8 @@
 // a record is found by one sum of bytes. A record says what its filter is and where it is filed.
 #pragma once
 
+#include <algorithm>
+#include <array>
 #include <cstdint>
 #include <span>
 #include <vector>
@@ -34,9 +36,9 @@ class PageView {
         return {group + GROUP + sum_before(group, at % GROUP), group[at % GROUP]};
     }
 
-    // Of the group that holds the record: its lengths, before it is read.
-    [[nodiscard]] const std::uint8_t* lengths(std::uint32_t at) const noexcept {
-        return data_[0] != 0 ? data_ : data_ + group_at(at);
+    // Asks memory for what `record` will read first.
+    void fetch_lengths(std::uint32_t at) const noexcept {
+        if (data_ != nullptr && data_[0] == 0) __builtin_prefetch(data_ + group_at(at));
     }
 
   private:
@@ -75,6 +77,29 @@ class PageView {
 
 inline RecordBytes record_at(const BlobArray& pages, std::uint32_t slot) noexcept {
     return PageView(pages.get(slot / PageView::SLOTS)).record(slot % PageView::SLOTS);
+}
+
+// Calls visit(slot, record) for each. Records lie anywhere: memory is asked for a batch of them, in three steps,
+// before any is read.
+template <class Visit>
+void each_record(const BlobArray& pages, std::span<const std::uint32_t> slots, Visit&& visit) {
+    constexpr std::size_t most = 32;
+    std::array<PageView, most> views;
+    std::array<RecordBytes, most> records;
+    for (; !slots.empty(); slots = slots.subspan(std::min(most, slots.size()))) {
+        const std::size_t count = std::min(most, slots.size());
+        for (std::size_t at = 0; at < count; ++at) {
+            const Blob* page = pages.get(slots[at] / PageView::SLOTS);
+            __builtin_prefetch(page);
+            views[at] = PageView(page);
+        }
+        for (std::size_t at = 0; at < count; ++at) views[at].fetch_lengths(slots[at] % PageView::SLOTS);
+        for (std::size_t at = 0; at < count; ++at) {
+            records[at] = views[at].record(slots[at] % PageView::SLOTS);
+            __builtin_prefetch(records[at].data());
+        }
+        for (std::size_t at = 0; at < count; ++at) visit(slots[at], records[at]);
+    }
 }
 
 // Makes one page from its 256 records. Keeps its buffer from one to the next.
