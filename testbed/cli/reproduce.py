@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import json
 from dataclasses import asdict
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -26,6 +27,7 @@ def reproduce(args: argparse.Namespace) -> int:
     if args.name is None:
         raise exits.CommandError(f"which experiment? One of {', '.join(experiment_names())}")
     experiment = _load(args.name, args.quick)
+    _check_machine()
     results = _results(args, experiment)
     folder = args.out or OUT / (args.name + ("-quick" if args.quick else ""))
     try:
@@ -34,6 +36,13 @@ def reproduce(args: argparse.Namespace) -> int:
         raise exits.CommandError(f"{error.filename}: {error.strerror}", exits.FAILED) from error
     _report(args, experiment, results, written)
     return exits.OK
+
+
+def _check_machine() -> None:
+    """Before minutes of measuring, not after."""
+    if find_spec("pyarrow") is None:
+        text = "rows are written as Parquet, which needs pyarrow: run `make build`"
+        raise exits.CommandError(text, exits.MACHINE)
 
 
 def _list(args: argparse.Namespace) -> int:

@@ -80,7 +80,7 @@ def line_chart(
         marks: Points beside them.
     """
     key, title, told = figure
-    top = TOP + LEGEND_ROW * -(-len(series) // LEGEND_COLUMNS)
+    top = TOP + 12 + LEGEND_ROW * -(-len(series) // LEGEND_COLUMNS)
     xs = [p[0] for s in series for p in s.points] + [m.x for m in marks]
     ys = [p[1] for s in series for p in s.points] + [m.y for m in marks]
     across, up = axis_for(xs, LEFT, WIDTH - RIGHT), axis_for(ys, HEIGHT - BOTTOM, top)
@@ -112,17 +112,11 @@ def _line(series: Series, across: Axis, up: Axis) -> str:
 
 
 def _mark(mark: Mark, across: Axis, up: Axis) -> str:
-    """A cross, named on the side where there is room."""
+    """A cross, named above, on the side where there is room."""
     x, y = across.at(mark.x), up.at(mark.y)
-    left = x > WIDTH / 2
+    side = "printed end" if x > WIDTH / 2 else "printed"
     cross = f"M{number(x - 5)} {number(y - 5)}l10 10m0 -10l-10 10"
-    name = element(
-        "text",
-        text(mark.text),
-        x=x - 10 if left else x + 10,
-        y=y + 4,
-        class_="printed end" if left else "printed",
-    )
+    name = element("text", text(mark.text), x=x, y=y - 10, class_=side)
     return element("path", d=cross, class_="printed") + name
 
 

@@ -36,7 +36,7 @@ def time(us: float) -> str:
 
 def percent(value: float) -> str:
     """A gain; a cost is negative."""
-    return f"{value:.0f} %"
+    return f"{round(value)} %"
 
 
 def size_of(constraints: int) -> str:
@@ -45,10 +45,18 @@ def size_of(constraints: int) -> str:
 
 
 def largest_time(results: Results) -> Finding:
-    """Absolute times at the largest table."""
-    largest = _largest(results.rows)
-    said = ", ".join(f"{r.algorithm} {time(r.time_us)}" for r in largest)
-    return Finding(f"{said} at {largest[0].constraints / 1e6:.2g} M constraints", None)
+    """Absolute times at the largest table, of each number of interfaces where that is fixed."""
+    fixed = _by_interfaces([r for r in results.rows if not r.central]).items()
+    said = [f"{interfaces} interfaces: {_times(_largest(rows))}" for interfaces, rows in fixed]
+    alone = [r for r in results.rows if r.central]
+    if alone:
+        said.append(_times(_largest(alone)))
+    return Finding("; ".join(said), None)
+
+
+def _times(rows: Sequence[Row]) -> str:
+    said = ", ".join(f"{r.algorithm} {time(r.time_us)}" for r in rows)
+    return f"{said} at {rows[0].constraints / 1e6:.2g} M constraints"
 
 
 def largest_gain(results: Results) -> Finding:
@@ -89,7 +97,11 @@ def best_with_large_disjunctions(results: Results) -> Finding:
     for algorithm in ALGORITHMS:
         rows = sorted(results.of(algorithm), key=lambda r: r.filters / r.interfaces)
         fewest, most, best = rows[0], rows[-1], min(rows, key=lambda r: r.time_us)
-        said.append(f"{algorithm} {time(fewest.time_us)} to {time(most.time_us)}")
+        worst = max(rows, key=lambda r: r.time_us)
+        said.append(
+            f"{algorithm} {time(fewest.time_us)} with one filter an interface, {time(most.time_us)} with "
+            f"{_ratio(most)}, at worst {time(worst.time_us)} with {_ratio(worst)}"
+        )
         if algorithm != "fast":
             holds = holds and most.time_us <= 1.3 * best.time_us and most.time_us < fewest.time_us
     return Finding("; ".join(said), holds)
@@ -127,6 +139,10 @@ def more_constraints_more_gain(results: Results) -> Finding:
     small, large = min(best), max(best)
     said = f"at best {percent(best[small])} ({size_of(small)}) and {percent(best[large])} ({size_of(large)})"
     return Finding(said, best[large] > best[small])
+
+
+def _ratio(row: Row) -> str:
+    return count(round(row.filters / row.interfaces))
 
 
 def _selective(results: Results) -> list[Row]:

@@ -122,7 +122,7 @@ def _line(row: Row, plain: Row, fast: Row) -> str:
         count(row.interfaces),
         count(row.filters),
         count(row.constraints),
-        f"{row.matched_mean:,.1f}",
+        count(round(row.matched_mean, 1)),
         str(row.rounds),
         time(row.counting_us),
         time(row.time_us),
