@@ -1,8 +1,9 @@
 // Finds, among many filters, those that a given one covers.
 //
-// A filter is filed under each of its attributes, by the range that it leaves of it. What f covers has all attributes
-// of f: the least frequent of these is searched, and `covers` decides. Where f has only a substring on it, all
-// filters with that attribute are looked at.
+// A filter is filed twice: with those that have the same attributes, by all ranges that it leaves of them; and under
+// each of its attributes, by the range that it leaves of that one. What f covers has the same attributes as f and is
+// found in the first way, or has more and is found under the least frequent of those of f. Where f asks nothing but
+// a substring of that one, all filters under it are looked at.
 #pragma once
 
 #include <deque>
@@ -15,46 +16,58 @@ namespace cbn::cover {
 class Below {
   public:
     void add(std::uint32_t token, const Items& items) {
-        for (const Attribute& each : items[token].form->attributes) {
-            const auto fresh = static_cast<std::uint32_t>(groups_.size());
-            const std::uint32_t at = ids_.insert(each.key, fresh);
-            if (at == fresh) groups_.emplace_back();
-            groups_[at].add(token);
-        }
+        const Form& form = *items[token].form;
+        group(alike_, key_set(form)).add(token);
+        for (const Attribute& each : form.attributes) group(having_, each.key).add(token);
     }
 
-    void remove(std::uint32_t token, const Items& items) noexcept {
-        for (const Attribute& each : items[token].form->attributes) groups_[ids_.find(each.key)].lost_one();
+    void remove(std::uint32_t token, const Items& items) {
+        const Form& form = *items[token].form;
+        group(alike_, key_set(form)).lost_one();
+        for (const Attribute& each : form.attributes) group(having_, each.key).lost_one();
     }
 
     // Calls `visit(token)` for each filter that the form, which has attributes, covers.
     template <typename Visit>
     void find(const Form& form, const Items& items, Visit&& visit) {
-        const Attribute* attribute = rarest(form);
-        if (attribute == nullptr) return;
-        Group& group = groups_[ids_.find(attribute->key)];
-        group.settle(items, [&](const Form&) { return axes_of(*attribute); });
-        std::vector<Accept> wanted;
-        for (const Axis& axis : group.axes()) wanted.push_back(accept(axis, *attribute));
-        static_cast<void>(group.search(wanted, [&](std::uint32_t token) {
+        const auto covered = [&](std::uint32_t token) {
             if (items[token].form != nullptr && covers(form, *items[token].form)) visit(token);
             return false;
-        }));
-    }
-
-    [[nodiscard]] std::size_t bytes() const noexcept {
-        std::size_t total = ids_.bytes() + groups_.size() * sizeof(Group);
-        for (const Group& group : groups_) total += group.bytes();
-        return total;
+        };
+        const std::uint32_t same = alike_.find(key_set(form));
+        if (same != NONE) {
+            static_cast<void>(groups_[same].search(form, items, axes_by_all_attributes, wanted_, covered));
+        }
+        const Attribute* attribute = rarest(form);
+        if (attribute == nullptr) return;
+        const auto axes = [&](const Form&) { return axes_by_attribute(*attribute); };
+        const auto larger = [&](std::uint32_t token) {
+            const Form* other = items[token].form;
+            return other != nullptr && other->attributes.size() > form.attributes.size() && covered(token);
+        };
+        static_cast<void>(groups_[having_.find(attribute->key)].search(form, items, axes, wanted_, larger));
     }
 
   private:
+    [[nodiscard]] static std::uint64_t key_set(const Form& form) noexcept {
+        std::uint64_t state = detail::HASH_START;
+        for (const Attribute& each : form.attributes) state = detail::mixed(state ^ each.key);
+        return state | 1;
+    }
+
+    [[nodiscard]] Group& group(NumberMap& ids, std::uint64_t key) {
+        const auto fresh = static_cast<std::uint32_t>(groups_.size());
+        const std::uint32_t at = ids.insert(key, fresh);
+        if (at == fresh) groups_.emplace_back();
+        return groups_[at];
+    }
+
     // The attribute that fewest filters have; none if some attribute is in no filter.
     [[nodiscard]] const Attribute* rarest(const Form& form) const noexcept {
         const Attribute* best = nullptr;
         std::size_t least = ~std::size_t{0};
         for (const Attribute& each : form.attributes) {
-            const std::uint32_t at = ids_.find(each.key);
+            const std::uint32_t at = having_.find(each.key);
             if (at == NONE) return nullptr;
             if (groups_[at].size() >= least) continue;
             least = groups_[at].size();
@@ -63,23 +76,9 @@ class Below {
         return best;
     }
 
-    [[nodiscard]] static std::vector<Axis> axes_of(const Attribute& attribute) {
-        const std::string name(attribute.name);
-        std::vector<Axis> out{{attribute.key, name, Axis::What::TrimmedLow, {}},
-                              {attribute.key, name, Axis::What::TrimmedHigh, {}}};
-        if (attribute.type == Type::String) out.push_back({attribute.key, name, Axis::What::End, {}});
-        return out;
-    }
-
-    // What the coordinate of a filter that the attribute's filter covers may be.
-    [[nodiscard]] static Accept accept(const Axis& axis, const Attribute& attribute) {
-        if (axis.what == Axis::What::TrimmedLow) return {axis.coordinate(attribute.raw.lo)};
-        if (axis.what == Axis::What::TrimmedHigh) return {0, axis.coordinate(attribute.raw.hi)};
-        return ending_in(attribute.single ? std::string_view{} : attribute.suffix);
-    }
-
-    NumberMap ids_;
+    NumberMap alike_, having_;  // by all attributes, by one
     std::deque<Group> groups_;
+    Wanted wanted_;
 };
 
 }  // namespace cbn::cover

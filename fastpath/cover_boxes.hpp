@@ -1,7 +1,8 @@
 // Points of a few coordinates in a tree of bounding boxes, searched by what each coordinate may be.
 //
-// Nothing here knows filters. A point is a member (any number) with one coordinate per axis. The tree is static;
-// who owns it decides when to build it anew.
+// Nothing here knows filters. A point is a member (any number) with one coordinate per axis. On the first axes a
+// search wants no more than some number, on the others what lies apart from some range. The tree is static; who owns
+// it decides when to build it anew.
 #pragma once
 
 #include <algorithm>
@@ -12,35 +13,38 @@
 
 namespace cbn::cover {
 
-// What a search accepts on one axis: what lies from `from` to `to`, or, if `outside`, what does not, and `points`.
-struct Accept {
-    std::uint64_t from = 0, to = ~std::uint64_t{0};
-    bool outside = false;
-    std::vector<std::uint64_t> points{};  // ascending; only with `outside`
+// What a search accepts on an axis of the second sort: what does not lie from `from` to `to`, and `points`.
+struct Apart {
+    std::uint64_t from = 1, to = 0;
+    std::vector<std::uint64_t> points{};  // ascending
 
     // Whether anything between `low` and `high`, both included, is accepted.
     [[nodiscard]] bool any(std::uint64_t low, std::uint64_t high) const noexcept {
-        if (!outside) return low <= to && high >= from;
         if (low < from || high > to) return true;
         const auto point = std::lower_bound(points.begin(), points.end(), low);
         return point != points.end() && *point <= high;
     }
 };
 
+// What a search accepts: at most `most[i]` on axis i, and then the ranges apart.
+struct Wanted {
+    std::vector<std::uint64_t> most{};
+    std::vector<Apart> apart{};
+};
+
 class Boxes {
   public:
-    [[nodiscard]] std::size_t size() const noexcept { return members_.size(); }
     [[nodiscard]] std::span<const std::uint32_t> members() const noexcept { return members_; }
     [[nodiscard]] std::size_t bytes() const noexcept {
         return members_.capacity() * sizeof(std::uint32_t) + nodes_.capacity() * sizeof(Node) +
-               (rows_.capacity() + bounds_.capacity()) * sizeof(std::uint64_t);
+               (rows_.capacity() + least_.capacity() + extents_.capacity()) * sizeof(std::uint64_t);
     }
 
-    // `rows` holds the coordinates of member after member.
-    void build(std::size_t axes, std::vector<std::uint32_t> members, std::vector<std::uint64_t> rows) {
-        axes_ = axes;
-        nodes_.clear();
-        bounds_.clear();
+    // `rows` holds the coordinates of member after member: those on the first axes, then those on the others.
+    void build(std::size_t bounded, std::size_t apart, const std::vector<std::uint32_t>& members,
+               const std::vector<std::uint64_t>& rows) {
+        bounded_ = bounded;
+        axes_ = bounded + apart;
         std::vector<std::uint32_t> order(members.size());
         std::iota(order.begin(), order.end(), 0U);
         if (!order.empty()) split(rows, order, 0, static_cast<std::uint32_t>(order.size()), 0);
@@ -49,7 +53,7 @@ class Boxes {
 
     // Calls `visit(member)` for those that are accepted on all axes until it says true; whether it did.
     template <typename Visit>
-    [[nodiscard]] bool search(std::span<const Accept> wanted, Visit&& visit) const {
+    [[nodiscard]] bool search(const Wanted& wanted, Visit&& visit) const {
         for (std::size_t at = 0; at < nodes_.size();) {
             const Node& node = nodes_[at];
             if (!may_hold(wanted, at)) {
@@ -72,12 +76,11 @@ class Boxes {
     };
 
     void split(const std::vector<std::uint64_t>& rows, std::span<std::uint32_t> order, std::uint32_t begin,
-               std::uint32_t end, std::size_t depth) {
+               std::uint32_t end, std::size_t start) {
         const std::size_t self = nodes_.size();
         nodes_.push_back({begin, end, 0, true});
-        bound(rows, order.subspan(begin, end - begin));
-        const std::size_t axis = end - begin > LEAF ? uneven_axis(self, depth) : axes_;
-        if (axis < axes_) {
+        const std::size_t axis = bound(rows, order.subspan(begin, end - begin), start);
+        if (end - begin > LEAF && axis < axes_) {
             nodes_[self].leaf = false;
             const std::uint32_t middle = begin + (end - begin) / 2;
             std::nth_element(order.begin() + begin, order.begin() + middle, order.begin() + end,
@@ -88,70 +91,76 @@ class Boxes {
         nodes_[self].next = static_cast<std::uint32_t>(nodes_.size());
     }
 
-    void bound(const std::vector<std::uint64_t>& rows, std::span<const std::uint32_t> order) {
-        const std::size_t base = bounds_.size();
-        bounds_.resize(base + 2 * axes_);
+    // Notes the bounds of a node. The first axis, from `start` on, on which its points differ; `axes_` if none.
+    [[nodiscard]] std::size_t bound(const std::vector<std::uint64_t>& rows, std::span<const std::uint32_t> order,
+                                    std::size_t start) {
+        std::size_t uneven = axes_, distance = axes_;
         for (std::size_t axis = 0; axis < axes_; ++axis) {
             std::uint64_t low = ~std::uint64_t{0}, high = 0;
             for (const std::uint32_t each : order) {
                 low = std::min(low, rows[each * axes_ + axis]);
                 high = std::max(high, rows[each * axes_ + axis]);
             }
-            bounds_[base + 2 * axis] = low;
-            bounds_[base + 2 * axis + 1] = high;
+            (axis < bounded_ ? least_ : extents_).push_back(low);
+            if (axis >= bounded_) extents_.push_back(high);
+            const std::size_t ahead = (axis + axes_ - start % axes_) % axes_;
+            if (low == high || ahead >= distance) continue;
+            uneven = axis;
+            distance = ahead;
         }
-    }
-
-    // The first axis, from `start` on, on which the node's points differ; `axes_` if there is none.
-    [[nodiscard]] std::size_t uneven_axis(std::size_t node, std::size_t start) const noexcept {
-        for (std::size_t step = 0; step < axes_; ++step) {
-            const std::size_t axis = (start + step) % axes_;
-            const std::uint64_t* bound = &bounds_[(node * axes_ + axis) * 2];
-            if (bound[0] != bound[1]) return axis;
-        }
-        return axes_;
+        return uneven;
     }
 
     void arrange(const std::vector<std::uint32_t>& members, const std::vector<std::uint64_t>& rows,
                  const std::vector<std::uint32_t>& order) {
-        members_.resize(members.size());
-        rows_.resize(rows.size());
-        for (std::size_t at = 0; at < order.size(); ++at) {
-            members_[at] = members[order[at]];
-            std::copy_n(rows.begin() + static_cast<std::ptrdiff_t>(order[at] * axes_), axes_,
-                        rows_.begin() + static_cast<std::ptrdiff_t>(at * axes_));
+        members_.reserve(members.size());
+        rows_.reserve(rows.size());
+        for (const std::uint32_t at : order) {
+            members_.push_back(members[at]);
+            const auto row = rows.begin() + static_cast<std::ptrdiff_t>(at * axes_);
+            rows_.insert(rows_.end(), row, row + static_cast<std::ptrdiff_t>(axes_));
         }
     }
 
-    [[nodiscard]] bool may_hold(std::span<const Accept> wanted, std::size_t node) const noexcept {
-        const std::uint64_t* bound = bounds_.data() + node * axes_ * 2;
-        for (std::size_t axis = 0; axis < axes_; ++axis, bound += 2) {
-            if (!wanted[axis].any(bound[0], bound[1])) return false;
+    [[nodiscard]] bool within(const Wanted& wanted, const std::uint64_t* coordinates) const noexcept {
+        const std::uint64_t* most = wanted.most.data();
+        for (std::size_t axis = 0; axis < bounded_; ++axis) {
+            if (coordinates[axis] > most[axis]) return false;
         }
         return true;
     }
 
-    [[nodiscard]] bool accepts(std::span<const Accept> wanted, std::uint32_t row) const noexcept {
-        const std::uint64_t* coordinate = rows_.data() + row * axes_;
-        for (std::size_t axis = 0; axis < axes_; ++axis) {
-            if (!wanted[axis].any(coordinate[axis], coordinate[axis])) return false;
+    [[nodiscard]] bool may_hold(const Wanted& wanted, std::size_t node) const noexcept {
+        if (!within(wanted, least_.data() + node * bounded_)) return false;
+        const std::uint64_t* extent = extents_.data() + node * 2 * (axes_ - bounded_);
+        for (std::size_t axis = 0; axis + bounded_ < axes_; ++axis, extent += 2) {
+            if (!wanted.apart[axis].any(extent[0], extent[1])) return false;
+        }
+        return true;
+    }
+
+    [[nodiscard]] bool accepts(const Wanted& wanted, std::uint32_t row) const noexcept {
+        const std::uint64_t* coordinates = rows_.data() + row * axes_;
+        if (!within(wanted, coordinates)) return false;
+        for (std::size_t axis = bounded_; axis < axes_; ++axis) {
+            if (!wanted.apart[axis - bounded_].any(coordinates[axis], coordinates[axis])) return false;
         }
         return true;
     }
 
     template <typename Visit>
-    [[nodiscard]] bool scan(std::span<const Accept> wanted, const Node& node, Visit&& visit) const {
+    [[nodiscard]] bool scan(const Wanted& wanted, const Node& node, Visit&& visit) const {
         for (std::uint32_t row = node.begin; row < node.end; ++row) {
             if (accepts(wanted, row) && visit(members_[row])) return true;
         }
         return false;
     }
 
-    std::size_t axes_ = 0;
+    std::size_t bounded_ = 0, axes_ = 0;
     std::vector<std::uint32_t> members_;
     std::vector<std::uint64_t> rows_;
     std::vector<Node> nodes_;
-    std::vector<std::uint64_t> bounds_;
+    std::vector<std::uint64_t> least_, extents_;
 };
 
 }  // namespace cbn::cover

@@ -14,12 +14,14 @@ namespace cbn::cover {
 
 // Beyond so many, substrings are no longer held against each other to find those that others contain.
 inline constexpr std::size_t PARTS_COMPARED = 256;
-// How often an end of a range is moved over strings that only a pattern excludes.
-inline constexpr int PATTERN_STEPS = 4;
+// A range's low end is moved over strings that only a pattern excludes until it ends in so many NULs: none may come.
+inline constexpr std::size_t NULS_TRIED = 4;
 
 // In linear time, which std::string_view::find is not.
 [[nodiscard]] inline bool contains(std::string_view whole, std::string_view part) noexcept {
-    return part.size() <= whole.size() && memmem(whole.data(), whole.size(), part.data(), part.size()) != nullptr;
+    if (part.empty()) return true;
+    if (part.size() >= whole.size()) return part == whole;
+    return memmem(whole.data(), whole.size(), part.data(), part.size()) != nullptr;
 }
 
 struct Attribute {
@@ -131,14 +133,18 @@ inline void trim_numbers(Attribute& attribute) noexcept {
     return true;
 }
 
+[[nodiscard]] inline std::size_t trailing_nuls(std::string_view text) noexcept {
+    const std::size_t last = text.find_last_not_of('\0');
+    return text.size() - (last == text.npos ? 0 : last + 1);
+}
+
 inline void trim_texts(Attribute& attribute, Own& own) {
     Span& span = attribute.trimmed;
-    int steps = PATTERN_STEPS;
     const auto excluded = [&](const Position& at) {
-        return attribute.hole(at) || (attribute.patterned() && steps > 0 && !attribute.fits(at.text) && steps-- > 0);
+        if (attribute.hole(at)) return true;
+        return attribute.patterned() && trailing_nuls(at.text) < NULS_TRIED && !attribute.fits(at.text);
     };
     for (Position last; span.lo < span.hi && last_before(span.hi, last) && excluded(last);) span.hi = last;
-    steps = PATTERN_STEPS;
     while (span.lo < span.hi && excluded(span.lo)) span.lo = next(own, span.lo);
 }
 

@@ -164,48 +164,14 @@ class Index {
             return found;
         };
         if (node.group == NONE) return node.lone != NONE && covering(node.lone);
-        Group& group = groups_[node.group];
-        group.settle(items, axes_of);
-        wanted_.clear();
-        for (const Axis& axis : group.axes()) wanted_.push_back(accept(axis, form));
-        return group.search(wanted_, covering);
+        return groups_[node.group].search(form, items, axes_of, wanted_, covering);
     }
 
+    // None for filters whose path was cut: they share only that much.
     [[nodiscard]] static std::vector<Axis> axes_of(const Form& form) {
-        std::vector<Axis> out;
         std::size_t features = 0;
         demands(form, [&](Feature) { ++features; });
-        if (features > PATH_MAX_FEATURES) return out;
-        for (const Attribute& each : form.attributes) {
-            if (each.single) continue;
-            const auto add = [&](Axis::What what) { out.push_back({each.key, std::string(each.name), what, {}}); };
-            add(Axis::What::RawLow);
-            add(Axis::What::RawHigh);
-            if (!each.holes.empty()) add(Axis::What::FirstHole);
-        }
-        return out;
-    }
-
-    // What the coordinate of a filter that covers the form may be.
-    [[nodiscard]] static Accept accept(const Axis& axis, const Form& form) {
-        const Attribute* attribute = attribute_of(form, axis.key, axis.name);
-        if (attribute == nullptr) return {};
-        if (axis.what == Axis::What::RawLow) return {0, axis.coordinate(attribute->trimmed.lo)};
-        if (axis.what == Axis::What::RawHigh) return {axis.coordinate(attribute->trimmed.hi)};
-        return outside_of(axis, *attribute);
-    }
-
-    // The covering filter's hole must be none of the form's values.
-    [[nodiscard]] static Accept outside_of(const Axis& axis, const Attribute& attribute) {
-        if (attribute.patterned()) return {};
-        const bool text = attribute.type == Type::String;
-        const std::uint64_t low = axis.coordinate(attribute.trimmed.lo), high = axis.coordinate(attribute.trimmed.hi);
-        // Of texts, different positions may have one coordinate: take in the ends.
-        if (text && (low == ~std::uint64_t{0} || high == 0)) return {};
-        Accept out{low + (text ? 1 : 0), high - (text ? 1 : 0), true, {}};
-        if (out.from > out.to) return {};
-        for (const Position& hole : attribute.holes) out.points.push_back(axis.coordinate(hole));
-        return out;
+        return features > PATH_MAX_FEATURES ? std::vector<Axis>{} : covering_axes(form);
     }
 
     NumberMap ids_;
@@ -215,7 +181,7 @@ class Index {
     std::deque<Group> groups_;
     Demanded demanded_;
     std::vector<std::uint32_t> path_, offered_;
-    std::vector<Accept> wanted_;
+    Wanted wanted_;
     std::uint32_t found_ = NONE;
 };
 

@@ -32,7 +32,7 @@ inline constexpr std::string_view BEYOND = "\xff";
 // The first eight bytes of a text as a number that orders as the text does, ties aside.
 [[nodiscard]] inline std::uint64_t head_of(std::string_view text) noexcept {
     std::uint8_t bytes[8] = {};
-    std::memcpy(bytes, text.data(), text.size() < 8 ? text.size() : 8);
+    if (!text.empty()) std::memcpy(bytes, text.data(), text.size() < 8 ? text.size() : 8);
     return wire::load<std::uint64_t>(bytes);
 }
 

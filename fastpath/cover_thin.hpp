@@ -38,8 +38,8 @@ class Thinning {
     Thinning(std::span<Placed> group, const Attribute& attribute, Own& own) : group_(group), attribute_(attribute) {
         whole_ = range_ = everything(attribute.type);
         for (Placed& each : group_) {
-            // A pattern excludes "" already; then `!= ""` is a hole like others.
-            each.span = attribute.patterned() ? span_of(each.constraint, own) : whole_span(each.constraint, own);
+            each.span = whole_span(each.constraint, own);
+            if (only_says_what_patterns_say(each.span)) each.span = whole_;
             range_.lo = std::max(range_.lo, each.span.lo);
             range_.hi = std::min(range_.hi, each.span.hi);
         }
@@ -62,6 +62,17 @@ class Thinning {
             if (fits(each)) return each.kept = true;
         }
         return false;
+    }
+
+    // `> ""` next to a suffix, for one.
+    [[nodiscard]] bool only_says_what_patterns_say(const Span& span) const noexcept {
+        const std::string_view low = span.lo.text;
+        if (!attribute_.patterned() || span.hi != whole_.hi || trailing_nuls(low) < low.size()) return false;
+        if (low.size() > NULS_TRIED) return false;
+        for (std::size_t size = 0; size < low.size(); ++size) {
+            if (attribute_.fits(low.substr(0, size))) return false;
+        }
+        return true;
     }
 
     void choose_range() {

@@ -40,6 +40,7 @@ def constraints(draw):
 def strategies():
     values = KINDS.flatmap(VALUES.__getitem__)
     return SimpleNamespace(
+        values=VALUES,
         messages=st.dictionaries(NAMES, values, max_size=5),
         filters=st.lists(constraints(), max_size=4).map(Filter),
         interfaces=st.one_of(st.integers(0, 4), st.integers(60, 70), st.sampled_from([1000, 16_777_215])),

@@ -1,0 +1,331 @@
+// Covering and reduction of random filters, held against matching by the plainest means (M7, D2, E14).
+//
+//   cover_check SEED COVERS
+//
+// Makes pairs of filters that often cover each other until COVERS of them are claimed to. For each claim, messages
+// at and beside the boundaries of both are tried: one that matches the covered filter and not the covering one is a
+// false cover. Likewise for `overlaps`, `contradictory`, `reduce_filter`, `reduce` and PredicateSet, which must agree
+// with `reduce`. Bytes are damaged now and then. Prints the figures; ends with 1 on a disagreement.
+#include <cmath>
+#include <cstdio>
+#include <cstdlib>
+#include <limits>
+#include <random>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "cover.hpp"
+
+using namespace cbn;
+using wire::Op;
+using wire::Type;
+
+namespace {
+
+using Random = std::mt19937_64;
+
+// Of type Time if `time`; strings are ordered by bytes.
+struct Value {
+    Type type = Type::Integer;
+    std::int64_t whole = 0;
+    double real = 0;
+    std::string text{};
+
+    [[nodiscard]] int compare(const Value& other) const {
+        if (type == Type::String) return text.compare(other.text);
+        if (type == Type::Float) return real < other.real ? -1 : real > other.real;
+        return whole < other.whole ? -1 : whole > other.whole;
+    }
+};
+
+struct Constraint {
+    int name = 0;
+    Op op = Op::Any;
+    Value value{};
+
+    // The definition, apart from all that the kernel has.
+    [[nodiscard]] bool holds(const Value& given) const {
+        if (given.type != value.type) return false;
+        const int order = given.compare(value);
+        switch (op) {
+            case Op::Eq: return order == 0;
+            case Op::Ne: return order != 0;
+            case Op::Lt: return order < 0;
+            case Op::Gt: return order > 0;
+            case Op::Le: return order <= 0;
+            case Op::Ge: return order >= 0;
+            case Op::Prefix: return given.text.rfind(value.text, 0) == 0;
+            case Op::Suffix: return given.text.ends_with(value.text);
+            case Op::Substring: return given.text.find(value.text) != std::string::npos;
+            case Op::Any: return true;
+        }
+        return false;
+    }
+};
+
+constexpr int NAMES = 3;
+using Filter = std::vector<Constraint>;
+using Message = std::vector<std::pair<bool, Value>>;  // by name: whether there, and what
+
+bool matches(const Filter& filter, const Message& message) {
+    return std::all_of(filter.begin(), filter.end(), [&](const Constraint& each) {
+        const auto& [there, value] = message[static_cast<std::size_t>(each.name)];
+        return there && each.holds(value);
+    });
+}
+
+std::size_t below(Random& random, std::size_t end) { return random() % end; }
+
+std::int64_t any_whole(Random& random) {
+    constexpr auto least = std::numeric_limits<std::int64_t>::min(), most = std::numeric_limits<std::int64_t>::max();
+    const std::int64_t near[] = {least, least + 1, -1, 0, 1, 2, 3, 4, most - 1, most};
+    return near[below(random, std::size(near))];
+}
+
+double any_real(Random& random) {
+    constexpr double infinity = std::numeric_limits<double>::infinity();
+    const double near[] = {-infinity, -1e308, -1.0, -5e-324, 0.0, 5e-324, 1.0, 1.0000000000000002, 1e308, infinity};
+    return near[below(random, std::size(near))];
+}
+
+const std::string CHARACTERS[] = {"a", "b", "c", std::string(1, '\0'), "\x7f", "\xc2\x80", "\xed\x9f\xbf", "\xee\x80\x80",
+                                  "\xf4\x8f\xbf\xbf"};
+
+std::string any_text(Random& random) {
+    std::string out;
+    const std::size_t variety = random() % 3 ? 2 : std::size(CHARACTERS);
+    for (std::size_t left = below(random, 5); left > 0; --left) out += CHARACTERS[below(random, variety)];
+    return out;
+}
+
+Value any_value(Random& random, Type type) {
+    Value out{type};
+    if (type == Type::String) out.text = any_text(random);
+    if (type == Type::Float) out.real = any_real(random);
+    if (type == Type::Integer || type == Type::Time) out.whole = any_whole(random);
+    if (type == Type::Boolean) out.whole = static_cast<std::int64_t>(random() % 2);
+    return out;
+}
+
+Constraint any_constraint(Random& random, int name, Type type) {
+    while (true) {
+        const auto op = static_cast<Op>(1 + below(random, 10));
+        if (wire::detail::operator_exists(op, type)) return {name, op, any_value(random, type)};
+    }
+}
+
+Type any_type(Random& random) { return static_cast<Type>(1 + below(random, 5)); }
+
+Filter any_filter(Random& random, const Type (&types)[NAMES]) {
+    Filter out;
+    for (std::size_t left = below(random, 5); left > 0; --left) {
+        const auto name = static_cast<int>(below(random, NAMES));
+        out.push_back(any_constraint(random, name, random() % 20 ? types[name] : any_type(random)));
+    }
+    return out;
+}
+
+std::string encoded(const Filter& filter) {
+    std::vector<std::string> members;
+    for (const Constraint& each : filter) {
+        std::string& out = members.emplace_back();
+        wire::put_u8(out, static_cast<std::uint8_t>(each.value.type));
+        wire::put_u8(out, static_cast<std::uint8_t>(each.op));
+        wire::put_name(out, std::string(1 + static_cast<std::size_t>(each.name) / 2, "xyx"[each.name]));
+        if (each.op == Op::Any) continue;
+        if (each.value.type == Type::String) wire::put_string_value(out, each.value.text);
+        if (each.value.type == Type::Float) wire::put_float_value(out, each.value.real);
+        if (each.value.type == Type::Boolean) wire::put_u8(out, static_cast<std::uint8_t>(each.value.whole));
+        if (each.value.type == Type::Integer || each.value.type == Type::Time) {
+            wire::put_u64(out, static_cast<std::uint64_t>(each.value.whole));
+        }
+    }
+    wire::make_set(members);
+    std::string out;
+    wire::put_u16(out, static_cast<std::uint16_t>(members.size()));
+    wire::put_all(out, members);
+    return out;
+}
+
+wire::Bytes bytes(const std::string& data) { return {reinterpret_cast<const std::uint8_t*>(data.data()), data.size()}; }
+
+std::string pick_text(Random& random, const std::vector<Value>& pool) { return pool[below(random, pool.size())].text; }
+
+// A value of the pool, one beside it, or a text put together from several.
+Value near_value(Random& random, const std::vector<Value>& pool) {
+    Value out = pool[below(random, pool.size())];
+    const std::size_t how = below(random, 4);
+    if (out.type == Type::Float && how < 2) {
+        out.real = std::nextafter(out.real, how == 0 ? -INFINITY : INFINITY) + 0.0;
+    } else if (out.type == Type::Boolean) {
+        out.whole = static_cast<std::int64_t>(random() % 2);
+    } else if (out.type == Type::String) {
+        if (how == 0) out.text += CHARACTERS[below(random, std::size(CHARACTERS))];
+        if (how == 1) out.text = pick_text(random, pool) + out.text + pick_text(random, pool);
+        if (how == 2) out.text = CHARACTERS[below(random, std::size(CHARACTERS))] + out.text;
+    } else if (how < 2) {
+        const auto step = static_cast<std::uint64_t>(how == 0 ? -1 : 1);
+        out.whole = static_cast<std::int64_t>(static_cast<std::uint64_t>(out.whole) + step);
+    }
+    return out;
+}
+
+// A message at the boundaries of `pool`, by name, that takes from several draws one that suits `wanted`.
+Message near_message(Random& random, const Filter& pool, const Filter& wanted) {
+    Message out(NAMES);
+    for (int name = 0; name < NAMES; ++name) {
+        std::vector<Value> values;
+        for (const Constraint& each : pool) {
+            if (each.name == name) values.push_back(each.value);
+        }
+        if (values.empty()) values.push_back(any_value(random, any_type(random)));
+        auto& [there, value] = out[static_cast<std::size_t>(name)];
+        there = random() % 8 != 0;
+        for (int draws = 0; draws < 6; ++draws) {
+            value = near_value(random, values);
+            if (std::all_of(wanted.begin(), wanted.end(),
+                            [&](const Constraint& each) { return each.name != name || each.holds(value); })) {
+                break;
+            }
+        }
+    }
+    return out;
+}
+
+struct Figures {
+    std::size_t pairs = 0, covers = 0, witnesses = 0, apart = 0, reduced = 0, wrong = 0;
+};
+
+void complain(const char* what, const Filter& first, const Filter& second, Figures& figures) {
+    ++figures.wrong;
+    const auto show = [](const std::string& data) {
+        for (const char each : data) std::printf("%02x", static_cast<unsigned>(static_cast<std::uint8_t>(each)));
+        std::printf(" ");
+    };
+    std::printf("%s: ", what);
+    show(encoded(first));
+    show(encoded(second));
+    std::printf("\n");
+}
+
+void check_pair(Random& random, const Filter& wide, const Filter& narrow, Figures& figures) {
+    ++figures.pairs;
+    bool covering = false, meeting = false, impossible = false;
+    const std::string first = encoded(wide), second = encoded(narrow);
+    static_cast<void>(cover::covers(bytes(first), bytes(second), covering));
+    static_cast<void>(cover::overlaps(bytes(first), bytes(second), meeting));
+    static_cast<void>(cover::contradictory(bytes(second), impossible));
+    figures.covers += covering;
+    figures.apart += !meeting;
+    if (!covering && meeting && !impossible) return;
+    Filter pool = wide;
+    pool.insert(pool.end(), narrow.begin(), narrow.end());
+    for (int tries = 0; tries < 12; ++tries) {
+        const Message message = near_message(random, pool, narrow);
+        if (!matches(narrow, message)) continue;
+        ++figures.witnesses;
+        if (impossible) complain("matched, though contradictory", narrow, {}, figures);
+        if (covering && !matches(wide, message)) complain("false cover", wide, narrow, figures);
+        if (!meeting && matches(wide, message)) complain("false apart", wide, narrow, figures);
+    }
+}
+
+// The narrower one is the wider one with more on top, or anything.
+void check_pairs(Random& random, Figures& figures) {
+    Type types[NAMES];
+    for (Type& type : types) type = random() % 2 ? Type::String : any_type(random);
+    const Filter wide = any_filter(random, types);
+    Filter narrow = any_filter(random, types);
+    check_pair(random, wide, narrow, figures);
+    narrow.insert(narrow.end(), wide.begin(), wide.end());
+    if (random() % 2 && !narrow.empty()) narrow.erase(narrow.begin() + static_cast<std::ptrdiff_t>(below(random, narrow.size())));
+    check_pair(random, wide, narrow, figures);
+}
+
+bool any_matches(const std::vector<Filter>& filters, const std::vector<bool>& kept, const Message& message) {
+    for (std::size_t at = 0; at < filters.size(); ++at) {
+        if (kept[at] && matches(filters[at], message)) return true;
+    }
+    return false;
+}
+
+std::string predicate_of(const std::vector<Filter>& filters) {
+    std::vector<std::string> members;
+    for (const Filter& each : filters) members.push_back(encoded(each));
+    wire::make_set(members);
+    std::string out;
+    wire::put_u32(out, static_cast<std::uint32_t>(members.size()));
+    wire::put_all(out, members);
+    return out;
+}
+
+// What is left of each filter, and which of them: the reduction must match what all of them match.
+void check_reduction(Random& random, Figures& figures) {
+    Type types[NAMES];
+    for (Type& type : types) type = any_type(random);
+    std::vector<Filter> filters(2 + below(random, 8));
+    for (Filter& each : filters) each = any_filter(random, types);
+    std::string reduced;
+    static_cast<void>(cover::reduce(bytes(predicate_of(filters)), reduced));
+    std::vector<std::string_view> left;
+    static_cast<void>(cover::filters_of(bytes(reduced), left));
+    std::vector<bool> kept;
+    cover::PredicateSet set;
+    for (const Filter& each : filters) {
+        std::string thin;
+        static_cast<void>(cover::reduce_filter(bytes(encoded(each)), thin));
+        kept.push_back(std::find(left.begin(), left.end(), thin) != left.end());
+        set.add(thin);
+    }
+    ++figures.reduced;
+    if (set.roots() != reduced) complain("roots are not what reduce leaves", filters[0], filters[1], figures);
+    const std::vector<bool> all(filters.size(), true);
+    Filter pool;
+    for (const Filter& each : filters) pool.insert(pool.end(), each.begin(), each.end());
+    for (int tries = 0; tries < 10; ++tries) {
+        const Message message = near_message(random, pool, filters[below(random, filters.size())]);
+        if (any_matches(filters, all, message) != any_matches(filters, kept, message)) {
+            complain("reduction changed what matches", filters[0], filters[1], figures);
+        }
+    }
+}
+
+// Whatever the bytes, there is a verdict, and nothing is read beyond them.
+void check_damaged(Random& random) {
+    Type types[NAMES];
+    for (Type& type : types) type = any_type(random);
+    std::string data = random() % 2 ? encoded(any_filter(random, types)) : predicate_of({any_filter(random, types), any_filter(random, types)});
+    for (std::size_t left = below(random, 4); left > 0; --left) data[below(random, data.size())] = static_cast<char>(random());
+    data.resize(below(random, data.size() + 1));
+    const std::vector<std::uint8_t> exact(data.begin(), data.end());
+    bool answer = false;
+    std::string out;
+    cover::Count count;
+    static_cast<void>(cover::covers(exact, exact, answer));
+    static_cast<void>(cover::overlaps(exact, exact, answer));
+    static_cast<void>(cover::reduce_filter(exact, out));
+    static_cast<void>(cover::reduce(exact, out));
+    static_cast<void>(cover::difference(exact, exact, out));
+    static_cast<void>(cover::count(exact, count));
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+    if (argc != 3) {
+        std::fprintf(stderr, "usage: cover_check SEED COVERS\n");
+        return 2;
+    }
+    Random random(std::strtoull(argv[1], nullptr, 10));
+    const std::size_t wanted = std::strtoull(argv[2], nullptr, 10);
+    Figures figures;
+    while (figures.covers < wanted && figures.wrong < 10) {
+        check_pairs(random, figures);
+        if (figures.pairs % 16 == 0) check_reduction(random, figures);
+        if (figures.pairs % 16 == 8) check_damaged(random);
+    }
+    std::printf("%zu wrong in %zu pairs: %zu covers, %zu apart, %zu messages at their boundaries, %zu reductions\n",
+                figures.wrong, figures.pairs, figures.covers, figures.apart, figures.witnesses, figures.reduced);
+    return figures.wrong == 0 ? 0 : 1;
+}

@@ -1,0 +1,20 @@
+"""Covering against matching by the plainest means, as a plain C++ program under ASan and UBSan."""
+
+import re
+import time
+from pathlib import Path
+
+from tests.native_build import compile_sanitized, run_sanitized
+
+SOURCE = Path(__file__).parent / "cover_check.cpp"
+
+
+def test_M7_E14_D2_no_cover_is_claimed_falsely_and_no_reduction_loses_a_message(tmp_path):
+    """A slice of `make cover-check`, which holds a million covers against messages at their boundaries."""
+    seed = str(time.time_ns())
+    print(f"again with: cover_check {seed} 5000")
+    printed = run_sanitized(compile_sanitized(SOURCE, tmp_path), seed, "5000")
+    wrong, _, covers, apart, messages, reductions = map(int, re.findall(r"\d+", printed))
+    assert wrong == 0
+    assert covers >= 5000
+    assert min(apart, messages, reductions) > 500, "the inputs no longer reach what is to be tested"
