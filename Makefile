@@ -22,7 +22,6 @@ STAMPS := $(VENV)/stamps
 PIP := $(BIN)/python -m pip --disable-pip-version-check --no-input
 KERNELS := $(wildcard fastpath/*.pyx fastpath/*.pxd fastpath/*.pxi fastpath/*.hpp)
 JOBS := $(shell nproc)
-CHECKED := nodes testbed topologies analysis figures
 SAY := printf '==> %s\n'
 
 # What `make test` leaves out: virtual machines have a target of their own.
