@@ -1,4 +1,4 @@
-"""PredicateSet: filters come and go, and its roots are what reducing all of them would leave (S1, S2, E15)."""
+"""PredicateSet: filters come and go; its roots are what reducing all of them would leave (S1, S2, E15)."""
 
 from collections import Counter
 
