@@ -90,7 +90,9 @@ class SectionView {
     [[nodiscard]] const std::uint64_t* values() const noexcept { return reinterpret_cast<const std::uint64_t*>(at_); }
     [[nodiscard]] const std::uint32_t* codes() const noexcept { return after_; }
     [[nodiscard]] const std::uint32_t* cuts() const noexcept { return after_; }
-    [[nodiscard]] const std::uint32_t* starts(bool text) const noexcept { return after_ + (text ? section_.groups : 0); }
+    [[nodiscard]] const std::uint32_t* starts(bool text) const noexcept {
+        return after_ + (text ? section_.groups : 0);
+    }
 
     [[nodiscard]] const std::uint64_t* mask(std::uint32_t index) const noexcept {
         return reinterpret_cast<const std::uint64_t*>(items_) + std::size_t{index} * words_;
@@ -103,8 +105,11 @@ class SectionView {
     }
 
     // How many values are at or below x.
-    [[nodiscard]] std::uint32_t rank(std::uint64_t x) const noexcept { return count_up_to(values(), section_.groups, x); }
-    [[nodiscard]] std::uint32_t rank(std::string_view x, std::uint64_t head, const DictionaryView& operands) const noexcept {
+    [[nodiscard]] std::uint32_t rank(std::uint64_t x) const noexcept {
+        return count_up_to(values(), section_.groups, x);
+    }
+    [[nodiscard]] std::uint32_t rank(std::string_view x, std::uint64_t head,
+                                     const DictionaryView& operands) const noexcept {
         const std::uint64_t* heads = values();
         std::uint32_t low = head == 0 ? 0 : count_up_to(heads, section_.groups, head - 1);
         std::uint32_t count = low;

@@ -13,6 +13,7 @@
 
 #include "fast_build.hpp"
 #include "fast_engine.hpp"
+#include "fast_filing.hpp"
 #include "fast_hide.hpp"
 
 namespace cbn::fast {
@@ -28,8 +29,13 @@ inline Term first_term(const RecordView& record) noexcept {
 class Commit {
   public:
     explicit Commit(FastEngine& engine)
-        : engine_(engine), old_(*engine.current_), next_(std::make_shared<FastIndex>()), operands_(engine.operands_.view()),
-          patterns_((engine.patterns_.settle(), engine.patterns_.view())), hider_(operands_, patterns_), rebuilder_(operands_) {
+        : engine_(engine),
+          old_(*engine.current_),
+          next_(std::make_shared<FastIndex>()),
+          operands_(engine.operands_.view()),
+          patterns_((engine.patterns_.settle(), engine.patterns_.view())),
+          hider_(operands_, patterns_),
+          rebuilder_(operands_) {
         next_->pages = old_.pages;
         next_->blocks = old_.blocks;
         next_->pages.edit();
@@ -43,7 +49,8 @@ class Commit {
         recheck();
         file_added();
         rebuild_blocks();
-        write_pages();
+        std::sort(others_.begin(), others_.end());
+        write_records(next_->pages, engine_.added_, others_);
         finish();
     }
 
@@ -99,7 +106,9 @@ class Commit {
                 rechecks_.push_back({first.key, record.interface});
                 break;
             case Filing::Direct: change(first, Item::Interface, record.interface, true); break;
-            case Filing::Posted: change(first, Item::Entry, make_entry(slot, terms_[1].key, record.interface), true); break;
+            case Filing::Posted:
+                change(first, Item::Entry, make_entry(slot, terms_[1].key, record.interface), true);
+                break;
             case Filing::Hidden: note_stale(first.key); break;
             default: break;
         }
@@ -120,7 +129,7 @@ class Commit {
     // --- What comes ----------------------------------------------------------------------------------------
     // Single constraints are filed at once; filters of several wait until all masks are known.
     void sort_added() {
-        std::sort(engine_.added_.begin(), engine_.added_.end(), [](const Placed& left, const Placed& right) { return left.slot < right.slot; });
+        std::sort(engine_.added_.begin(), engine_.added_.end());
         for (const Placed& placed : engine_.added_) {
             const RecordView record = read_record({placed.bytes, placed.size});
             if (!engine_.live_[placed.slot]) {
@@ -154,7 +163,9 @@ class Commit {
     void refold() {
         std::sort(refolds_.begin(), refolds_.end());
         refolds_.erase(std::unique(refolds_.begin(), refolds_.end()), refolds_.end());
-        std::stable_sort(folds_.begin(), folds_.end(), [](const Fold& left, const Fold& right) { return left.key < right.key; });
+        std::sort(folds_.begin(), folds_.end(), [](const Fold& left, const Fold& right) {
+            return std::pair(left.key, left.slot) < std::pair(right.key, right.slot);
+        });
         std::size_t at = 0;
         for (const std::uint32_t key : refolds_) {
             const std::size_t first = at;
@@ -196,7 +207,9 @@ class Commit {
         for (std::size_t at = 0; at < rechecks_.size();) {
             const std::uint32_t key = rechecks_[at].key;
             interfaces.clear();
-            for (; at < rechecks_.size() && rechecks_[at].key == key; ++at) interfaces.push_back(rechecks_[at].interface);
+            for (; at < rechecks_.size() && rechecks_[at].key == key; ++at) {
+                interfaces.push_back(rechecks_[at].interface);
+            }
             recheck(key, interfaces);
         }
         unique(sweeps_);
@@ -295,14 +308,15 @@ class Commit {
 
     // Decides where the filter of terms_ goes, files it, and orders the terms to match.
     Filing arrange(std::uint32_t slot, std::uint32_t interface) {
-        if (std::any_of(terms_.begin(), terms_.end(), [](const Term& term) { return term.test == Test::Never; })) return Filing::Never;
+        const auto never = [](const Term& term) { return term.test == Test::Never; };
+        if (std::any_of(terms_.begin(), terms_.end(), never)) return Filing::Never;
         for (Term& term : terms_) {
             if (!hider_.hides(next_->blocks.get(term.key), term, text(term.key), interface)) continue;
             std::swap(terms_[0], term);
             hide(terms_[0].key, interface, slot);
             return Filing::Hidden;
         }
-        order_terms();
+        order_terms(terms_, engine_.keys_, operands_);
         change(terms_[0], Item::Entry, make_entry(slot, terms_[1].key, interface), false);
         return Filing::Posted;
     }
@@ -319,46 +333,10 @@ class Commit {
         engine_.lists_bytes_ += list.bytes() - before;
     }
 
-    // The least likely first; then those whose attribute is rarest, one on the same attribute last.
-    void order_terms() {
-        std::uint64_t least = ~std::uint64_t{0};
-        std::size_t best = 0;
-        for (std::size_t at = 0; at < terms_.size(); ++at) {
-            const std::uint64_t cost = std::uint64_t{engine_.keys_.uses(terms_[at].key)} * likelihood(terms_[at]);
-            if (cost < least) {
-                least = cost;
-                best = at;
-            }
-        }
-        std::swap(terms_[0], terms_[best]);
-        const auto rarity = [&](const Term& term) {
-            return term.key == terms_[0].key ? ~std::uint64_t{0} : std::uint64_t{engine_.keys_.uses(term.key)};
-        };
-        std::sort(terms_.begin() + 1, terms_.end(), [&](const Term& left, const Term& right) { return rarity(left) < rarity(right); });
-    }
-
-    // In 1024ths, if the attribute is there: a guess, good enough to choose by.
-    [[nodiscard]] std::uint32_t likelihood(const Term& term) const noexcept {
-        const bool strings = text(term.key);
-        switch (term.test) {
-            case Test::Eq: return strings ? 1 : engine_.keys_.kind(term.key) == 4 ? 512 : 8;
-            case Test::Below:
-            case Test::AtLeast:
-            case Test::BelowNext:
-            case Test::AtLeastNext: return 512;
-            case Test::Prefix:
-            case Test::Suffix:
-            case Test::Substring: {
-                const std::size_t size = operands_.text(static_cast<std::uint32_t>(term.value)).size();
-                return size == 1 ? 64 : size == 2 ? 8 : 2;
-            }
-            default: return 1024;
-        }
-    }
-
     // --- Blobs ---------------------------------------------------------------------------------------------
     void rebuild_blocks() {
-        std::sort(changes_.begin(), changes_.end(), [](const Change& left, const Change& right) { return left.key < right.key; });
+        std::sort(changes_.begin(), changes_.end(),
+                  [](const Change& left, const Change& right) { return left.key < right.key; });
         for (std::size_t at = 0; at < changes_.size();) {
             const std::size_t first = at;
             const std::uint32_t key = changes_[at].key;
@@ -367,28 +345,6 @@ class Commit {
             next_->blocks.set(key, rebuilder_.rebuild(next_->blocks.get(key), text(key), nullptr, own));
         }
         std::vector<Change>().swap(changes_);
-    }
-
-    // Pages in order, each rebuilt once from what stood there and what is to stand there.
-    void write_pages() {
-        std::stable_sort(others_.begin(), others_.end(), [](const Placed& left, const Placed& right) { return left.slot < right.slot; });
-        std::size_t added = 0, other = 0;
-        while (added < engine_.added_.size() || other < others_.size()) {
-            const std::uint32_t from_added = added < engine_.added_.size() ? engine_.added_[added].slot : NONE;
-            const std::uint32_t from_others = other < others_.size() ? others_[other].slot : NONE;
-            const std::uint32_t page = std::min(from_added, from_others) / PageView::SLOTS;
-            builder_.load(next_->pages.get(page));
-            added = put(engine_.added_, added, page);
-            other = put(others_, other, page);  // a cancelled one comes after its record
-            next_->pages.set(page, builder_.build());
-        }
-    }
-
-    std::size_t put(const std::vector<Placed>& placed, std::size_t at, std::uint32_t page) noexcept {
-        for (; at < placed.size() && placed[at].slot / PageView::SLOTS == page; ++at) {
-            builder_.records[placed[at].slot % PageView::SLOTS] = {placed[at].bytes, placed[at].size};
-        }
-        return at;
     }
 
     void finish() {
@@ -407,9 +363,8 @@ class Commit {
         }
         engine_.free_.insert(engine_.free_.end(), vacated_.rbegin(), vacated_.rend());
         engine_.current_ = std::move(done);
-        engine_.added_.clear();
-        if (engine_.added_.capacity() > 4096) std::vector<Placed>().swap(engine_.added_);
-        engine_.removed_.clear();
+        std::vector<Placed>().swap(engine_.added_);
+        std::vector<std::uint32_t>().swap(engine_.removed_);
         engine_.staging_ = {};
     }
 
@@ -428,7 +383,6 @@ class Commit {
     PatternsView patterns_;
     Hider hider_;
     Rebuilder rebuilder_;
-    PageBuilder builder_;
     Staging arena_;
 
     std::vector<Placed> others_;            // records besides those added

@@ -8,38 +8,9 @@
 
 #include "fast_lists.hpp"
 #include "fast_match.hpp"
+#include "fast_records.hpp"
 
 namespace cbn::fast {
-
-// Records that wait for a commit. They stay where they are put and may be changed there.
-class Staging {
-  public:
-    std::uint8_t* put(const std::vector<std::uint8_t>& record) {
-        if (record.size() > left_) {
-            const std::size_t size = record.size() > CHUNK ? record.size() : CHUNK;
-            chunks_.push_back(std::make_unique<std::uint8_t[]>(size));
-            next_ = chunks_.back().get();
-            left_ = size;
-        }
-        std::memcpy(next_, record.data(), record.size());
-        next_ += record.size();
-        left_ -= record.size();
-        return next_ - record.size();
-    }
-
-  private:
-    static constexpr std::size_t CHUNK = 1 << 16;
-    std::vector<std::unique_ptr<std::uint8_t[]>> chunks_;
-    std::uint8_t* next_ = nullptr;
-    std::size_t left_ = 0;
-};
-
-// A record that is to stand at a slot.
-struct Placed {
-    std::uint32_t slot = 0;
-    std::uint32_t size = 0;
-    std::uint8_t* bytes = nullptr;
-};
 
 class FastEngine final : public Engine {
   public:

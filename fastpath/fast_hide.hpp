@@ -22,8 +22,9 @@ class Hider {
         if (blob == nullptr || interface >= FOLDED || interface / 64 >= BlockView(blob).head().words) return false;
         const BlockView block(blob);
         interface_ = interface;
-        if (block.has(HAS_SEGMENTS) && (text ? text_within(block.segments(), term) : number_within(block.segments(), term))) {
-            return true;
+        if (block.has(HAS_SEGMENTS)) {
+            const SectionView segments = block.segments();
+            if (text ? text_within(segments, term) : number_within(segments, term)) return true;
         }
         return text && block.has(HAS_MASK_PATTERNS) && pattern_within(block.mask_patterns(), term);
     }
@@ -86,7 +87,8 @@ class Hider {
     }
 
     // The segment of the last strings with this prefix: those before the prefix with its last byte raised.
-    [[nodiscard]] std::uint32_t end_of_prefix(const SectionView& segments, std::string_view prefix, std::uint32_t last) const {
+    [[nodiscard]] std::uint32_t end_of_prefix(const SectionView& segments, std::string_view prefix,
+                                              std::uint32_t last) const {
         std::string end(prefix);
         while (!end.empty() && static_cast<unsigned char>(end.back()) == 0xFF) end.pop_back();
         if (end.empty()) return last;

@@ -61,7 +61,11 @@ class FastIndex final : public Index {
 class Matcher {
   public:
     Matcher(const FastIndex& index, const Bits* allowed, std::uint32_t except, Scratch& scratch)
-        : index_(index), allowed_(allowed), except_(except), state_(scratch.state<FastState>()), matched_(scratch.matched) {
+        : index_(index),
+          allowed_(allowed),
+          except_(except),
+          state_(scratch.state<FastState>()),
+          matched_(scratch.matched) {
         matched_.clear();
         state_.seen.clear();
         state_.found.clear();
@@ -242,9 +246,9 @@ class Matcher {
             for (std::uint32_t index = block.masks(); index < block.sections(); ++index) {
                 const SectionView section = block.section(index);
                 if (section.head().item == Item::Entry) {
-                    each_run(section, seen, [&](std::uint32_t from, std::uint32_t to) { sift(section.entries(from, to)); });
+                    each_run(section, seen, [&](auto from, auto to) { sift(section.entries(from, to)); });
                 } else if (far_) {
-                    each_run(section, seen, [&](std::uint32_t from, std::uint32_t to) { take(section.interfaces(from, to), plain); });
+                    each_run(section, seen, [&](auto from, auto to) { take(section.interfaces(from, to), plain); });
                 }
             }
         }
@@ -333,10 +337,13 @@ class Matcher {
             if (place >= state_.seen.size()) return false;
             const Seen& seen = state_.seen[place];
             if (seen.key != term.key) return false;
-            const bool held = seen.text ? text_holds(term, seen) : holds_number(term.test, seen.number, value_of(term.code, false));
-            if (!held) return false;
+            if (!(seen.text ? text_holds(term, seen) : number_holds(term, seen))) return false;
         }
         return true;
+    }
+
+    [[nodiscard]] static bool number_holds(const CodedTerm& term, const Seen& seen) noexcept {
+        return holds_number(term.test, seen.number, value_of(term.code, false));
     }
 
     [[nodiscard]] bool text_holds(const CodedTerm& term, const Seen& seen) const noexcept {

@@ -86,7 +86,7 @@ class BlobRef {
 // once on the copy, then `set`: chunks made since are changed in place, all others are cloned first.
 class BlobArray {
   public:
-    void edit() noexcept { owner_ = std::make_shared<char>(); }
+    void edit() { owner_ = std::make_shared<char>(); }
 
     [[nodiscard]] const Blob* get(std::size_t index) const noexcept {
         const std::size_t chunk = index / CHUNK;

@@ -34,7 +34,8 @@ struct Found {
 
 class Lengths {
   public:
-    explicit Lengths(std::size_t count) : words_(std::make_unique<std::atomic<std::uint64_t>[]>(count)), mask_(count - 1) {}
+    explicit Lengths(std::size_t count)
+        : words_(std::make_unique<std::atomic<std::uint64_t>[]>(count)), mask_(count - 1) {}
 
     static constexpr std::size_t LONG = 63;
 
@@ -56,7 +57,9 @@ class Lengths {
     }
 
     [[nodiscard]] std::size_t count() const noexcept { return mask_ + 1; }
-    [[nodiscard]] std::size_t bytes() const noexcept { return sizeof *this + heap_bytes(count() * sizeof(std::uint64_t)); }
+    [[nodiscard]] std::size_t bytes() const noexcept {
+        return sizeof *this + heap_bytes(count() * sizeof(std::uint64_t));
+    }
 
   private:
     [[nodiscard]] std::size_t place(std::uint64_t bytes, std::size_t size) const noexcept {
@@ -217,7 +220,9 @@ class Patterns {
         if (roles_.size() <= operand) roles_.resize(operands.extent());
         const std::uint8_t before = roles_[operand];
         if ((before & use) == use) return;
-        if (before == 0 && 4 * (noted_ + 1) > anchored_->count()) remake(operands, 2 * anchored_->count());
+        if (before == 0 && 4 * (noted_ + 1) > anchored_->count() && anchored_->count() < MOST) {
+            remake(operands, 2 * anchored_->count());
+        }
         enter(operands.text(operand), operand, use, *anchored_, *floating_, fresh_);
         noted_ += before == 0;
         roles_[operand] = static_cast<std::uint8_t>(before | use);
@@ -243,13 +248,16 @@ class Patterns {
     }
 
     // Drops what was forgotten.
-    void rebuild(const Dictionary& operands) { remake(operands, std::bit_ceil(std::size_t{1024} + 4 * noted_)); }
+    void rebuild(const Dictionary& operands) {
+        remake(operands, std::min(MOST, std::bit_ceil(std::size_t{1024} + 4 * noted_)));
+    }
 
     [[nodiscard]] std::size_t bytes() const noexcept {
         return anchored_->bytes() + floating_->bytes() + heap_bytes(longer_->items) + heap_bytes(roles_);
     }
 
   private:
+    static constexpr std::size_t MOST = std::size_t{1} << 16;  // words: more would fall out of the cache
     static constexpr std::uint8_t EQUAL = 1, PREFIX = 2, FLOATING = 4;
 
     static std::uint8_t use_of(Test test) noexcept {

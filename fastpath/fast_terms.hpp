@@ -18,7 +18,19 @@ namespace cbn::fast {
 
 inline constexpr std::uint64_t SIGN = std::uint64_t{1} << 63;
 
-enum class Test : std::uint8_t { Any, Eq, Ne, Below, AtLeast, Prefix, Suffix, Substring, BelowNext, AtLeastNext, Never };
+enum class Test : std::uint8_t {
+    Any,
+    Eq,
+    Ne,
+    Below,
+    AtLeast,
+    Prefix,
+    Suffix,
+    Substring,
+    BelowNext,    // of strings: x <= v
+    AtLeastNext,  // of strings: x > v
+    Never
+};
 
 // `value` is a number in order or, for strings, the operand's number in the dictionary.
 struct Term {

@@ -43,7 +43,7 @@ class ForwardingTable:
         """
 
     def match_many(self, packets: Iterable[bytes], allowed: int | None = None) -> list[tuple[int, ...]]:
-        """`match` for each of the packets, all by one state of the table; WireError names the first bad one."""
+        """`match` for each packet, all by one state of the table; WireError names the first bad one."""
 
     def determinants(self) -> list[tuple[str, tuple[int, ...]]]:
         """The selectivity table (FWD 4.3) of `selective`, a row a round: (name, interfaces).
