@@ -17,10 +17,12 @@ LEGEND_ROW, LEGEND_COLUMNS = 20.0, 3
 
 STYLE = """
 :root { --paper: #fbfaf7; --ink: #1d1c1a; --soft: #5f5b55; --grid: #ebe8e1;
- --counting: #8a8378; --selective: #b4580f; --fast: #2a5f9e; --printed: #b3261e; }
+ --counting: #8a8378; --selective: #b4580f; --fast: #2a5f9e; --cold: #2a5f9e;
+ --printed: #b3261e; }
 @media (prefers-color-scheme: dark) {
  :root { --paper: #16181b; --ink: #e9e6e0; --soft: #a19c94; --grid: #292d32;
- --counting: #a8a196; --selective: #f0a35e; --fast: #7fb2ea; --printed: #ff8a80; }
+ --counting: #a8a196; --selective: #f0a35e; --fast: #7fb2ea; --cold: #7fb2ea;
+ --printed: #ff8a80; }
 }
 text { font: 12px system-ui, -apple-system, "Segoe UI", "DejaVu Sans", sans-serif; fill: var(--soft); }
 .key { fill: var(--ink); }
@@ -30,7 +32,7 @@ text { font: 12px system-ui, -apple-system, "Segoe UI", "DejaVu Sans", sans-seri
 .dashed { stroke-dasharray: 7 4; } .dotted { stroke-dasharray: 2 4; stroke-linecap: round; }
 .counting { stroke: var(--counting); } .selective { stroke: var(--selective); } .fast { stroke: var(--fast); }
 circle.counting { fill: var(--counting); } circle.selective { fill: var(--selective); }
-circle.fast { fill: var(--fast); }
+circle.fast { fill: var(--fast); } .cold { stroke: var(--cold); } circle.cold { fill: var(--cold); }
 .printed { stroke: var(--printed); fill: none; stroke-width: 2; }
 text.printed { fill: var(--printed); stroke: none; }
 """

@@ -34,6 +34,8 @@ class Table:
     """Per filter."""
     rounds: tuple[int, ...] = ROUNDS
     """Of preselection, each a measurement of `selective`."""
+    cold: bool = False
+    """Flush the caches before each message."""
     even: bool = False
     """Exactly so many filters, an even share for each interface."""
     eliminations: bool = False
@@ -58,7 +60,7 @@ class Table:
 
     def __str__(self) -> str:
         held = "one filter each" if self.central else f"{self.filters:,} filters"
-        return f"{self.interfaces:,} interfaces, {held}"
+        return f"{self.interfaces:,} interfaces, {held}{', cold caches' if self.cold else ''}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,8 +98,8 @@ class Experiment:
     messages: int
     tables: tuple[Table, ...]
     printed: tuple[Printed, ...]
+    remarks: tuple[str, ...]
     points: tuple[PrintedPoint, ...] = ()
-    remarks: tuple[str, ...] = ()
     quick: bool = False
 
 
@@ -150,7 +152,7 @@ def _experiment(data: Mapping[str, Any], quick: bool) -> Experiment:
         tables=tuple(table for group in scale["tables"] for table in _tables(group)),
         printed=tuple(Printed(**each) for each in data["printed"]),
         points=tuple(PrintedPoint(**each) for each in data.get("points", ())),
-        remarks=tuple(data.get("remarks", ())),
+        remarks=tuple(data["remarks"]),
         quick=quick,
     )
 
@@ -164,6 +166,7 @@ def _tables(group: Mapping[str, Any]) -> Iterator[Table]:
             interfaces=filters if interfaces == "each" else interfaces,
             constraints=(low, high),
             rounds=tuple(group.get("rounds", ROUNDS)),
+            cold=group.get("cold", False),
             even=group.get("even", False),
             eliminations=group.get("eliminations", False),
         )

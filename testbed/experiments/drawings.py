@@ -13,7 +13,7 @@ from figures.axes import duration
 from figures.svg import Figure
 from testbed.experiments.chart import Mark, Scale, Series, line_chart
 from testbed.experiments.definition import Experiment
-from testbed.experiments.findings import size_of
+from testbed.experiments.findings import curve_of
 from testbed.experiments.network import hops, network_us
 from testbed.experiments.rows import Results, Row
 
@@ -85,13 +85,14 @@ def _by_ratio(experiment: Experiment, results: Results) -> Figure:
 
 def _by_rounds(experiment: Experiment, results: Results) -> Figure:
     """The gain over `counting`, in per cent; below zero it is a cost."""
-    sizes = sorted({row.filters for row in results.rows}, reverse=True)
+    curves = sorted({(row.cold, -row.filters) for row in results.rows})
+    largest = max(row.filters for row in results.rows)
     lines = []
-    for at, filters in enumerate(sizes):
-        rows = [r for r in results.of("selective") if r.filters == filters]
-        name = f"{size_of(rows[0].constraints)} constraints"
+    for cold, negative in curves:
+        rows = [r for r in results.of("selective") if r.filters == -negative and r.cold == cold]
         points = tuple(sorted((float(r.rounds), r.gain) for r in rows))
-        lines.append(Series(name, "selective" + DASHES[at % 3], points))
+        dashes = DASHES[0] if -negative == largest else DASHES[1]
+        lines.append(Series(curve_of(rows[0]), ("cold" if cold else "selective") + dashes, points))
     told = (
         "By how many per cent rounds of preselection shorten the time of a message, by the number of rounds."
     )

@@ -39,9 +39,11 @@ def percent(value: float) -> str:
     return f"{round(value)} %"
 
 
-def size_of(constraints: int) -> str:
-    """`5 M` or `500 k` constraints."""
-    return f"{constraints / 1e6:.1g} M" if constraints >= 950_000 else f"{constraints / 1e3:.0f} k"
+def curve_of(row: Row) -> str:
+    """`5 M constraints` or `500 k constraints, cold`."""
+    much = row.constraints >= 950_000
+    size = f"{row.constraints / 1e6:.1g} M" if much else f"{row.constraints / 1e3:.0f} k"
+    return f"{size} constraints{', cold' if row.cold else ''}"
 
 
 def largest_time(results: Results) -> Finding:
@@ -115,30 +117,35 @@ def gain_with_few_filters(results: Results) -> Finding:
 
 
 def turns_to_cost(results: Results) -> Finding:
-    """Where the gain is gone, per size of table."""
-    turns = {size: _turning(rows) for size, rows in _bysize_of(_selective(results)).items()}
-    said = "; ".join(
-        f"{size_of(c)}: {_turned(at, _bysize_of(_selective(results))[c])}" for c, at in turns.items()
-    )
-    return Finding(said, all(at is not None and 40 <= at <= 80 for at in turns.values()))
+    """Where the gain is gone, curve by curve."""
+    said, holds = [], []
+    for curves in _conditions(results):
+        turns = [_turning(rows) for rows in curves]
+        said += [f"{curve_of(rows[0])}: {_turned(at, rows)}" for at, rows in zip(turns, curves, strict=True)]
+        holds.append(all(at is not None and 40 <= at <= 80 for at in turns))
+    return Finding("; ".join(said), any(holds))
 
 
 def gain_rises_and_fades(results: Results) -> Finding:
     """A maximum within the sweep."""
-    said, holds = [], True
-    for size, rows in _bysize_of(_selective(results)).items():
-        best = max(rows, key=lambda r: r.gain)
-        said.append(f"{size_of(size)}: {percent(best.gain)} at {best.rounds} rounds")
-        holds = holds and rows[0].rounds < best.rounds < rows[-1].rounds and best.gain > 5
-    return Finding("; ".join(said), holds)
+    said, holds = [], []
+    for curves in _conditions(results):
+        best = [max(rows, key=lambda r: r.gain) for rows in curves]
+        said += [f"{curve_of(r)}: {percent(r.gain)} at {r.rounds} rounds" for r in best]
+        ends = [(rows[0].rounds, rows[-1].rounds) for rows in curves]
+        inside = [low < r.rounds < high for r, (low, high) in zip(best, ends, strict=True)]
+        holds.append(all(inside) and min(r.gain for r in best) > 5)
+    return Finding("; ".join(said), any(holds))
 
 
 def more_constraints_more_gain(results: Results) -> Finding:
-    """The larger table has the higher curve."""
-    best = {size: max(r.gain for r in rows) for size, rows in _bysize_of(_selective(results)).items()}
-    small, large = min(best), max(best)
-    said = f"at best {percent(best[small])} ({size_of(small)}) and {percent(best[large])} ({size_of(large)})"
-    return Finding(said, best[large] > best[small])
+    """The larger table has the higher curve, under every condition."""
+    said, holds = [], True
+    for curves in _conditions(results):
+        best = [max(rows, key=lambda r: r.gain) for rows in curves]
+        said.append(", ".join(f"{curve_of(r)}: {percent(r.gain)}" for r in best))
+        holds = holds and best[-1].gain > best[0].gain
+    return Finding(f"at best {'; '.join(said)}", holds)
 
 
 def _ratio(row: Row) -> str:
@@ -159,9 +166,14 @@ def _by_interfaces(rows: Sequence[Row]) -> dict[int, list[Row]]:
     return {i: [r for r in rows if r.interfaces == i] for i in fixed}
 
 
-def _bysize_of(rows: Sequence[Row]) -> dict[int, list[Row]]:
+def _conditions(results: Results) -> list[list[list[Row]]]:
+    """Warm curves, then cold ones: from the smallest table to the largest, each by rounds."""
+    return [c for cold in (False, True) if (c := _curves([r for r in _selective(results) if r.cold == cold]))]
+
+
+def _curves(rows: Sequence[Row]) -> list[list[Row]]:
     sizes = sorted({r.constraints for r in rows})
-    return {c: sorted((r for r in rows if r.constraints == c), key=lambda r: r.rounds) for c in sizes}
+    return [sorted((r for r in rows if r.constraints == c), key=lambda r: r.rounds) for c in sizes]
 
 
 def _exponent(rows: Sequence[Row]) -> float:

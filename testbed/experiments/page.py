@@ -14,6 +14,7 @@ from testbed.experiments.definition import Experiment
 from testbed.experiments.findings import Finding, percent, time
 from testbed.experiments.rows import Results, Row
 
+Key = tuple[int, int, int, bool]
 VERDICTS = {True: "reproduces", False: "**does not**", None: "not comparable"}
 
 
@@ -38,7 +39,8 @@ def write_page(experiment: Experiment, results: Results, drawing: str) -> str:
         "## Every table",
         _how(),
         _rows(results),
-        *(["## Remarks", *(f"- {remark}" for remark in experiment.remarks)] if experiment.remarks else []),
+        "## Remarks",
+        "\n".join(f"- {remark}" for remark in experiment.remarks),
     ]
     return "\n\n".join(parts) + "\n"
 
@@ -106,14 +108,14 @@ def _rows(results: Results) -> str:
         "| selective : fast | bytes each |",
         "|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|---|",
     ]
-    fast: dict[tuple[int, int, int], Row] = {_key(r): r for r in results.of("fast")}
+    fast: dict[Key, Row] = {_key(r): r for r in results.of("fast")}
     plain = {_key(r): r for r in results.of("counting")}
     lines += [_line(row, plain[_key(row)], fast[_key(row)]) for row in results.of("selective")]
     return "\n".join(lines)
 
 
-def _key(row: Row) -> tuple[int, int, int]:
-    return row.interfaces, row.filters, row.constraints
+def _key(row: Row) -> Key:
+    return row.interfaces, row.filters, row.constraints, row.cold
 
 
 def _line(row: Row, plain: Row, fast: Row) -> str:
@@ -124,7 +126,7 @@ def _line(row: Row, plain: Row, fast: Row) -> str:
         count(row.constraints),
         count(round(row.matched_mean, 1)),
         str(row.rounds),
-        time(row.counting_us),
+        time(row.counting_us) + (" cold" if row.cold else ""),
         time(row.time_us),
         percent(row.gain),
         time(fast.time_us),

@@ -22,6 +22,8 @@ class Row:
     """As written; those that a filter repeats are kept once (E5)."""
     constraints_low: int
     """Per filter, at least so many."""
+    cold: bool
+    """The caches were flushed before each message."""
     messages: int
     matched_mean: float
     """Interfaces a message goes to."""
@@ -88,6 +90,12 @@ def write_parquet(rows: Sequence[Row], path: Path) -> None:
     import pyarrow as pa
     import pyarrow.parquet as pq
 
-    kinds = {"str": pa.string(), "int": pa.int64(), "float": pa.float64(), "float | None": pa.float64()}
+    kinds = {
+        "str": pa.string(),
+        "bool": pa.bool_(),
+        "int": pa.int64(),
+        "float": pa.float64(),
+        "float | None": pa.float64(),
+    }
     schema = pa.schema([(f.name, kinds[str(f.type)]) for f in fields(Row)])
     pq.write_table(pa.Table.from_pylist([asdict(row) for row in rows], schema=schema), path)

@@ -23,6 +23,7 @@ repeat: 1
 tables: [{filters: [10], interfaces: [each]}]
 quick: {repeat: 1, tables: [{filters: [10], interfaces: [2]}]}
 printed: [{check: growth, claim: it grows, paper: "yes"}]
+remarks: [It is small.]
 """
 
 

@@ -13,7 +13,9 @@ import pytest
 
 from fastpath.workload import Generator
 from testbed.cli.main import main
+from testbed.cli.progress import SilentProgress
 from testbed.experiments.definition import Experiment, Table, load_experiment
+from testbed.experiments.measure import measure
 from testbed.experiments.rows import Results, Row, from_json
 from tests.benchmarks.reference_answers import answers
 from topologies.library import experiment_file, experiment_names
@@ -101,34 +103,43 @@ def test_F1_who_gets_a_message_is_what_the_model_says(
     interfaces: int, constraints: tuple[int, int], tmp_path: Path
 ) -> None:
     table = Table(filters=300, interfaces=interfaces, constraints=constraints)
-    name = "small"
-    (tmp_path / "small.yaml").write_text(_small(table, name))
     generator = Generator(table.recipe(1))
     filters, messages = (b"".join(part).decode() for part in (generator.filters(), generator.messages(40)))
     expected = [int(line.split()[0]) for line in answers(filters, messages, central=False).splitlines()]
-    from testbed.cli.progress import SilentProgress
-    from testbed.experiments.measure import measure
-
-    results = measure(load_experiment(tmp_path / "small.yaml"), 1, SilentProgress())
-    assert {r.matched_mean for r in results.rows} == {sum(expected) / 40}
+    rows = measured(tmp_path, table, messages=40)
+    assert {r.matched_mean for r in rows} == {sum(expected) / 40}
 
 
-def _small(table: Table, name: str) -> str:
+def test_a_cold_table_gives_the_same_answers(tmp_path: Path) -> None:
+    cold, warm = (measured(tmp_path, Table(100, 10, (1, 3), cold=c), messages=3) for c in (True, False))
+    assert [r.cold for r in cold + warm] == [True] * 3 + [False] * 3
+    assert {r.matched_mean for r in cold} == {r.matched_mean for r in warm}
+
+
+def measured(folder: Path, table: Table, messages: int) -> list[Row]:
+    """The rows of an experiment of that table alone."""
+    (folder / "small.yaml").write_text(_small(table, messages))
+    return list(measure(load_experiment(folder / "small.yaml"), 1, SilentProgress()).rows)
+
+
+def _small(table: Table, messages: int) -> str:
     group = {
+        "cold": table.cold,
         "filters": [table.filters],
         "interfaces": [table.interfaces],
         "constraints": list(table.constraints),
     }
     data: dict[str, Any] = {
-        "name": name,
+        "name": "small",
         "paper": "none",
         "title": "Small",
         "question": "Is it exact?",
         "drawing": "by_constraints",
         "repeat": 1,
-        "messages": 40,
+        "messages": messages,
         "tables": [group],
         "quick": {"repeat": 1, "tables": [group]},
+        "remarks": ["none"],
         "printed": [{"check": "largest_time", "claim": "none", "paper": "none"}],
     }
     return json.dumps(data)
