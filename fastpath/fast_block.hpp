@@ -38,7 +38,7 @@ enum class Item : std::uint8_t { Mask, Interface, Entry };
 struct Section {
     Kind kind = Kind::All;
     Item item = Item::Mask;
-    std::uint16_t reserved = 0;
+    std::uint16_t sieve = 0;   // of Pattern: the sieve has this power of two of bits
     std::uint32_t groups = 0;  // distinct values (of Pattern: items)
     std::uint32_t items = 0;
     std::uint32_t at = 0;  // offset in the block
@@ -60,6 +60,12 @@ constexpr std::uint32_t make_cut(std::uint32_t operand, bool after) noexcept { r
 inline bool cut_at_or_below(std::uint32_t cut, std::string_view x, const DictionaryView& operands) noexcept {
     const std::string_view operand = operands.text(cut >> 1);
     return (cut & 1) != 0 ? operand < x : operand <= x;
+}
+
+// A sieve has eight bits or more for each code and lets through what it has: most operands that a text holds are
+// in no filter on this attribute.
+constexpr std::uint32_t sieve_bit(std::uint32_t operand, std::uint32_t size) noexcept {
+    return operand * 0x9E3779B1U >> (32 - size);
 }
 
 // How many of the ascending values are at or below x. No branch depends on the data.
@@ -86,7 +92,7 @@ class SectionView {
     [[nodiscard]] bool pattern() const noexcept { return section_.kind == Kind::Pattern; }
     [[nodiscard]] bool grouped() const noexcept { return section_.kind != Kind::All && !pattern(); }
 
-    // [u64 values][items][u32 cuts, for strings][u32 starts]; of patterns [items][u32 codes].
+    // [u64 values][items][u32 cuts, for strings][u32 starts]; of patterns [items][u32 codes][u32 sieve].
     [[nodiscard]] const std::uint64_t* values() const noexcept { return reinterpret_cast<const std::uint64_t*>(at_); }
     [[nodiscard]] const std::uint32_t* codes() const noexcept { return after_; }
     [[nodiscard]] const std::uint32_t* cuts() const noexcept { return after_; }
@@ -143,7 +149,10 @@ class SectionView {
     void each_pattern(std::span<const Found> found, Visit&& visit) const {
         const std::uint32_t* const codes = after_;
         const std::uint32_t count = section_.groups;
+        const std::uint32_t* const sieve = codes + count;
         for (const Found& each : found) {
+            const std::uint32_t bit = sieve_bit(each.operand, section_.sieve);
+            if ((sieve[bit / 32] >> bit % 32 & 1) == 0) continue;
             for (std::uint32_t at = first_of(each.operand); at < count && codes[at] >> 2 == each.operand; ++at) {
                 if ((each.tests >> (codes[at] & 3) & 1) != 0) visit(at);
             }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <bit>
 #include <cstdint>
 #include <span>
 #include <vector>
@@ -33,6 +34,7 @@ class BlockBuilder {
         begin(Kind::Pattern, Item::Mask, folded.codes.size(), folded.codes.size());
         write(folded.pattern_masks);
         write(folded.codes);
+        write_sieve(folded.codes);
     }
 
     // The masks of another block, as they are.
@@ -47,6 +49,7 @@ class BlockBuilder {
         const Section& section = old.section(index).head();
         const std::size_t end = index + 1 < old.sections() ? old.section(index + 1).head().at : bytes.size();
         begin(section.kind, section.item, section.groups, section.items);
+        sections_.back().sieve = section.sieve;
         write(bytes.subspan(section.at, end - section.at));
     }
 
@@ -55,9 +58,7 @@ class BlockBuilder {
         if (kind == Kind::All || kind == Kind::Pattern) {
             begin(kind, item, postings.size(), postings.size());
             write_items(item, postings);
-            if (kind == Kind::Pattern) {
-                for (const Posting& each : postings) write_one(static_cast<std::uint32_t>(each.value));
-            }
+            if (kind == Kind::Pattern) write_codes(postings);
             return;
         }
         find_groups(postings);
@@ -108,6 +109,24 @@ class BlockBuilder {
         return head_.text == 0 ? value : head_of(operands_.text(static_cast<std::uint32_t>(value >> 1)));
     }
 
+    void write_codes(std::span<const Posting> postings) {
+        codes_.clear();
+        for (const Posting& each : postings) codes_.push_back(static_cast<std::uint32_t>(each.value));
+        write(codes_);
+        write_sieve(codes_);
+    }
+
+    void write_sieve(const std::vector<std::uint32_t>& codes) {
+        const auto size = static_cast<std::uint32_t>(std::bit_width(std::max<std::size_t>(4, codes.size() - 1)) + 3);
+        std::vector<std::uint32_t> sieve((std::size_t{1} << size) / 32);
+        for (const std::uint32_t code : codes) {
+            const std::uint32_t bit = sieve_bit(code >> 2, size);
+            sieve[bit / 32] |= 1U << bit % 32;
+        }
+        sections_.back().sieve = static_cast<std::uint16_t>(size);
+        write(sieve);
+    }
+
     void find_groups(std::span<const Posting> postings) {
         groups_.clear();
         for (std::uint32_t at = 0; at < postings.size(); ++at) {
@@ -141,7 +160,7 @@ class BlockBuilder {
     BlockHead head_{};
     std::vector<Section> sections_;
     std::vector<std::uint8_t> body_;
-    std::vector<std::uint32_t> groups_;
+    std::vector<std::uint32_t> groups_, codes_;
 };
 
 // Turns an old block into a new one. Keeps its buffers from one block to the next.

@@ -104,7 +104,7 @@ class Scan {
     Scan(const DictionaryView& operands, const PatternsView& patterns, std::vector<Found>& found) noexcept
         : operands_(operands), patterns_(patterns), found_(found) {}
 
-    // Appends what is found, ascending by operand and each once (E5).
+    // Appends what is found, each operand once (E5).
     void run(std::string_view text, Ends ends) {
         text_ = text;
         ends_ = ends;
@@ -115,11 +115,11 @@ class Scan {
         const std::uint64_t anchored = ends.start ? patterns_.anchored->at(head, text.size()) : 0;
         try_lengths(0, head, anchored | patterns_.floating->at(head, text.size()));
         scan_rest();
-        if (found_.size() - begin_ > 1) merge();
+        if (found_.size() - begin_ > FEW) merge();
     }
 
   private:
-    static constexpr std::size_t MANY = 4096;
+    static constexpr std::size_t FEW = 16, MANY = 4096;
 
     // Only `=` holds for an empty operand here: see text_term.
     void empty_text() {
@@ -176,8 +176,16 @@ class Scan {
     void meet(std::uint32_t operand, bool start, bool end) {
         start = start && ends_.start;
         end = end && ends_.end;
-        found_.push_back({operand, 1U << SUBSTRING_CODE | (start ? 1U << PREFIX_CODE : 0U) |
-                                       (end ? 1U << SUFFIX_CODE : 0U) | (start && end ? 1U << EQ_CODE : 0U)});
+        const std::uint32_t tests = 1U << SUBSTRING_CODE | (start ? 1U << PREFIX_CODE : 0U) |
+                                    (end ? 1U << SUFFIX_CODE : 0U) | (start && end ? 1U << EQ_CODE : 0U);
+        const std::size_t first = std::min(begin_ + FEW, found_.size());
+        for (std::size_t at = begin_; at < first; ++at) {
+            if (found_[at].operand == operand) {
+                found_[at].tests |= tests;
+                return;
+            }
+        }
+        found_.push_back({operand, tests});
         if (found_.size() - begin_ >= limit_) {
             merge();
             limit_ = std::max(MANY, 2 * (found_.size() - begin_));

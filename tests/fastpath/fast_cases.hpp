@@ -44,7 +44,9 @@ class World {
         static constexpr std::uint32_t extents[] = {1, 3, 20, 70, 255, 258, 1000, 300'000};
         extent_ = extents[below(random, 8)];
         spread_ = below(random, 2) != 0;
+        filters_ = below(random, 2) != 0 ? 50 : 8;
         most_constraints_ = 1 + below(random, 4);
+        if (below(random, 2) == 0) tighten();
     }
 
     Random random;
@@ -53,11 +55,14 @@ class World {
     std::uint32_t interface() {
         return static_cast<std::uint32_t>(spread_ ? below(random, extent_) : 250 + below(random, 12));
     }
+    // In a round: few, so that one wrong filter shows, or many, so that there is much to tell apart.
+    [[nodiscard]] std::size_t filters() const { return filters_; }
     [[nodiscard]] std::uint32_t extent() const { return extent_ + 300; }
 
     std::string filter() {
         std::vector<std::string> members;
-        for (std::size_t left = below(random, most_constraints_ + 1); left > 0; --left) members.push_back(constraint());
+        const std::size_t count = below(random, 16) == 0 ? 0 : 1 + below(random, most_constraints_);
+        while (members.size() < count) members.push_back(constraint());
         wire::make_set(members);
         std::string out;
         wire::put_u16(out, static_cast<std::uint16_t>(members.size()));
@@ -83,6 +88,18 @@ class World {
     }
 
   private:
+    // Two names, three interfaces, the shortest strings: filters that hide others come and go all the time.
+    void tighten() {
+        names_.resize(std::min<std::size_t>(names_.size(), 2));
+        longest_ = 2;
+        letters_ = 2;
+        types_ = 1 + below(random, 2);
+        extent_ = 3;
+        spread_ = true;
+        filters_ = 8;
+        most_constraints_ = 2;
+    }
+
     wire::Type type() {
         if (types_ == 0) return static_cast<wire::Type>(1 + below(random, 5));
         return types_ == 1 ? wire::Type::String : static_cast<wire::Type>(1 + below(random, 2));
@@ -135,7 +152,7 @@ class World {
     }
 
     std::vector<std::string> names_;
-    std::size_t longest_, letters_, types_, most_constraints_;
+    std::size_t filters_, longest_, letters_, types_, most_constraints_;
     std::uint32_t extent_;
     bool spread_;
 };

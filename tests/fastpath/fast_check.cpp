@@ -51,7 +51,7 @@ class Round {
     Round(std::uint64_t seed, Figures& figures) : world_(seed), random_(world_.random), figures_(figures) {}
 
     void run() {
-        for (std::size_t steps = 1 + below(random_, 6); steps > 0; --steps) {
+        for (std::size_t steps = 1 + below(random_, 12); steps > 0; --steps) {
             change();
             if (below(random_, 5) != 0) commit();
             for (int messages = 0; messages < 20; ++messages) match();
@@ -84,7 +84,7 @@ class Round {
     }
 
     void change() {
-        for (std::size_t left = below(random_, 50); left > 0; --left) {
+        for (std::size_t left = below(random_, world_.filters()); left > 0; --left) {
             const std::uint32_t interface = world_.interface();
             const std::string filter = world_.filter();
             std::uint64_t id = 0;
@@ -92,7 +92,7 @@ class Round {
             check(filed_.emplace(id, std::pair(interface, filter)).second && !gone_.contains(id));
             ids_.push_back(id);
         }
-        for (std::size_t left = below(random_, 25); left > 0 && !ids_.empty(); --left) {
+        for (std::size_t left = below(random_, world_.filters() / 2); left > 0 && !ids_.empty(); --left) {
             const std::uint64_t id = ids_[below(random_, ids_.size())];
             const bool there = filed_.erase(id) != 0;
             bool removed = false;

@@ -223,6 +223,25 @@ def test_the_longest_strings_are_found_whole_at_both_ends_and_in_the_middle():
     assert table.match(packet({"s": long[:-1] + "c"})) == (5,)
 
 
+def test_E5_dozens_of_operands_in_one_string_keep_their_ends():
+    """Each occurs twice: at the start or the end once, and once in the middle."""
+    pieces = [f"<{at:02}>" for at in range(40)]
+    table = ForwardingTable()
+    for at, piece in enumerate(pieces):
+        for interface, op in (
+            (at, Op.PREFIX),
+            (40 + at, Op.SUFFIX),
+            (400 + at, Op.SUFFIX),
+            (500 + at, Op.SUBSTRING),
+        ):
+            table.add(interface, encode_filter(Filter([Constraint.on("s", op, piece)])))
+    table.commit()
+    middle = "".join(pieces)
+    for first, last in ((0, 39), (39, 0), (17, 23)):
+        found = table.match(packet({"s": pieces[first] + middle + pieces[last]}))
+        assert found == (first, 40 + last, 400 + last, *range(500, 540))
+
+
 def test_ten_thousand_attributes_in_one_message():
     # Names of three letters, so that so many of them fit into 64 KiB.
     names = [
