@@ -10,6 +10,8 @@
 namespace cbn::cover {
 
 struct Axis {
+    static constexpr std::size_t LONG_WINDOW = 8, SHORT_WINDOW = 3;
+
     enum class What : std::uint8_t {
         RawLow,       // of a covering filter: at most where the covered one begins
         RawHigh,      // at least where it ends
@@ -20,6 +22,7 @@ struct Axis {
         HolesTo,      // and the last at least its last; without holes, or with other bounds, anything
         EndFrom,      // the last bytes, reversed: at least the wanted suffix
         EndTo,        // at most what ends in it
+        Windows,      // bits for pieces of its texts: all that the wanted substring has
         Size,         // attributes of the whole filter: more than the covering one has
     };
 
@@ -55,8 +58,26 @@ struct Axis {
             case What::TrimmedHigh: return attribute->trimmed.hi;
             case What::HolesFrom: return only_holes(*attribute) ? attribute->holes.front() : Position{};
             case What::HolesTo: return only_holes(*attribute) ? attribute->holes.back() : Position{~0ULL, BEYOND};
+            case What::Windows: return {windows(*attribute), {}};
             default: return {ending(attribute->single ? attribute->trimmed.lo.text : attribute->suffix), {}};
         }
+    }
+
+    // The bits of all pieces of `size` bytes.
+    [[nodiscard]] static std::uint64_t windows(std::string_view text, std::size_t size) noexcept {
+        std::uint64_t out = 0;
+        for (std::size_t at = 0; at + size <= text.size(); ++at) {
+            out |= std::uint64_t{1} << (detail::mixed(detail::hashed(text.substr(at, size))) >> 58);
+        }
+        return out;
+    }
+    [[nodiscard]] static std::uint64_t windows(std::string_view text) noexcept {
+        return windows(text, LONG_WINDOW) | windows(text, SHORT_WINDOW);
+    }
+    [[nodiscard]] static std::uint64_t windows(const Attribute& attribute) noexcept {
+        std::uint64_t out = windows(attribute.start) | windows(attribute.suffix);
+        for (const std::string_view part : attribute.parts) out |= windows(part);
+        return out;
     }
 
     [[nodiscard]] static bool only_holes(const Attribute& attribute) noexcept {
@@ -97,6 +118,13 @@ namespace detail {
     }
 }
 
+// The bits that a text must have to contain the attribute's longest substring.
+[[nodiscard]] inline std::uint64_t marks_of(const Attribute& attribute) noexcept {
+    if (attribute.parts.empty()) return 0;
+    const std::string_view part = attribute.parts.front();
+    return Axis::windows(part, part.size() >= Axis::LONG_WINDOW ? Axis::LONG_WINDOW : Axis::SHORT_WINDOW);
+}
+
 // A covering filter's hole must be none of the values.
 [[nodiscard]] inline Apart apart_of(const Axis& axis, const Attribute& attribute) {
     if (attribute.patterned()) return {};
@@ -113,20 +141,29 @@ namespace detail {
 
 // What is to be searched for to find those that cover `form`, or are covered by it, by the sort of the axes.
 inline void put_wanted(Wanted& out, std::span<const Axis> axes, const Form& form) {
-    out.most.clear();
-    out.apart.clear();
+    out.clear();
     for (const Axis& axis : axes) {
-        if (axis.what == Axis::What::Size) {
-            out.most.push_back(~(std::uint64_t{form.attributes.size()} + 1));
-            continue;
-        }
-        const Attribute* attribute = attribute_of(form, axis.key, axis.name);
+        const bool whole = axis.what == Axis::What::Size;
+        const Attribute* attribute = whole ? nullptr : attribute_of(form, axis.key, axis.name);
         if (axis.what == Axis::What::FirstHole) {
             out.apart.push_back(attribute == nullptr ? Apart{} : detail::apart_of(axis, *attribute));
+        } else if (axis.what == Axis::What::Windows) {
+            out.marks.push_back(attribute == nullptr ? 0 : detail::marks_of(*attribute));
+        } else if (whole) {
+            out.most.push_back(~(std::uint64_t{form.attributes.size()} + 1));
         } else {
             out.most.push_back(attribute == nullptr ? ~std::uint64_t{0} : detail::bound_of(axis, *attribute));
         }
     }
+}
+
+[[nodiscard]] inline Sorts sorts_of(std::span<const Axis> axes) noexcept {
+    const auto count = [&](Axis::What what) {
+        const auto same = [&](const Axis& axis) { return axis.what == what; };
+        return static_cast<std::size_t>(std::count_if(axes.begin(), axes.end(), same));
+    };
+    const std::size_t apart = count(Axis::What::FirstHole), marks = count(Axis::What::Windows);
+    return {axes.size() - apart - marks, apart, marks};
 }
 
 // The axes of a filter that is to be found by those that it covers: ranges first, then holes.
@@ -159,17 +196,22 @@ inline void put_axes(std::vector<Axis>& out, const Attribute& attribute, std::in
 [[nodiscard]] inline std::vector<Axis> axes_by_attribute(const Attribute& attribute) {
     std::vector<Axis> out{{0, {}, Axis::What::Size, {}}};
     detail::put_axes(out, attribute, {Axis::What::TrimmedLow, Axis::What::TrimmedHigh});
+    if (attribute.type == Type::String) {
+        out.push_back({attribute.key, std::string(attribute.name), Axis::What::Windows, {}});
+    }
     return out;
 }
 
 // The axes of filters that are to be found by what covers them and has the same attributes.
 [[nodiscard]] inline std::vector<Axis> axes_by_all_attributes(const Form& form) {
     constexpr std::size_t most = 16;
-    std::vector<Axis> out;
+    std::vector<Axis> out, marks;
     for (const Attribute& each : std::span(form.attributes).first(std::min(most, form.attributes.size()))) {
         using enum Axis::What;
         detail::put_axes(out, each, {TrimmedLow, TrimmedHigh, HolesFrom, HolesTo});
+        if (each.type == Type::String) marks.push_back({each.key, std::string(each.name), Windows, {}});
     }
+    out.insert(out.end(), marks.begin(), marks.end());
     return out;
 }
 

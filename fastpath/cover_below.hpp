@@ -3,7 +3,7 @@
 // A filter is filed twice: with those that have the same attributes, by all ranges that it leaves of them; and under
 // each of its attributes, by the range that it leaves of that one. What f covers has the same attributes as f and is
 // found in the first way, or has more and is found under the least frequent of those of f. Where f asks nothing but
-// a substring of that one, all filters under it are looked at.
+// a substring of that one, the marks of all filters under it are looked at.
 #pragma once
 
 #include <deque>

@@ -1,8 +1,8 @@
 // Points of a few coordinates in a tree of bounding boxes, searched by what each coordinate may be.
 //
 // Nothing here knows filters. A point is a member (any number) with one coordinate per axis. On the first axes a
-// search wants no more than some number, on the others what lies apart from some range. The tree is static; who owns
-// it decides when to build it anew.
+// search wants no more than some number, on the next what lies apart from some range, on the last some bits. The
+// tree is static; who owns it decides when to build it anew.
 #pragma once
 
 #include <algorithm>
@@ -26,10 +26,24 @@ struct Apart {
     }
 };
 
-// What a search accepts: at most `most[i]` on axis i, and then the ranges apart.
+// What a search accepts: at most `most[i]` on axis i, then what is apart, then what has all bits of a mark.
 struct Wanted {
     std::vector<std::uint64_t> most{};
     std::vector<Apart> apart{};
+    std::vector<std::uint64_t> marks{};
+
+    void clear() noexcept {
+        most.clear();
+        apart.clear();
+        marks.clear();
+    }
+};
+
+// How many axes of each sort there are.
+struct Sorts {
+    std::size_t most = 0, apart = 0, marks = 0;
+
+    [[nodiscard]] std::size_t total() const noexcept { return most + apart + marks; }
 };
 
 class Boxes {
@@ -37,14 +51,13 @@ class Boxes {
     [[nodiscard]] std::span<const std::uint32_t> members() const noexcept { return members_; }
     [[nodiscard]] std::size_t bytes() const noexcept {
         return members_.capacity() * sizeof(std::uint32_t) + nodes_.capacity() * sizeof(Node) +
-               (rows_.capacity() + least_.capacity() + extents_.capacity()) * sizeof(std::uint64_t);
+               (rows_.capacity() + least_.capacity() + extents_.capacity() + marks_.capacity()) * sizeof(std::uint64_t);
     }
 
-    // `rows` holds the coordinates of member after member: those on the first axes, then those on the others.
-    void build(std::size_t bounded, std::size_t apart, const std::vector<std::uint32_t>& members,
-               const std::vector<std::uint64_t>& rows) {
-        bounded_ = bounded;
-        axes_ = bounded + apart;
+    // `rows` holds the coordinates of member after member, by the sorts of the axes.
+    void build(const Sorts& sorts, const std::vector<std::uint32_t>& members, const std::vector<std::uint64_t>& rows) {
+        sorts_ = sorts;
+        axes_ = sorts.total();
         std::vector<std::uint32_t> order(members.size());
         std::iota(order.begin(), order.end(), 0U);
         if (!order.empty()) split(rows, order, 0, static_cast<std::uint32_t>(order.size()), 0);
@@ -91,24 +104,32 @@ class Boxes {
         nodes_[self].next = static_cast<std::uint32_t>(nodes_.size());
     }
 
-    // Notes the bounds of a node. The first axis, from `start` on, on which its points differ; `axes_` if none.
+    // Notes the bounds of a node. The first axis to split, from `start` on, that tells its points apart, or `axes_`.
     [[nodiscard]] std::size_t bound(const std::vector<std::uint64_t>& rows, std::span<const std::uint32_t> order,
                                     std::size_t start) {
         std::size_t uneven = axes_, distance = axes_;
         for (std::size_t axis = 0; axis < axes_; ++axis) {
-            std::uint64_t low = ~std::uint64_t{0}, high = 0;
+            std::uint64_t low = ~std::uint64_t{0}, high = 0, marks = 0;
             for (const std::uint32_t each : order) {
-                low = std::min(low, rows[each * axes_ + axis]);
-                high = std::max(high, rows[each * axes_ + axis]);
+                const std::uint64_t coordinate = rows[each * axes_ + axis];
+                low = std::min(low, coordinate);
+                high = std::max(high, coordinate);
+                marks |= coordinate;
             }
-            (axis < bounded_ ? least_ : extents_).push_back(low);
-            if (axis >= bounded_) extents_.push_back(high);
+            note_bound(axis, low, high, marks);
             const std::size_t ahead = (axis + axes_ - start % axes_) % axes_;
-            if (low == high || ahead >= distance) continue;
+            if (low == high || ahead >= distance || axis >= sorts_.most + sorts_.apart) continue;
             uneven = axis;
             distance = ahead;
         }
         return uneven;
+    }
+
+    void note_bound(std::size_t axis, std::uint64_t low, std::uint64_t high, std::uint64_t marks) {
+        if (axis < sorts_.most) return least_.push_back(low);
+        if (axis >= sorts_.most + sorts_.apart) return marks_.push_back(marks);
+        extents_.push_back(low);
+        extents_.push_back(high);
     }
 
     void arrange(const std::vector<std::uint32_t>& members, const std::vector<std::uint64_t>& rows,
@@ -124,28 +145,36 @@ class Boxes {
 
     [[nodiscard]] bool within(const Wanted& wanted, const std::uint64_t* coordinates) const noexcept {
         const std::uint64_t* most = wanted.most.data();
-        for (std::size_t axis = 0; axis < bounded_; ++axis) {
+        for (std::size_t axis = 0; axis < sorts_.most; ++axis) {
             if (coordinates[axis] > most[axis]) return false;
         }
         return true;
     }
 
-    [[nodiscard]] bool may_hold(const Wanted& wanted, std::size_t node) const noexcept {
-        if (!within(wanted, least_.data() + node * bounded_)) return false;
-        const std::uint64_t* extent = extents_.data() + node * 2 * (axes_ - bounded_);
-        for (std::size_t axis = 0; axis + bounded_ < axes_; ++axis, extent += 2) {
-            if (!wanted.apart[axis].any(extent[0], extent[1])) return false;
+    [[nodiscard]] bool marked(const Wanted& wanted, const std::uint64_t* marks) const noexcept {
+        for (std::size_t axis = 0; axis < sorts_.marks; ++axis) {
+            if ((wanted.marks[axis] & ~marks[axis]) != 0) return false;
         }
         return true;
+    }
+
+    [[nodiscard]] bool may_hold(const Wanted& wanted, std::size_t node) const noexcept {
+        if (!within(wanted, least_.data() + node * sorts_.most)) return false;
+        const std::uint64_t* extent = extents_.data() + node * 2 * sorts_.apart;
+        for (std::size_t axis = 0; axis < sorts_.apart; ++axis, extent += 2) {
+            if (!wanted.apart[axis].any(extent[0], extent[1])) return false;
+        }
+        return marked(wanted, marks_.data() + node * sorts_.marks);
     }
 
     [[nodiscard]] bool accepts(const Wanted& wanted, std::uint32_t row) const noexcept {
         const std::uint64_t* coordinates = rows_.data() + row * axes_;
         if (!within(wanted, coordinates)) return false;
-        for (std::size_t axis = bounded_; axis < axes_; ++axis) {
-            if (!wanted.apart[axis - bounded_].any(coordinates[axis], coordinates[axis])) return false;
+        coordinates += sorts_.most;
+        for (std::size_t axis = 0; axis < sorts_.apart; ++axis, ++coordinates) {
+            if (!wanted.apart[axis].any(*coordinates, *coordinates)) return false;
         }
-        return true;
+        return marked(wanted, coordinates);
     }
 
     template <typename Visit>
@@ -156,11 +185,12 @@ class Boxes {
         return false;
     }
 
-    std::size_t bounded_ = 0, axes_ = 0;
+    Sorts sorts_{};
+    std::size_t axes_ = 0;
     std::vector<std::uint32_t> members_;
     std::vector<std::uint64_t> rows_;
     std::vector<Node> nodes_;
-    std::vector<std::uint64_t> least_, extents_;
+    std::vector<std::uint64_t> least_, extents_, marks_;  // of node after node
 };
 
 }  // namespace cbn::cover

@@ -77,8 +77,9 @@ void demand(const Attribute& attribute, Sink&& sink) {
         sink(feature(attribute, Kind::Start, hashed(attribute.start.substr(0, AFFIX_MAX))));
     }
     if (!attribute.suffix.empty()) {
-        const std::size_t size = std::min(attribute.suffix.size(), AFFIX_MAX);
-        sink(feature(attribute, Kind::Suffix, hashed_from_end(attribute.suffix.substr(attribute.suffix.size() - size))));
+        const std::string_view suffix = attribute.suffix;
+        const std::size_t size = std::min(suffix.size(), AFFIX_MAX);
+        sink(feature(attribute, Kind::Suffix, hashed_from_end(suffix.substr(suffix.size() - size))));
     }
     if (!attribute.parts.empty()) {
         sink(feature(attribute, Kind::Window, hashed(window_of(attribute.parts.front()))));

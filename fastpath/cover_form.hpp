@@ -34,7 +34,10 @@ struct Attribute {
     std::vector<Position> holes{};
     std::string_view start{};  // what all values begin with
     std::string_view suffix{};
-    std::vector<std::string_view> parts{};  // substrings, the longest first
+    // Substrings that nothing else in `raw` ensures: first the `telling` ones, which `start` does not ensure either.
+    // The longest first among these, and among the others.
+    std::vector<std::string_view> parts{};
+    std::size_t telling = 0;
 
     [[nodiscard]] bool patterned() const noexcept { return !suffix.empty() || !parts.empty(); }
     [[nodiscard]] bool hole(const Position& at) const noexcept {
@@ -148,17 +151,25 @@ inline void trim_texts(Attribute& attribute, Own& own) {
     while (span.lo < span.hi && excluded(span.lo)) span.lo = next(own, span.lo);
 }
 
-// Keeps of the substrings those that say something new.
+// Keeps of the substrings those that say something new. What the trimmed range ensures may be new: it may have been
+// trimmed for the substring's sake.
 inline void thin_parts(Attribute& attribute) {
     std::vector<std::string_view> parts;
     parts.swap(attribute.parts);
+    if (parts.empty()) return;
     std::sort(parts.begin(), parts.end(), [](std::string_view a, std::string_view b) {
         return a.size() != b.size() ? a.size() > b.size() : a < b;
     });
+    const std::string_view start = attribute.start;
+    attribute.start = common_start(attribute.raw);
     for (const std::string_view part : parts) {
         const bool compared = attribute.parts.size() <= PARTS_COMPARED;
         if (!compared || !attribute.ensures(part)) attribute.parts.push_back(part);
     }
+    attribute.start = start;
+    const auto others = std::stable_partition(attribute.parts.begin(), attribute.parts.end(),
+                                              [&](std::string_view part) { return !contains(start, part); });
+    attribute.telling = static_cast<std::size_t>(others - attribute.parts.begin());
 }
 
 inline void thin_holes(Attribute& attribute, const Span& span) {

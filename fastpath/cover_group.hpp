@@ -86,11 +86,8 @@ class Group {
                 rows[at] = axes[axis].oriented(axes[axis].coordinate(positions[at]));
             }
         }
-        const auto holes = std::count_if(axes.begin(), axes.end(),
-                                         [](const Axis& axis) { return axis.what == Axis::What::FirstHole; });
         Tree tree{std::move(axes), {}};
-        const auto apart = static_cast<std::size_t>(holes);
-        tree.boxes.build(tree.axes.size() - apart, apart, members, rows);
+        tree.boxes.build(sorts_of(tree.axes), members, rows);
         return tree;
     }
 

@@ -39,10 +39,10 @@ namespace cbn::cover {
 
 namespace detail {
 
-[[nodiscard]] inline std::strong_ordering by_sizes(const std::vector<std::string_view>& left,
-                                                   const std::vector<std::string_view>& right) noexcept {
+[[nodiscard]] inline std::strong_ordering by_parts(const Attribute& left, const Attribute& right) noexcept {
     const auto size = [](std::string_view a, std::string_view b) { return a.size() <=> b.size(); };
-    return std::lexicographical_compare_three_way(left.begin(), left.end(), right.begin(), right.end(), size);
+    const auto first = std::span(left.parts).first(left.telling), second = std::span(right.parts).first(right.telling);
+    return std::lexicographical_compare_three_way(first.begin(), first.end(), second.begin(), second.end(), size);
 }
 
 [[nodiscard]] inline std::strong_ordering by_width(const Attribute& left, const Attribute& right) noexcept {
@@ -50,7 +50,7 @@ namespace detail {
     if (const auto order = right.trimmed.hi <=> left.trimmed.hi; order != 0) return order;
     if (const auto order = left.suffix.size() <=> right.suffix.size(); order != 0) return order;
     // Of two sets none of whose members contains another, the covered one has the longer, or more, of the longest.
-    if (const auto order = by_sizes(left.parts, right.parts); order != 0) return order;
+    if (const auto order = by_parts(left, right); order != 0) return order;
     return left.holes.size() <=> right.holes.size();
 }
 

@@ -89,39 +89,55 @@ double any_real(Random& random) {
     return near[below(random, std::size(near))];
 }
 
-const std::string CHARACTERS[] = {"a", "b", "c", std::string(1, '\0'), "\x7f", "\xc2\x80", "\xed\x9f\xbf", "\xee\x80\x80",
-                                  "\xf4\x8f\xbf\xbf"};
+const std::string CHARACTERS[] = {
+    "a", "b", "c", std::string(1, '\0'), "\x7f", "\xc2\x80", "\xed\x9f\xbf", "\xee\x80\x80", "\xf4\x8f\xbf\xbf",
+};
 
-std::string any_text(Random& random) {
+// What a round of checks draws from: seldom anything at all, mostly a corner in which constraints meet.
+struct Scene {
+    std::size_t names, variety, longest;
+    bool nuls;
+    Type types[NAMES];
+
+    explicit Scene(Random& random)
+        : names(random() % 3 ? 1 : NAMES), variety(random() % 3 ? 2 + 2 * (random() % 2) : std::size(CHARACTERS)),
+          longest(names == 1 ? 7 : 5), nuls(random() % 3 == 0) {
+        const bool texts = random() % 2;
+        for (Type& type : types) type = texts ? Type::String : static_cast<Type>(1 + below(random, 5));
+    }
+};
+
+std::string any_text(Random& random, const Scene& scene) {
     std::string out;
-    const std::size_t variety = random() % 3 ? 2 : std::size(CHARACTERS);
-    for (std::size_t left = below(random, 5); left > 0; --left) out += CHARACTERS[below(random, variety)];
+    if (scene.nuls && random() % 2) out.assign(below(random, 3), '\0');
+    for (std::size_t left = below(random, 5); left > 0; --left) out += CHARACTERS[below(random, scene.variety)];
     return out;
 }
 
-Value any_value(Random& random, Type type) {
+Value any_value(Random& random, const Scene& scene, Type type) {
     Value out{type};
-    if (type == Type::String) out.text = any_text(random);
+    if (type == Type::String) out.text = any_text(random, scene);
     if (type == Type::Float) out.real = any_real(random);
     if (type == Type::Integer || type == Type::Time) out.whole = any_whole(random);
     if (type == Type::Boolean) out.whole = static_cast<std::int64_t>(random() % 2);
     return out;
 }
 
-Constraint any_constraint(Random& random, int name, Type type) {
+Constraint any_constraint(Random& random, const Scene& scene, int name, Type type) {
     while (true) {
         const auto op = static_cast<Op>(1 + below(random, 10));
-        if (wire::detail::operator_exists(op, type)) return {name, op, any_value(random, type)};
+        if (wire::detail::operator_exists(op, type)) return {name, op, any_value(random, scene, type)};
     }
 }
 
 Type any_type(Random& random) { return static_cast<Type>(1 + below(random, 5)); }
 
-Filter any_filter(Random& random, const Type (&types)[NAMES]) {
+Filter any_filter(Random& random, const Scene& scene) {
     Filter out;
-    for (std::size_t left = below(random, 5); left > 0; --left) {
-        const auto name = static_cast<int>(below(random, NAMES));
-        out.push_back(any_constraint(random, name, random() % 20 ? types[name] : any_type(random)));
+    for (std::size_t left = below(random, scene.longest); left > 0; --left) {
+        const std::size_t name = below(random, scene.names);
+        const Type type = random() % 20 ? scene.types[name] : any_type(random);
+        out.push_back(any_constraint(random, scene, static_cast<int>(name), type));
     }
     return out;
 }
@@ -172,14 +188,14 @@ Value near_value(Random& random, const std::vector<Value>& pool) {
 }
 
 // A message at the boundaries of `pool`, by name, that takes from several draws one that suits `wanted`.
-Message near_message(Random& random, const Filter& pool, const Filter& wanted) {
+Message near_message(Random& random, const Scene& scene, const Filter& pool, const Filter& wanted) {
     Message out(NAMES);
     for (int name = 0; name < NAMES; ++name) {
         std::vector<Value> values;
         for (const Constraint& each : pool) {
             if (each.name == name) values.push_back(each.value);
         }
-        if (values.empty()) values.push_back(any_value(random, any_type(random)));
+        if (values.empty()) values.push_back(any_value(random, scene, any_type(random)));
         auto& [there, value] = out[static_cast<std::size_t>(name)];
         there = random() % 8 != 0;
         for (int draws = 0; draws < 6; ++draws) {
@@ -209,7 +225,7 @@ void complain(const char* what, const Filter& first, const Filter& second, Figur
     std::printf("\n");
 }
 
-void check_pair(Random& random, const Filter& wide, const Filter& narrow, Figures& figures) {
+void check_pair(Random& random, const Scene& scene, const Filter& wide, const Filter& narrow, Figures& figures) {
     ++figures.pairs;
     bool covering = false, meeting = false, impossible = false;
     const std::string first = encoded(wide), second = encoded(narrow);
@@ -222,7 +238,7 @@ void check_pair(Random& random, const Filter& wide, const Filter& narrow, Figure
     Filter pool = wide;
     pool.insert(pool.end(), narrow.begin(), narrow.end());
     for (int tries = 0; tries < 12; ++tries) {
-        const Message message = near_message(random, pool, narrow);
+        const Message message = near_message(random, scene, pool, narrow);
         if (!matches(narrow, message)) continue;
         ++figures.witnesses;
         if (impossible) complain("matched, though contradictory", narrow, {}, figures);
@@ -233,14 +249,15 @@ void check_pair(Random& random, const Filter& wide, const Filter& narrow, Figure
 
 // The narrower one is the wider one with more on top, or anything.
 void check_pairs(Random& random, Figures& figures) {
-    Type types[NAMES];
-    for (Type& type : types) type = random() % 2 ? Type::String : any_type(random);
-    const Filter wide = any_filter(random, types);
-    Filter narrow = any_filter(random, types);
-    check_pair(random, wide, narrow, figures);
+    const Scene scene(random);
+    const Filter wide = any_filter(random, scene);
+    Filter narrow = any_filter(random, scene);
+    check_pair(random, scene, wide, narrow, figures);
     narrow.insert(narrow.end(), wide.begin(), wide.end());
-    if (random() % 2 && !narrow.empty()) narrow.erase(narrow.begin() + static_cast<std::ptrdiff_t>(below(random, narrow.size())));
-    check_pair(random, wide, narrow, figures);
+    if (random() % 2 && !narrow.empty()) {
+        narrow.erase(narrow.begin() + static_cast<std::ptrdiff_t>(below(random, narrow.size())));
+    }
+    check_pair(random, scene, wide, narrow, figures);
 }
 
 bool any_matches(const std::vector<Filter>& filters, const std::vector<bool>& kept, const Message& message) {
@@ -262,10 +279,9 @@ std::string predicate_of(const std::vector<Filter>& filters) {
 
 // What is left of each filter, and which of them: the reduction must match what all of them match.
 void check_reduction(Random& random, Figures& figures) {
-    Type types[NAMES];
-    for (Type& type : types) type = any_type(random);
+    const Scene scene(random);
     std::vector<Filter> filters(2 + below(random, 8));
-    for (Filter& each : filters) each = any_filter(random, types);
+    for (Filter& each : filters) each = any_filter(random, scene);
     std::string reduced;
     static_cast<void>(cover::reduce(bytes(predicate_of(filters)), reduced));
     std::vector<std::string_view> left;
@@ -284,7 +300,7 @@ void check_reduction(Random& random, Figures& figures) {
     Filter pool;
     for (const Filter& each : filters) pool.insert(pool.end(), each.begin(), each.end());
     for (int tries = 0; tries < 10; ++tries) {
-        const Message message = near_message(random, pool, filters[below(random, filters.size())]);
+        const Message message = near_message(random, scene, pool, filters[below(random, filters.size())]);
         if (any_matches(filters, all, message) != any_matches(filters, kept, message)) {
             complain("reduction changed what matches", filters[0], filters[1], figures);
         }
@@ -293,10 +309,12 @@ void check_reduction(Random& random, Figures& figures) {
 
 // Whatever the bytes, there is a verdict, and nothing is read beyond them.
 void check_damaged(Random& random) {
-    Type types[NAMES];
-    for (Type& type : types) type = any_type(random);
-    std::string data = random() % 2 ? encoded(any_filter(random, types)) : predicate_of({any_filter(random, types), any_filter(random, types)});
-    for (std::size_t left = below(random, 4); left > 0; --left) data[below(random, data.size())] = static_cast<char>(random());
+    const Scene scene(random);
+    std::string data = encoded(any_filter(random, scene));
+    if (random() % 2) data = predicate_of({any_filter(random, scene), any_filter(random, scene)});
+    for (std::size_t left = below(random, 4); left > 0; --left) {
+        data[below(random, data.size())] = static_cast<char>(random());
+    }
     data.resize(below(random, data.size() + 1));
     const std::vector<std::uint8_t> exact(data.begin(), data.end());
     bool answer = false;

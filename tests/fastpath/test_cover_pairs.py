@@ -102,6 +102,8 @@ def test_M7_covers(wide, narrow):
         ('x * "ab"', 'x >* "a" and x *< "b"'),
         ('x *< "ab"', 'x * "ab"'),
         ('x >* "ab"', 'x >* "a"'),
+        # The substring moves the first range on until it begins with NUL, and must not be forgotten then.
+        ('x * "\\u{0}" and x <= "\\u{0}c"', 'x <= "\\u{0}c"'),
     ],
 )
 def test_M7_M3_does_not_cover(wide, narrow):
@@ -157,6 +159,7 @@ def test_E14_overlap_is_denied_only_where_no_message_matches_both(left, right, m
         ('x *< "cab" and x *< "ab" and x * "a" and x != ""', 'x *< "cab"'),
         ('x > "" and x *< "a"', 'x *< "a"'),
         ("x < 3 and x > 5", "x < 3 and x > 5"),
+        ('x * "\\u{0}" and x <= "\\u{0}c"', 'x * "\\u{0}" and x <= "\\u{0}c"'),
     ],
 )
 def test_D2_a_filter_loses_the_constraints_that_its_others_imply(before, after):
