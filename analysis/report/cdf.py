@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from analysis.figures.axes import Axis, axis_for, duration
+from analysis.figures.svg import Figure, element, number, steps, text
 from analysis.findings import QUANTILES, LatencyCurve
-from figures.axes import Axis, axis_for, duration
-from figures.svg import Figure, element, number, steps, text
 
 WIDTH, HEIGHT = 680.0, 340.0
 LEFT, RIGHT, TOP, BOTTOM = 52.0, 20.0, 16.0, 48.0

@@ -5,11 +5,11 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 
+from analysis.figures.axes import count
+from analysis.figures.svg import Figure, element, number, text
 from analysis.report.layout import Points, edges_between, fitted, layout
 from analysis.report.tables import LinkRow
 from analysis.rundir import Node
-from figures.axes import count
-from figures.svg import Figure, element, number, text
 
 WIDTH = 1040.0
 MARGIN = 56.0

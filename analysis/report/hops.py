@@ -5,9 +5,9 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
+from analysis.figures.axes import Axis, count
+from analysis.figures.svg import Figure, element, number
 from analysis.findings import LatencyCurve
-from figures.axes import Axis, count
-from figures.svg import Figure, element, number
 
 WIDTH, HEIGHT = 680.0, 280.0
 LEFT, RIGHT, TOP, BOTTOM = 52.0, 20.0, 28.0, 48.0

@@ -10,12 +10,12 @@ from typing import Any
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
+from analysis.figures import axes
 from analysis.findings import Findings
 from analysis.report.cdf import latency_figure, shades_of
 from analysis.report.drawing import topology_figure
 from analysis.report.hops import hop_figure
 from analysis.report.tables import SubscriberRow, link_rows, subscriber_rows
-from figures import axes
 
 _HERE = Path(__file__).resolve().parent
 _WORLDS = {"sim": "simulator", "emu": "Mininet", "cluster": "cluster"}

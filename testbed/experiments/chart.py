@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from figures.axes import Axis, axis_for
-from figures.svg import Figure, element, number, path, text
+from analysis.figures.axes import Axis, axis_for
+from analysis.figures.svg import Figure, element, number, path, text
 
 WIDTH, HEIGHT = 760.0, 420.0
 LEFT, RIGHT, TOP, BOTTOM = 78.0, 24.0, 20.0, 52.0

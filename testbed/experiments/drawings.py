@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 
-from figures.axes import duration
-from figures.svg import Figure
+from analysis.figures.axes import duration
+from analysis.figures.svg import Figure
 from testbed.experiments.chart import Mark, Scale, Series, line_chart
 from testbed.experiments.definition import Experiment
 from testbed.experiments.findings import curve_of

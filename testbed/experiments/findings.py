@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from statistics import median
 
-from figures.axes import count, duration
+from analysis.figures.axes import count, duration
 from testbed.experiments.rows import Results, Row
 
 ALGORITHMS = ("counting", "selective", "fast")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from figures.axes import count
+from analysis.figures.axes import count
 from testbed.experiments.findings import ALGORITHMS, Finding, time
 from testbed.experiments.network import break_even_us, hops, network_us
 from testbed.experiments.rows import Results, Row

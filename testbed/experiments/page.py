@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from figures.axes import count, duration
+from analysis.figures.axes import count, duration
 from testbed.experiments.checks import CHECKS
 from testbed.experiments.definition import Experiment
 from testbed.experiments.findings import Finding, percent, time

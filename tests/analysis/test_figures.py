@@ -9,6 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from analysis.figures.axes import axis_for, count, duration, share, volume
+from analysis.figures.svg import element, number, steps, text
 from analysis.findings import QUANTILES, LatencyCurve
 from analysis.report.cdf import latency_figure, shades_of
 from analysis.report.drawing import topology_figure
@@ -16,8 +18,6 @@ from analysis.report.hops import hop_figure
 from analysis.report.layout import fitted, layout
 from analysis.report.tables import LinkRow
 from analysis.rundir import Node
-from figures.axes import axis_for, count, duration, share, volume
-from figures.svg import element, number, steps, text
 
 
 @pytest.mark.parametrize(
