@@ -18,7 +18,6 @@ ROOMS = (
     "analysis",
     "docs",
     "fastpath",
-    "figures",
     "nodes",
     "playbooks",
     "requirements",
