@@ -18,14 +18,6 @@
 
 namespace cbn::fast {
 
-// A record's first term, its value as coded; of an empty filter, that which any message satisfies.
-inline Term first_term(const RecordView& record) noexcept {
-    if (record.terms == record.end) return {};
-    const std::uint8_t* at = record.terms;
-    const CodedTerm coded = get_term(at);
-    return {coded.key, coded.test, coded.code};
-}
-
 class Commit {
   public:
     explicit Commit(FastEngine& engine)

@@ -216,4 +216,12 @@ inline void put_record_head(std::vector<std::uint8_t>& out, Filing filing, std::
     if (generation != 0) put_varint(out, generation);
 }
 
+// A record's first term, its value as coded; of an empty filter, that which any message satisfies.
+inline Term first_term(const RecordView& record) noexcept {
+    if (record.terms == record.end) return {};
+    const std::uint8_t* at = record.terms;
+    const CodedTerm coded = get_term(at);
+    return {coded.key, coded.test, coded.code};
+}
+
 }  // namespace cbn::fast

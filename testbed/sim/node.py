@@ -68,7 +68,7 @@ class SimulatedNode:
 
     def receive(self, interface: int, datagram: bytes) -> None:
         """Take a datagram from a link."""
-        raise NotImplementedError
+        raise NotImplementedError(f"{type(self).__name__} takes no datagrams")
 
     def status(self) -> dict[str, object]:
         """The core's account of itself."""
