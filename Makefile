@@ -86,6 +86,12 @@ reproduce: build ## Carry out the papers' experiments and write their pages: fif
 	for name in $$($(BIN)/cbn reproduce --list | cut -d' ' -f1); do \
 	    $(BIN)/cbn reproduce $$name --page docs/experiments || exit; done
 
+.PHONY: match-check
+match-check: ## Hold a million answers of the matching engine to a plain search; SEED=1: these.
+	mkdir -p build
+	g++ -std=c++20 -O2 -Wall -Wextra -Werror -Ifastpath tests/fastpath/fast_check.cpp -o build/fast_check -pthread
+	build/fast_check $(or $(SEED),$$RANDOM) 9000
+
 .PHONY: cover-check
 cover-check: ## Hold a million claims of covering against messages at their boundaries; SEED=1: these.
 	mkdir -p build

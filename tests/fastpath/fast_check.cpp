@@ -182,7 +182,8 @@ int main(int count, char** arguments) {
         if (figures.disagreements > 0) std::fprintf(stderr, "seed %lu, round %lu\n", seed, round);
         if (figures.disagreements > 0) break;
     }
-    std::printf("%zu %zu %zu %zu %zu\n", figures.disagreements, figures.matches, figures.refused, figures.failures,
-                figures.cases);
+    std::printf("%zu disagreements: %zu interfaces matched, %zu damaged messages refused, %zu failures of memory, "
+                "%zu cases\n",
+                figures.disagreements, figures.matches, figures.refused, figures.failures, figures.cases);
     return figures.disagreements == 0 ? 0 : 1;
 }
