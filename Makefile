@@ -86,6 +86,16 @@ reproduce: build ## Carry out the papers' experiments and write their pages: fif
 	for name in $$($(BIN)/cbn reproduce --list | cut -d' ' -f1); do \
 	    $(BIN)/cbn reproduce $$name --page docs/experiments || exit; done
 
+.PHONY: bench-updates
+bench-updates: build ## Match while filters come and go at 20,000 changes a second, a million of them standing.
+	mkdir -p build
+	test -e build/bench-updates/filters.txt || \
+	    $(BIN)/cbn workload build/bench-updates --filters 1200000 --messages 20000 --quiet --force
+	g++ -std=c++20 -O3 -Wall -Wextra -Werror -Ifastpath tests/benchmarks/match_updates.cpp -o build/match_updates -pthread
+	for interfaces in 20 1000000; do \
+	    build/match_updates build/bench-updates/filters.txt build/bench-updates/messages.txt 1000000 $$interfaces 20000 1000 4; \
+	done
+
 .PHONY: match-check
 match-check: ## Hold a million answers of the matching engine to a plain search; SEED=1: these.
 	mkdir -p build
