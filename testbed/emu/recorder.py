@@ -13,6 +13,7 @@ from pathlib import Path
 from testbed.emu.capture import Orders, Target
 from testbed.emu.processes import Child, ProcessDiedError, Watch, drop_empty_errors, start
 from testbed.plan.model import InterfacePlan, NodePlan, Plan
+from testbed.runs.captures import Captured, capture_name, write_capture_index
 from testbed.runs.directory import RunDirectory
 
 READY_TIMEOUT_S = 30.0
@@ -92,12 +93,11 @@ class Recorder:
 
     def write_index(self, start_ns: int) -> None:
         """Write `captures/index.json`."""
-        rows = [
-            self._row(node, interface, counters)
-            for (node, interface), counters in zip(self.interfaces, self.counters, strict=True)
-        ]
-        index = {"interfaces": rows, "start_ns": start_ns, "snap_bytes": self.plan.record.snap_bytes}
-        self.directory.write_json("captures/index.json", index)
+        captured = {
+            interface.name: Captured(counters["packets"], counters["bytes"], _drops(counters))
+            for (_, interface), counters in zip(self.interfaces, self.counters, strict=True)
+        }
+        write_capture_index(self.plan, self.directory, start_ns, captured)
 
     def await_ready(self, watch: Watch) -> None:
         """Wait until no packet can be missed any more.
@@ -118,25 +118,8 @@ class Recorder:
                 watch.wait(0)
         raise ProcessDiedError(f"the capture process was not ready in time (log: {self.child.errors})")
 
-    def _row(self, node: NodePlan, i: InterfacePlan, counters: Mapping[str, int]) -> dict[str, object]:
-        peer = next(n for n in self.plan.nodes if n.name == i.peer)
-        return {
-            "file": self._file(i).name,
-            "interface": i.name,
-            "node": node.name,
-            "node_id": node.node_id,
-            "mac": i.mac,
-            "peer": peer.name,
-            "peer_id": peer.node_id,
-            "peer_role": peer.role.name.lower(),
-            "link": self.plan.links[i.link].name,
-            "packets": counters["packets"],
-            "bytes": counters["bytes"],
-            "drops": _drops(counters),
-        }
-
     def _file(self, interface: InterfacePlan) -> Path:
-        return self.directory.captures / f"{interface.name}.pcap"
+        return self.directory.captures / capture_name(interface)
 
 
 def _drops(row: Mapping[str, int]) -> int:

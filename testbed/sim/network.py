@@ -11,6 +11,7 @@ from nodes.client.script import ScriptedClient
 from nodes.routing.router import Router
 from testbed.plan import node_config
 from testbed.plan.model import InterfacePlan, LinkPlan, NodePlan, Plan
+from testbed.runs.captures import Captured, capture_name, write_capture_index
 from testbed.runs.directory import RunDirectory
 from testbed.runs.events import JsonLines
 from testbed.sim.capture import Capture
@@ -65,15 +66,11 @@ class Network:
 
     def write_index(self, start_ns: int) -> None:
         """Write `captures/index.json`."""
-        snap_bytes = self._plan.record.snap_bytes
-        rows = [
-            self._index_row(node, interface)
-            for node in self._plan.routers
-            for interface in node.interfaces
-            if interface.name in self.captures
-        ]
-        index = {"interfaces": rows, "start_ns": start_ns, "snap_bytes": snap_bytes}
-        self._directory.write_json(f"{self._directory.captures.name}/index.json", index)
+        captured = {
+            name: Captured(capture.packets, capture.frame_bytes, drops=0)
+            for name, capture in self.captures.items()
+        }
+        write_capture_index(self._plan, self._directory, start_ns, captured)
 
     def _router(self, node: NodePlan) -> SimulatedRouter:
         config = node_config(self._plan, node, self._directory.run_id)
@@ -92,7 +89,7 @@ class Network:
         folder: Path = self._directory.captures
         for node in self._plan.routers:
             for interface in node.interfaces:
-                path = folder / f"{interface.name}.pcap"
+                path = folder / capture_name(interface)
                 self.captures[interface.name] = Capture(path, self._plan.record.snap_bytes)
 
     def _connect(self) -> None:
@@ -125,21 +122,3 @@ class Network:
             capture=self.captures.get(source.name),
             end=end,
         )
-
-    def _index_row(self, node: NodePlan, interface: InterfacePlan) -> dict[str, object]:
-        capture = self.captures[interface.name]
-        peer = self._nodes[interface.peer].config
-        return {
-            "file": capture.path.name,
-            "interface": interface.name,
-            "node": node.name,
-            "node_id": node.node_id,
-            "mac": interface.mac,
-            "peer": interface.peer,
-            "peer_id": peer.node_id,
-            "peer_role": peer.role.name.lower(),
-            "link": self._plan.links[interface.link].name,
-            "packets": capture.packets,
-            "bytes": capture.frame_bytes,
-            "drops": 0,
-        }

@@ -7,6 +7,7 @@ NO_FIB, control passes.
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Callable, Sequence
 from typing import Protocol
@@ -48,7 +49,7 @@ def forward_without_fib(
     return control, [], [DropReason.NO_FIB for kind, _, _ in packets if kind == PacketType.MESSAGE]
 
 
-class SimulatedNode:
+class SimulatedNode(ABC):
     """Runs one core: timers, outputs, counters. One live heap entry holds its next deadline."""
 
     def __init__(self, config: NodeConfig, core: Core, scheduler: Scheduler, log: Record) -> None:
@@ -66,9 +67,9 @@ class SimulatedNode:
         """Let the core begin."""
         self._settle()
 
+    @abstractmethod
     def receive(self, interface: int, datagram: bytes) -> None:
         """Take a datagram from a link."""
-        raise NotImplementedError(f"{type(self).__name__} takes no datagrams")
 
     def status(self) -> dict[str, object]:
         """The core's account of itself."""

@@ -17,6 +17,7 @@
 
 #include "codec.hpp"
 #include "paper_engine.hpp"
+#include "plain_search.hpp"
 
 using namespace cbn;
 
@@ -113,44 +114,6 @@ Attributes attributes(Random& random) {
     return out;
 }
 
-template <class T>
-bool compares(wire::Op op, const T& left, const T& right) {
-    switch (op) {
-        case wire::Op::Eq: return left == right;
-        case wire::Op::Ne: return left != right;
-        case wire::Op::Lt: return left < right;
-        case wire::Op::Gt: return left > right;
-        case wire::Op::Le: return left <= right;
-        case wire::Op::Ge: return left >= right;
-        default: return false;
-    }
-}
-
-// One constraint, by the definitions (M2, M3).
-bool holds(wire::Op op, const wire::ValueView& wanted, const wire::ValueView& value) {
-    if (wanted.type != value.type) return false;
-    if (op == wire::Op::Any) return true;
-    if (value.type == wire::Type::Float) return compares(op, value.number(), wanted.number());
-    if (value.type != wire::Type::String) return compares(op, value.integer(), wanted.integer());
-    if (op == wire::Op::Prefix) return value.text.starts_with(wanted.text);
-    if (op == wire::Op::Suffix) return value.text.ends_with(wanted.text);
-    if (op == wire::Op::Substring) return value.text.find(wanted.text) != std::string_view::npos;
-    return compares(op, value.text, wanted.text);
-}
-
-bool holds_by_search(wire::Bytes filter_bytes, const wire::MessageView& message) {
-    wire::ConstraintCursor constraints(filter_bytes);
-    for (wire::ConstraintView each; constraints.next(each);) {
-        bool held = false;
-        wire::AttributeWalk walk(message);
-        for (wire::AttributeView attribute; walk.next(attribute); attribute = {}) {
-            held |= attribute.name == each.name && holds(each.op, each.value, attribute.value);
-        }
-        if (!held) return false;
-    }
-    return true;
-}
-
 struct Figures {
     std::size_t disagreements = 0, matches = 0, eliminated = 0, refused = 0;
 };
@@ -193,7 +156,7 @@ void compare(Random& random, const cbn::Index& index, const Filed& filed, Scratc
     }
     std::set<std::uint32_t> wanted, all;
     for (const auto& [id, entry] : filed) {
-        if (!holds_by_search(Exact(entry.second).bytes(), message)) continue;
+        if (!test::matches(Exact(entry.second).bytes(), message)) continue;
         all.insert(entry.first);
         if (entry.first != except && (limit == nullptr || allowed.test(entry.first))) wanted.insert(entry.first);
     }

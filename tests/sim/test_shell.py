@@ -11,7 +11,7 @@ from fastpath.fib import DropReason, Fib
 from nodes.config import NodeConfig
 from nodes.routing.effects import Drop, Log, Output
 from nodes.wire.packets import Role
-from testbed.sim.node import SimulatedNode, SimulatedRouter, forward_without_fib
+from testbed.sim.node import SimulatedRouter, forward_without_fib
 from testbed.sim.scheduler import Scheduler, SimulationStuckError
 
 MESSAGE = encode_message(7, 1, 0, [(2, "price", 5)])
@@ -47,8 +47,8 @@ class Clockwork:
         return {}
 
 
-def shell(core: Clockwork, scheduler: Scheduler) -> SimulatedNode:
-    return SimulatedNode(CONFIG, core, scheduler, lambda record: None)
+def shell(core: Clockwork, scheduler: Scheduler) -> SimulatedRouter:
+    return SimulatedRouter(CONFIG, core, scheduler, lambda record: None)
 
 
 @given(st.lists(st.integers(0, 50)))
@@ -92,9 +92,12 @@ def test_drops_and_logs_of_a_core_are_kept() -> None:
     core, scheduler = Clockwork(), Scheduler(42)
     core.outputs = [Drop(0, "STALE"), Drop(0, "STALE"), Log("up", {"peer": "r2", "node": "not this"})]
     logged: list[dict[str, object]] = []
-    node = SimulatedNode(CONFIG, core, scheduler, logged.append)
+    node = SimulatedRouter(CONFIG, core, scheduler, logged.append)
     node.start()
-    assert node.final_status()["drops"] == {"control": {"STALE": 2}}
+    assert node.final_status()["drops"] == {
+        "control": {"STALE": 2},
+        "forwarding": {reason.name: 0 for reason in DropReason},
+    }
     assert logged == [{"time_ns": 42, "node": "r1", "event": "up", "peer": "r2"}]
 
 
