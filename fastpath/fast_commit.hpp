@@ -208,6 +208,9 @@ class Commit {
         for (const KeyInterface& each : sweeps_) {
             if (each.interface < engine_.lists_[each.key].hidden.size()) look_through(each.key, each.interface, {});
         }
+        // Only now: until all lists are looked through, a filter must not enter the next one under its old record.
+        std::sort(bared_.begin(), bared_.end());
+        each_record(old_.pages, bared_, [&](std::uint32_t slot, RecordBytes bytes) { refile(slot, read_record(bytes)); });
     }
 
     static void unique(std::vector<KeyInterface>& each) {
@@ -246,7 +249,7 @@ class Commit {
         return record.filing == Filing::Hidden && first_term(record).key == key;
     }
 
-    // Keeps what is rightly there; what the interfaces given no longer hide is filed anew.
+    // Keeps what is rightly there; what the interfaces given no longer hide is to be filed anew.
     void look_through(std::uint32_t key, std::uint32_t part, std::span<const std::uint32_t> interfaces) {
         slots_.clear();
         engine_.lists_[key].hidden[part].each([&](std::uint32_t slot) {
@@ -263,7 +266,7 @@ class Commit {
             if (!asked || still_hidden(record, key)) {
                 hide(key, record.interface, slot);
             } else {
-                refile(slot, record);
+                bared_.push_back(slot);
             }
         });
     }
@@ -383,6 +386,7 @@ class Commit {
     std::vector<Fold> folds_;               // new single constraints to be folded
     std::vector<KeyInterface> rechecks_;    // who may hide less than before
     std::vector<KeyInterface> sweeps_;      // lists of (key, part) with too much in them
+    std::vector<std::uint32_t> bared_;      // slots of filters nothing hides where they were hidden
     std::vector<Change> changes_;
     std::vector<Term> terms_;
     std::vector<std::uint32_t> slots_;

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import os
 import subprocess
 import sys
 from collections import Counter
@@ -84,6 +85,7 @@ class Bed:
 
     folder: Path
     run_id: str
+    held: contextlib.ExitStack = field(default_factory=contextlib.ExitStack)
 
     @property
     def out(self) -> Path:
@@ -159,8 +161,12 @@ class Bed:
         return [pid for pid, environment in environments() if mark in environment.split(b"\0")]
 
     def namespaces(self) -> set[str]:
-        """The network namespaces its nodes are in."""
-        return {(Path("/proc") / str(pid) / "ns" / "net").readlink().name for pid in self.processes()} - HOME
+        """The network namespaces its nodes are in; held open, so that the kernel gives no other their numbers."""
+        found = set()
+        for pid in self.processes():
+            space = self.held.enter_context((Path("/proc") / str(pid) / "ns" / "net").open("rb"))
+            found.add(f"net:[{os.fstat(space.fileno()).st_ino}]")
+        return found - HOME
 
     def process_of(self, node: str) -> int:
         found = [
@@ -178,16 +184,20 @@ class Bed:
 
 
 @pytest.fixture
-def bed(tmp_path: Path) -> Bed:
+def bed(tmp_path: Path) -> Iterator[Bed]:
     """Three routers in a ring, a client at each; the run id is the test's own."""
-    return Bed(tmp_path, f"test-{tmp_path.parent.name}-{tmp_path.name}"[-60:])
+    made = Bed(tmp_path, f"test-{tmp_path.parent.name}-{tmp_path.name}"[-60:])
+    with made.held:
+        yield made
 
 
 @pytest.fixture
-def second_bed(tmp_path: Path) -> Bed:
+def second_bed(tmp_path: Path) -> Iterator[Bed]:
     """Another one beside it."""
     (tmp_path / "second").mkdir()
-    return Bed(tmp_path / "second", f"second-{tmp_path.name}"[-60:])
+    made = Bed(tmp_path / "second", f"second-{tmp_path.name}"[-60:])
+    with made.held:
+        yield made
 
 
 def environments() -> Iterator[tuple[int, bytes]]:

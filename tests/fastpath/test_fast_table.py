@@ -122,6 +122,19 @@ def test_removing_a_cover_restores_what_it_hid():
     assert table.match(packet({"a": 5, "b": 1})) == (4,)
 
 
+def test_a_filter_that_hides_elsewhere_in_the_same_commit_is_found_again():
+    """Bared under one attribute, hidden under the next while that one is looked through, and then bared there."""
+    table = table_of((1, "a >= 0"), (1, "b any integer"), (1, "b > 0"), (1, "a = 1 and b = 1"))
+    table.remove(0)
+    table.remove(2)
+    table.commit()
+    assert table.match(packet({"b": 0})) == (1,)
+    table.remove(1)
+    table.commit()
+    assert table.match(packet({"a": 1, "b": 0})) == ()
+    assert table.match(packet({"a": 1, "b": 1})) == (1,)
+
+
 def test_two_halves_that_cover_together_hide_until_one_goes():
     """Below 5 or above 3 is everything; what that hid comes back, whichever half goes."""
     table = table_of((1, "a < 5"), (1, "a > 3"), (1, "a = 4 and b = 1"), (1, "a = 9 and b = 1"))
