@@ -29,7 +29,7 @@ struct Seen {
     const Blob* block = nullptr;
 };
 
-class FastState : public MatchState {
+class alignas(APART) FastState : public MatchState {
   public:
     std::vector<Seen> seen;
     std::vector<Found> found;

@@ -35,8 +35,12 @@ class MatchState {
     virtual ~MatchState() = default;
 };
 
+// Two threads that write within so many bytes of each other slow each other down (a line, and its neighbour that
+// the prefetcher takes along).
+inline constexpr std::size_t APART = 128;
+
 // One thread's results and memory. It serves any number of indexes, of any algorithm, in turn.
-class Scratch {
+class alignas(APART) Scratch {
   public:
     std::vector<std::uint32_t> matched;  // interfaces, each once, in any order
 
