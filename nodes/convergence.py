@@ -26,6 +26,7 @@ def unconverged(statuses: Statuses, down: Collection[str] = ()) -> list[str]:
         *_adjacency_reasons(routers, down),
         *(f"{name} is not settled" for name, status in routers.items() if not status["settled"]),
         *_digest_reasons(routers),
+        *_conversation_reasons(routers, down),
         *_client_reasons(clients),
         *_subscription_reasons(routers, clients),
     ]
@@ -45,6 +46,19 @@ def _digest_reasons(routers: Statuses) -> Iterator[str]:
         for name in names[1:]:
             if routers[name][what] != routers[names[0]][what]:
                 yield f"{name} and {names[0]} differ in {what}"
+
+
+def _conversation_reasons(routers: Statuses, down: Collection[str]) -> Iterator[str]:
+    """What a scheme's routers have told each other must be what they have heard, link by link."""
+    for name, status in routers.items():
+        for peer in sorted({a["peer"] for a in status["adjacencies"]} & {*routers}):
+            if _digests(status, "told", peer, down) != _digests(routers[peer], "heard", name, down):
+                yield f"{peer} has not heard all that {name} has told it"
+
+
+def _digests(status: Mapping[str, Any], which: str, peer: str, down: Collection[str]) -> list[str]:
+    adjacencies = [a for a in status["adjacencies"] if a["peer"] == peer and a["interface"] not in down]
+    return sorted(a[f"{which}_digest"] for a in adjacencies if f"{which}_digest" in a)
 
 
 def _client_reasons(clients: Statuses) -> Iterator[str]:

@@ -7,47 +7,65 @@ immutable and the swap is atomic.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Hashable
 
+from fastpath import codec
 from fastpath.fib import ClassEntry, Fib, ForwardingTable
 from nodes.config import NodeConfig
 from nodes.routing.channel import UDP_OVERHEAD_BYTES
-from nodes.routing.schemes.base import FibSpec, TableSpec
+from nodes.routing.predicates import filters_of, reduced_union
+from nodes.routing.schemes.base import EVERYTHING, FibSpec, Source, TableSpec
+from nodes.routing.store import PredicateStore
 from nodes.wire.packets import Role
+
+MATCHES_EVERYTHING = codec.encode_predicate([[]])
 
 
 class _Table:
-    """A forwarding table and the ids of what is in it."""
+    """A forwarding table, what is in it, and by which state of the store."""
 
-    def __init__(self) -> None:
+    def __init__(self, store: PredicateStore) -> None:
         self.compiled = ForwardingTable()
-        self._spec: TableSpec = {}
+        self._store = store
+        self._made_of: dict[int, tuple[tuple[Hashable, int], ...]] = {}
         self._ids: dict[int, dict[bytes, int]] = {}
 
-    def become(self, spec: TableSpec) -> None:
-        """Hold just what the spec says."""
-        for interface in sorted({*self._spec, *spec}):
-            self._edit(interface, spec.get(interface, ()))
-        self._spec = spec
-        self.compiled.commit()
+    def become(self, spec: TableSpec) -> bool:
+        """Hold what the spec says, as the store has it now; whether that is a change."""
+        changed = [
+            self._edit(interface, spec.get(interface, ())) for interface in sorted({*self._made_of, *spec})
+        ]
+        if any(changed):
+            self.compiled.commit()
+        return any(changed)
 
-    def _edit(self, interface: int, wanted: Sequence[bytes]) -> None:
-        if wanted == self._spec.get(interface, ()):
-            return
-        ids, keep = self._ids.setdefault(interface, {}), frozenset(wanted)
-        for gone in [f for f in ids if f not in keep]:
-            self.compiled.remove(ids.pop(gone))
-        for new in wanted:
-            if new not in ids:
-                ids[new] = self.compiled.add(interface, new)
+    def _edit(self, interface: int, sources: tuple[Source, ...]) -> bool:
+        made_of = tuple((source, self._store.version(source)) for source in sources)
+        if made_of == self._made_of.get(interface, ()):
+            return False
+        ids = self._ids.setdefault(interface, {})
+        wanted = self._union(sources)
+        gone, new = [f for f in ids if f not in wanted], sorted(wanted.difference(ids))
+        for filter_ in gone:
+            self.compiled.remove(ids.pop(filter_))
+        for filter_ in new:
+            ids[filter_] = self.compiled.add(interface, filter_)
+        self._made_of[interface] = made_of
+        return bool(gone or new)
+
+    def _union(self, sources: tuple[Source, ...]) -> frozenset[bytes]:
+        if EVERYTHING in sources:
+            return frozenset(filters_of(MATCHES_EVERYTHING))
+        return frozenset(filters_of(reduced_union(self._store.predicate(source) for source in sources)))
 
 
 class Installer:
     """Makes the FIBs of one router."""
 
-    def __init__(self, config: NodeConfig) -> None:
+    def __init__(self, config: NodeConfig, store: PredicateStore) -> None:
         self.serial = 0
         """Counts the FIBs made."""
+        self._store = store
         self._clients = [i.peer_id if i.peer_role is Role.CLIENT else 0 for i in config.interfaces]
         self._datagram_bytes = [i.mtu - UDP_OVERHEAD_BYTES for i in config.interfaces]
         self._tables: list[_Table] = []
@@ -61,13 +79,13 @@ class Installer:
 
     def build(self, spec: FibSpec) -> Fib | None:
         """The FIB to install, or None if it would be the one that is."""
-        if spec == self._spec:
-            return None
-        for _ in range(len(self._tables), len(spec.tables)):
-            self._tables.append(_Table())
+        new = range(len(self._tables), len(spec.tables))
+        self._tables += [_Table(self._store) for _ in new]
         del self._tables[len(spec.tables) :]
-        for table, wanted in zip(self._tables, spec.tables, strict=True):
-            table.become(wanted)
+        pairs = zip(self._tables, spec.tables, strict=True)
+        changes = [table.become(wanted) for table, wanted in pairs]
+        if spec == self._spec and not any(changes):
+            return None
         self._spec = spec
         self._fib = self._make(spec)
         self.serial += 1

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from nodes.model import format_filter
+from nodes.routing.schemes.base import EVERYTHING
 from nodes.wire.codec import decode_filter
 
 if TYPE_CHECKING:
@@ -43,9 +44,10 @@ def tables(router: Router) -> str:
         accept, out = _named(entry.accept, names), _named(entry.out, names)
         lines.append(f"class {entry.header_class}: from {accept} to {out}, table {entry.table}")
     for number, table in enumerate(spec.tables):
-        for interface, filters in table.items():
-            texts = (format_filter(decode_filter(filter_)) for filter_ in filters)
-            lines += [f"table {number} {names[interface]}: {text}" for text in texts]
+        for interface, sources in table.items():
+            texts = sorted(format_filter(decode_filter(f)) for s in sources for f in router.store.filters(s))
+            lines += [f"table {number} {names[interface]}: {text}" for text in dict.fromkeys(texts)]
+            lines += [f"table {number} {names[interface]}: everything"] if EVERYTHING in sources else []
     return "\n".join(lines) + "\n"
 
 
@@ -60,6 +62,7 @@ def _adjacency(router: Router, link: Link) -> dict[str, object]:
         "incarnation": link.incarnation,
         "retransmissions": link.retransmissions,
     }
+    found |= router.conversation.account(interface.index)
     held = router.subscriptions.get(interface.index)
     if held is not None:
         found |= {"subscriptions": len(held), "subscriptions_digest": held.digest()}

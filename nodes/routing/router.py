@@ -13,12 +13,14 @@ from __future__ import annotations
 import random
 from collections import Counter
 from collections.abc import Callable
+from functools import partial
 
 from fastpath.codec import WireError
 from nodes.config import NodeConfig
 from nodes.model import UsageError
 from nodes.routing import report
 from nodes.routing.adjacency import draw_incarnation
+from nodes.routing.conversation import Conversation
 from nodes.routing.drops import Reason
 from nodes.routing.effects import Drop, Install, Log, Output
 from nodes.routing.flooding import Flooding
@@ -27,10 +29,11 @@ from nodes.routing.interest import InterestDatabase, Subscriptions
 from nodes.routing.link import Arrived, Link, LinkEvent, LinkUp
 from nodes.routing.linkstate import LinkStateDatabase
 from nodes.routing.pending import Pending
-from nodes.routing.predicates import COUNT, filter_count, reduced_union, union
+from nodes.routing.predicates import COUNT, NOTHING, filter_count, reduced_union
 from nodes.routing.records import HEAD, Records, Verdict, head
 from nodes.routing.schemes import make_scheme
-from nodes.routing.schemes.base import View
+from nodes.routing.schemes.base import TalkingScheme, View, of_client, of_router
+from nodes.routing.store import PredicateStore
 from nodes.wire.packets import Kind, Role
 
 STORM_FACTOR = 16
@@ -61,7 +64,8 @@ class Router:
         self.subscriptions = {
             i.index: Subscriptions() for i in config.interfaces if i.peer_role is Role.CLIENT
         }
-        self.installer = Installer(config)
+        self.store = PredicateStore()
+        self.installer = Installer(config, self.store)
         self.drops: Counter[str] = Counter()
         self._flooding = Flooding(self.links)
         self._scheme = make_scheme(config.scheme, config.scheme_options)
@@ -75,6 +79,11 @@ class Router:
             (Role.CLIENT, Kind.SUBSCRIBE): self._take_subscribe,
             (Role.CLIENT, Kind.UNSUBSCRIBE): self._take_unsubscribe,
         }
+        if not self._scheme.floods_interest:
+            del self._handlers[Role.ROUTER, Kind.INTEREST]
+        self.conversation = Conversation(config.node_id, self.links, self.store, self._compile.want)
+        if isinstance(self._scheme, TalkingScheme):
+            self.conversation.join(self._scheme, rng)
         self._outputs: list[Output] = []
         self._begun = False
 
@@ -82,7 +91,8 @@ class Router:
     def settled(self) -> bool:
         """Whether nothing is under way: all is acknowledged, announced and installed."""
         waiting = (self._say_links.at, self._say_interest.at, self._compile.at)
-        return self._begun and waiting == (None, None, None) and all(link.quiet for link in self.links)
+        idle = waiting == (None, None, None) and self.conversation.settled
+        return self._begun and idle and all(link.quiet for link in self.links)
 
     def receive(self, now_ns: int, interface: int, packet: bytes) -> None:
         """Take one packet that arrived on an interface."""
@@ -100,9 +110,10 @@ class Router:
         if self._say_links.take(now_ns):
             self._flood(now_ns, Kind.LINK_STATE, self.network.originate(self._neighbour_costs()))
         if self._say_interest.take(now_ns):
-            self._flood(now_ns, Kind.INTEREST, self.interest.originate(self._local_interest()))
+            self._say_what_we_want(now_ns)
+        self.conversation.handle_timer(now_ns)
         if self._compile.take(now_ns):
-            self._install()
+            self._install(now_ns)
 
     def next_deadline(self) -> int | None:
         """When `handle_timer` is wanted; 0 until it was called first."""
@@ -110,7 +121,8 @@ class Router:
             return 0
         deadlines = [link.next_deadline() for link in self.links]
         pending = (self._say_links.at, self._say_interest.at, self._compile.at)
-        return min(deadlines + [at for at in pending if at is not None], default=None)
+        others = (*pending, self.conversation.next_deadline())
+        return min(deadlines + [at for at in others if at is not None], default=None)
 
     def take_outputs(self) -> list[Output]:
         """What is to be done, in order."""
@@ -135,7 +147,7 @@ class Router:
         if not self._begun:
             self._begun = True
             self._say_links.want(now_ns)
-            self._install()
+            self._install(now_ns)
 
     def _take(self, now_ns: int, interface: int, event: LinkEvent) -> None:
         if isinstance(event, Arrived):
@@ -146,14 +158,17 @@ class Router:
             if isinstance(event, LinkUp):
                 for records in (self.network.records, self.interest.records):
                     self._flooding.exchange(now_ns, self.links[interface], records)
+            self.conversation.note(now_ns, self.links[interface], event, self._view)
         elif len(self.subscriptions[interface]):
             # A client that went away, or came back as another, has to say anew what it wants.
             self.subscriptions[interface].clear()
-            self._changed_subscriptions(now_ns)
+            self._changed_subscriptions(now_ns, interface)
 
     def _take_payload(self, now_ns: int, interface: int, event: Arrived) -> None:
         link = self.links[interface]
         handler = self._handlers.get((link.interface.peer_role, event.kind))
+        if link.interface.peer_role is Role.ROUTER and self.conversation.hears(event.kind):
+            handler = partial(self._converse, event.kind)
         if handler is None:
             known = any(event.kind == kind for kind in Kind)
             link.drop(Reason.UNEXPECTED_KIND if known else Reason.UNKNOWN_KIND)
@@ -162,6 +177,9 @@ class Router:
             handler(now_ns, link, event.payload)
         except WireError as error:
             link.drop(Reason.MALFORMED_PAYLOAD, kind=event.kind, why=str(error))
+
+    def _converse(self, kind: int, now_ns: int, link: Link, payload: bytes) -> None:
+        self.conversation.take(now_ns, link, kind, payload)
 
     def _take_links(self, now_ns: int, link: Link, payload: bytes) -> None:
         if self._is_news(now_ns, link, self.network.records, payload):
@@ -173,6 +191,7 @@ class Router:
             return
         if self._within_limit(link, filter_count(memoryview(payload)[HEAD.size :])):
             self.interest.store(payload)
+            self._remember(head(payload)[0])
             self._flood(now_ns, Kind.INTEREST, payload, link)
 
     def _is_news(self, now_ns: int, link: Link, records: Records, payload: bytes) -> bool:
@@ -201,20 +220,33 @@ class Router:
         held = self.subscriptions[link.interface.index]
         if self._within_limit(link, held.filters_with(subscription, predicate)):
             held.set(subscription, predicate)
-            self._changed_subscriptions(now_ns)
+            self._changed_subscriptions(now_ns, link.interface.index)
 
     def _take_unsubscribe(self, now_ns: int, link: Link, payload: bytes) -> None:
         subscription = _subscription(payload)
         if len(payload) != COUNT.size:
             raise WireError(f"an UNSUBSCRIBE has {COUNT.size} bytes; this has {len(payload)}")
         if self.subscriptions[link.interface.index].discard(subscription):
-            self._changed_subscriptions(now_ns)
+            self._changed_subscriptions(now_ns, link.interface.index)
         else:
             link.drop(Reason.UNKNOWN_SUBSCRIPTION)
 
-    def _changed_subscriptions(self, now_ns: int) -> None:
+    def _changed_subscriptions(self, now_ns: int, interface: int) -> None:
+        self.store.replace(of_client(interface), self.subscriptions[interface].predicate())
         self._say_interest.want(now_ns)
         self._compile.want(now_ns)
+
+    def _say_what_we_want(self, now_ns: int) -> None:
+        wanted = reduced_union(held.predicate() for held in self.subscriptions.values())
+        if self._scheme.floods_interest:
+            self._flood(now_ns, Kind.INTEREST, self.interest.originate(wanted))
+            self._remember(self.config.node_id)
+        else:
+            self.store.replace(of_router(self.config.node_id), wanted)
+        self.conversation.look(now_ns, self._view())
+
+    def _remember(self, origin: int) -> None:
+        self.store.replace(of_router(origin), bytes(self.interest.records.body(origin) or NOTHING))
 
     def _within_limit(self, link: Link, filters: int) -> bool:
         limit = self.config.limits.filters_per_neighbour
@@ -235,18 +267,19 @@ class Router:
                 found.setdefault(interface.peer_id, []).append((interface.cost, interface.index))
         return {peer: tuple(index for _, index in sorted(pairs)) for peer, pairs in sorted(found.items())}
 
-    def _local_interest(self) -> bytes:
-        return reduced_union(held.predicate() for held in self.subscriptions.values())
-
-    def _install(self) -> None:
+    def _view(self) -> View:
         topology = self.network.topology()
-        view = View(
+        return View(
             node=self.config.node_id,
             topology=topology,
             interfaces=self._live_interfaces(),
-            interests=self.interest.wanted(topology.nodes),
-            clients={index: union([held.predicate()]) for index, held in self.subscriptions.items()},
+            wanting=tuple(self.interest.wanted(topology.nodes)),
+            clients=tuple(self.subscriptions),
         )
+
+    def _install(self, now_ns: int) -> None:
+        view = self._view()
+        self.conversation.look(now_ns, view)
         fib = self.installer.build(self._scheme.compile(view))
         if fib is not None:
             self._outputs.append(Install(fib))

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from nodes.config import LimitConfig, TimerConfig
+from nodes.scheme_catalog import CATALOG, option_problem
 from testbed.plan.addresses import lay_out
 from testbed.plan.graph import Graph
 from testbed.plan.model import Plan, RecordPlan, TimingPlan
@@ -25,9 +26,6 @@ from testbed.plan.topology import read_graph
 from testbed.plan.workload import read_script
 
 Overrides = Mapping[str, str] | Sequence[tuple[str, str]]
-
-SCHEME_OPTIONS: Mapping[str, tuple[str, ...]] = {"pif": ()}
-"""The routing schemes and the options each of them takes."""
 
 
 def load_plan(path: str | Path, seed: int | None = None, overrides: Overrides = ()) -> Plan:
@@ -94,17 +92,13 @@ def _scheme(source: Source, data: Mapping[str, Any]) -> tuple[str, dict[str, Any
     told = data.get("scheme", "pif")
     options = {} if isinstance(told, str) else dict(told)
     name = told if isinstance(told, str) else options.pop("name", "pif")
-    known = SCHEME_OPTIONS[name]
-    for option in options:
+    known = [option.name for option in CATALOG[name]]
+    for option, value in options.items():
         if option not in known:
-            expected = f"one of {', '.join(known)}" if known else "no options"
-            source.complain(
-                ("scheme", option),
-                f"{name} has no option {option}",
-                expected,
-                did_you_mean(option, known),
-                True,
-            )
+            why, expected = f"{name} has no option {option}", option_problem(name, option, value)
+            source.complain(("scheme", option), why, expected, did_you_mean(option, known), True)
+        elif expected := option_problem(name, option, value):
+            source.complain(("scheme", option), f"{value!r} is no {option} of {name}", expected)
     return name, options
 
 

@@ -161,7 +161,7 @@ class Bed:
         return [pid for pid, environment in environments() if mark in environment.split(b"\0")]
 
     def namespaces(self) -> set[str]:
-        """The network namespaces its nodes are in; held open, so that the kernel gives no other their numbers."""
+        """The network namespaces its nodes are in; held open, so that no other is given their numbers."""
         found = set()
         for pid in self.processes():
             space = self.held.enter_context((Path("/proc") / str(pid) / "ns" / "net").open("rb"))

@@ -123,7 +123,7 @@ def test_removing_a_cover_restores_what_it_hid():
 
 
 def test_a_filter_that_hides_elsewhere_in_the_same_commit_is_found_again():
-    """Bared under one attribute, hidden under the next while that one is looked through, and then bared there."""
+    """Bared under one attribute, hidden under the next one while that is looked through, then bared there."""
     table = table_of((1, "a >= 0"), (1, "b any integer"), (1, "b > 0"), (1, "a = 1 and b = 1"))
     table.remove(0)
     table.remove(2)

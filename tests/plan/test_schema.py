@@ -8,7 +8,7 @@ import jsonschema
 import pytest
 
 from nodes.config import LimitConfig, TimerConfig
-from testbed.plan.load import SCHEME_OPTIONS
+from nodes.scheme_catalog import CATALOG
 from testbed.plan.model import Plan, RecordPlan, TimingPlan
 from testbed.plan.quantities import duration_ns
 from topologies.generators import SHAPES
@@ -64,7 +64,7 @@ def test_the_schema_tells_the_default_hop_limit():
 
 
 def test_the_schema_knows_the_schemes_and_shapes():
-    assert set(DEFS["scheme_name"]["enum"]) == set(SCHEME_OPTIONS)
+    assert set(DEFS["scheme_name"]["enum"]) == set(CATALOG)
     assert set(DEFS["topology"]["properties"]["generate"]["enum"]) == set(SHAPES)
     told = {p for s in SHAPES.values() for p in (*s.required, *s.optional)}
     assert told <= set(DEFS["topology"]["properties"])

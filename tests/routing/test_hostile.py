@@ -268,5 +268,5 @@ def test_an_unknown_scheme_is_refused_with_the_names_of_those_there_are() -> Non
     config = replace(configure([(1, 2, 1)])["r1"], scheme="magic")
     with pytest.raises(UsageError, match=r"no routing scheme 'magic'; there are: pif"):
         Router(config, random.Random(1))
-    with pytest.raises(UsageError, match="pif has no options; got speed"):
+    with pytest.raises(UsageError, match="pif, option speed = 1: expected no options"):
         Router(replace(config, scheme="pif", scheme_options={"speed": 1}), random.Random(1))

@@ -1,4 +1,4 @@
-"""The routing schemes by name. To add one: a module here and a line in `SCHEMES`."""
+"""The routing schemes by name. To add one: a module here, a line in `SCHEMES`, a line in the catalog."""
 
 from __future__ import annotations
 
@@ -7,16 +7,20 @@ from collections.abc import Mapping
 from nodes.model import UsageError
 from nodes.routing.schemes.base import Options, Scheme
 from nodes.routing.schemes.pif import Pif
+from nodes.scheme_catalog import complete, option_problem
 
-SCHEMES: Mapping[str, type[Scheme]] = {Pif.name: Pif}
+SCHEMES: Mapping[str, type[Scheme]] = {scheme.name: scheme for scheme in (Pif,)}
 
 
 def make_scheme(name: str, options: Options) -> Scheme:
-    """The scheme of a name.
+    """The scheme of a name, with the defaults of the options that are not given.
 
     Raises:
-        UsageError: There is none, or it does not know an option.
+        UsageError: There is none, or it does not know an option or its value.
     """
     if name not in SCHEMES:
         raise UsageError(f"there is no routing scheme {name!r}; there are: {', '.join(sorted(SCHEMES))}")
-    return SCHEMES[name](options)
+    for option, value in options.items():
+        if expected := option_problem(name, option, value):
+            raise UsageError(f"scheme {name}, option {option} = {value!r}: expected {expected}")
+    return SCHEMES[name](complete(name, options))

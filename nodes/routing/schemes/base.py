@@ -2,22 +2,58 @@
 
 A scheme is a pure function from a `View` to a `FibSpec`. All schemes share one
 FIB shape, *header class -> (interface mask, predicate table, rewrite)*, so the
-data plane knows none of them. A new scheme is one module with a class and one
-line in the registry (`nodes.routing.schemes`).
+data plane knows none of them. Tables are given in names: which predicates of
+the router's store are united at which interface. So a scheme never touches a
+filter, and a change of a predicate costs what changed (`install`).
 
-Not here: the compiled FIB (`install`), flooding (`router`).
+A scheme whose routers tell each other more than the core does (CBCB, Siena) is
+a `TalkingScheme` besides. A new scheme is one module with a class and one line
+in the registry (`nodes.routing.schemes`).
+
+Not here: predicates (`nodes.routing.store`), the compiled FIB (`install`),
+flooding (`router`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import random
+from collections.abc import Hashable, Mapping
 from dataclasses import dataclass
-from typing import ClassVar, Protocol
+from typing import ClassVar, NamedTuple, Protocol, runtime_checkable
 
+from nodes.routing.store import PredicateStore
 from nodes.routing.trees import Topology
+from nodes.scheme_catalog import OptionValue
 
-Options = Mapping[str, str | int | float | bool]
-"""A scenario's `scheme_options`."""
+Options = Mapping[str, OptionValue]
+"""A scenario's `scheme_options`, completed with defaults."""
+
+
+class Source(NamedTuple):
+    """The name of a predicate in the router's store."""
+
+    kind: str
+    """`router`: what the clients of a router want; `client`: what the client at an interface wants;
+    `learned`: what a talking scheme holds, numbered as it likes; `everything`: what every message matches."""
+    number: int
+
+
+EVERYTHING = Source("everything", 0)
+
+
+def of_router(router: int) -> Source:
+    """What the clients of a router want, our own included."""
+    return Source("router", router)
+
+
+def of_client(interface: int) -> Source:
+    """What the client at an interface wants."""
+    return Source("client", interface)
+
+
+def learned(number: int) -> Source:
+    """What a talking scheme has put into the store."""
+    return Source("learned", number)
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,15 +64,21 @@ class View:
     topology: Topology
     interfaces: Mapping[int, tuple[int, ...]]
     """The live interfaces to each neighbouring router, the one to send on first."""
-    interests: Mapping[int, memoryview]
-    """The encoded predicate of each reachable router that wants anything, ours included."""
-    clients: Mapping[int, tuple[bytes, ...]]
-    """The encoded filters of the client at each interface to a client."""
+    wanting: tuple[int, ...]
+    """The reachable routers whose clients want anything, ours included, ascending; none if interest is
+    not flooded."""
+    clients: tuple[int, ...]
+    """The interfaces to clients."""
 
     @property
     def client_mask(self) -> int:
         """The interfaces to clients."""
         return mask(self.clients)
+
+    @property
+    def client_tables(self) -> TableSpec:
+        """What the client at each interface wants."""
+        return {interface: (of_client(interface),) for interface in self.clients}
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,10 +90,29 @@ class ClassSpec:
     out: int
     table: int
     rewrite: int
+    routed: bool = False
+    """Copies for routers go by the destinations in the message's header (`RouteSpec`), not by the table;
+    `out` then says which clients there are."""
 
 
-TableSpec = Mapping[int, tuple[bytes, ...]]
-"""The encoded filters of each interface, distinct and in canonical order."""
+TableSpec = Mapping[int, tuple[Source, ...]]
+"""Whose predicates are united at each interface, ascending."""
+
+
+@dataclass(frozen=True, slots=True)
+class RouteSpec:
+    """How messages that carry their destinations are forwarded (DRP: RTE 3.4, T5).
+
+    The first router matches the message against `table` and finds its
+    destinations; each router sends a copy to each next hop of what is left.
+    """
+
+    table: int
+    """The table whose "interfaces" are positions in `destinations`."""
+    destinations: tuple[tuple[int, int], ...]
+    """(router, interface towards it), ascending, every reachable router but ourselves."""
+    one_each: bool = False
+    """A copy for every destination, not one a next hop: unicast."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,18 +122,82 @@ class FibSpec:
     origin_class: int
     classes: tuple[ClassSpec, ...]
     tables: tuple[TableSpec, ...]
+    route: RouteSpec | None = None
 
 
 class Scheme(Protocol):
     """A routing scheme (RTE 2.1): Init is the origin class, Fwd and Hdr are the classes."""
 
     name: ClassVar[str]
+    floods_interest: ClassVar[bool]
+    """Whether every router must know what the clients of every other want."""
 
     def __init__(self, options: Options) -> None:
-        """Take the scheme's own options; UsageError for one it does not know."""
+        """Take all options that the catalog lists, their values checked (`nodes.scheme_catalog`)."""
 
     def compile(self, view: View) -> FibSpec:
         """The tables for what the router knows now."""
+
+
+class Talk(Protocol):
+    """What a talking scheme may ask of its router."""
+
+    node: int
+    store: PredicateStore
+    """To read `of_router(node)`, what our clients want, and to keep `learned` predicates in."""
+
+    def send(self, now_ns: int, interface: int, kind: int, payload: bytes, key: Hashable = None) -> None:
+        """Send a payload over a link that has joined: whole, once, in order, until it is lost.
+
+        It takes the place of one with the same key (None: none) that still waits to be sent.
+        """
+
+    def changed(self, now_ns: int) -> None:
+        """`compile` would give something else, or a learned predicate changed: make the tables anew soon."""
+
+
+@runtime_checkable
+class TalkingScheme(Protocol):
+    """A scheme whose routers speak with their neighbours. All of it is sans-IO, as the router is.
+
+    It speaks over each link to a router apart, also where two lead to the same neighbour.
+    What was told and heard over a link counts until the link is lost; after `joined`
+    all must be said anew.
+    """
+
+    kinds: ClassVar[frozenset[int]]
+    """The kinds of payload it speaks (`nodes.wire.packets.Kind`)."""
+
+    def attach(self, talk: Talk, rng: random.Random) -> None:
+        """Called once, before all else."""
+
+    def joined(self, now_ns: int, interface: int, neighbour: int) -> None:
+        """A link to a neighbouring router is up; `look` follows at once."""
+
+    def lost(self, now_ns: int, interface: int) -> None:
+        """It is not any more; what was heard over it is void. `look` follows at once."""
+
+    def look(self, now_ns: int, view: View) -> None:
+        """The topology, the links, or what our clients want may have changed."""
+
+    def take(self, now_ns: int, interface: int, kind: int, payload: bytes) -> None:
+        """A payload from a link that has joined; WireError if malformed, and nothing was changed."""
+
+    def handle_timer(self, now_ns: int) -> None:
+        """Do what is due."""
+
+    def next_deadline(self) -> int | None:
+        """When `handle_timer` is wanted."""
+
+    @property
+    def settled(self) -> bool:
+        """Whether all that was heard has been acted upon (periodic repetition apart)."""
+
+    def accounts(self) -> Mapping[int, tuple[str, str]]:
+        """For each link that has joined, digests of (what we have told over it, what we have heard).
+
+        Where each end's first is the other's second, the network agrees.
+        """
 
 
 def mask(interfaces: Mapping[int, object] | tuple[int, ...]) -> int:

@@ -13,49 +13,31 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from nodes.model import UsageError
-from nodes.routing.predicates import union
-from nodes.routing.schemes.base import ClassSpec, FibSpec, Options, View, mask
+from nodes.routing.schemes.base import FibSpec, Options, Source, View, of_router
+from nodes.routing.schemes.sources import source_classes
 
 
 class Pif:
     """Per-interface forwarding."""
 
     name: ClassVar[str] = "pif"
+    floods_interest: ClassVar[bool] = True
 
     def __init__(self, options: Options) -> None:
-        if options:
-            raise UsageError(f"scheme pif has no options; got {', '.join(sorted(options))}")
+        del options
 
     def compile(self, view: View) -> FibSpec:
         """One class a source router, all over one table."""
-        table = {**_by_next_hop(view), **view.clients}
-        return FibSpec(view.node, tuple(_classes(view)), (table,))
+        table = {**by_next_hop(view), **view.client_tables}
+        return FibSpec(view.node, source_classes(view), (table,))
 
 
-def _by_next_hop(view: View) -> dict[int, tuple[bytes, ...]]:
+def by_next_hop(view: View) -> dict[int, tuple[Source, ...]]:
     """F*, by the interface we send on."""
-    groups: dict[int, list[memoryview]] = {}
-    for router, hop in view.topology.first_hops(view.node).items():
-        if router in view.interests and hop in view.interfaces:
-            groups.setdefault(view.interfaces[hop][0], []).append(view.interests[router])
-    return {interface: union(predicates) for interface, predicates in sorted(groups.items())}
-
-
-def _classes(view: View) -> list[ClassSpec]:
     towards = view.topology.first_hops(view.node)
-    clients = view.client_mask
-    return [
-        ClassSpec(
-            header_class=source,
-            accept=mask(view.interfaces.get(towards.get(source, 0), ())),
-            out=clients | _out(view, children),
-            table=0,
-            rewrite=source,
-        )
-        for source, children in view.topology.children(view.node).items()
-    ]
-
-
-def _out(view: View, children: list[int]) -> int:
-    return mask(tuple(view.interfaces[child][0] for child in children if child in view.interfaces))
+    groups: dict[int, list[Source]] = {}
+    for router in view.wanting:
+        hop = towards.get(router, 0)
+        if hop in view.interfaces:
+            groups.setdefault(view.interfaces[hop][0], []).append(of_router(router))
+    return {interface: tuple(routers) for interface, routers in sorted(groups.items())}

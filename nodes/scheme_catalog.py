@@ -1,0 +1,56 @@
+"""The routing schemes by name, with what each of them lets a scenario choose.
+
+Data alone, for whoever checks a scenario, documents it or makes a scheme. The
+schemes themselves are in `nodes.routing.schemes`, one module each.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+OptionValue = str | int | float | bool
+
+
+@dataclass(frozen=True, slots=True)
+class Option:
+    """One option of a scheme. Its type is that of its default."""
+
+    name: str
+    default: OptionValue
+    meaning: str
+    choices: tuple[OptionValue, ...] = ()
+    least: float | None = None
+
+    def problem(self, value: OptionValue) -> str:
+        """What was expected instead of this value; empty if it may be."""
+        if not isinstance(value, type(self.default)) or isinstance(value, bool) != isinstance(
+            self.default, bool
+        ):
+            return f"{_KINDS[type(self.default)]}"
+        if self.choices and value not in self.choices:
+            return f"one of {', '.join(map(str, self.choices))}"
+        if self.least is not None and not isinstance(value, str) and value < self.least:
+            return f"at least {self.least:g}"
+        return ""
+
+
+_KINDS = {str: "a text", int: "a whole number", float: "a number with a decimal point", bool: "true or false"}
+
+CATALOG: Mapping[str, tuple[Option, ...]] = {
+    "pif": (),
+}
+"""The options of every scheme there is."""
+
+
+def option_problem(scheme: str, name: str, value: OptionValue) -> str:
+    """What was expected instead of this option or value; empty if all is well."""
+    options = {option.name: option for option in CATALOG[scheme]}
+    if name not in options:
+        return f"one of {', '.join(options)}" if options else "no options"
+    return options[name].problem(value)
+
+
+def complete(scheme: str, given: Mapping[str, OptionValue]) -> dict[str, OptionValue]:
+    """All options of a scheme: those given, and the defaults of the others."""
+    return {option.name: given.get(option.name, option.default) for option in CATALOG[scheme]}
