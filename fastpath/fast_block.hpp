@@ -8,6 +8,7 @@
 // Building a block is in fast_build.hpp, asking many of them in fast_match.hpp.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <span>
 #include <string_view>
@@ -38,8 +39,8 @@ enum class Item : std::uint8_t { Mask, Interface, Entry };
 struct Section {
     Kind kind = Kind::All;
     Item item = Item::Mask;
-    std::uint16_t sieve = 0;   // of Pattern: the sieve has this power of two of bits
-    std::uint32_t groups = 0;  // distinct values (of Pattern: items)
+    std::uint16_t dense = 0;   // of numbers: 1 if the values are consecutive and only the first is written
+    std::uint32_t groups = 0;  // distinct values (of Pattern: words of the index)
     std::uint32_t items = 0;
     std::uint32_t at = 0;  // offset in the block
 };
@@ -62,12 +63,6 @@ inline bool cut_at_or_below(std::uint32_t cut, std::string_view x, const Diction
     return (cut & 1) != 0 ? operand < x : operand <= x;
 }
 
-// A sieve has eight bits or more for each code and lets through what it has: most operands that a text holds are
-// in no filter on this attribute.
-constexpr std::uint32_t sieve_bit(std::uint32_t operand, std::uint32_t size) noexcept {
-    return operand * 0x9E3779B1U >> (32 - size);
-}
-
 // How many of the ascending values are at or below x. No branch depends on the data.
 inline std::uint32_t count_up_to(const std::uint64_t* values, std::uint32_t count, std::uint64_t x) noexcept {
     const std::uint64_t* base = values;
@@ -84,7 +79,7 @@ class SectionView {
   public:
     SectionView(const std::uint8_t* block, const Section& section, std::uint32_t words) noexcept
         : at_(block + section.at), section_(section), words_(words) {
-        items_ = at_ + (grouped() ? 8 * std::size_t{section.groups} : 0);
+        items_ = at_ + 8 * std::size_t{keys()};
         after_ = reinterpret_cast<const std::uint32_t*>(items_ + item_bytes() * section.items);
     }
 
@@ -92,7 +87,7 @@ class SectionView {
     [[nodiscard]] bool pattern() const noexcept { return section_.kind == Kind::Pattern; }
     [[nodiscard]] bool grouped() const noexcept { return section_.kind != Kind::All && !pattern(); }
 
-    // [u64 values][items][u32 cuts, for strings][u32 starts]; of patterns [items][u32 codes][u32 sieve].
+    // [u64 values][items][u32 cuts, for strings][u32 starts]; of patterns [u64 index][items][u32 codes].
     [[nodiscard]] const std::uint64_t* values() const noexcept { return reinterpret_cast<const std::uint64_t*>(at_); }
     [[nodiscard]] const std::uint32_t* codes() const noexcept { return after_; }
     [[nodiscard]] const std::uint32_t* cuts() const noexcept { return after_; }
@@ -110,8 +105,17 @@ class SectionView {
         return {reinterpret_cast<const std::uint64_t*>(items_) + from, to - from};
     }
 
+    // Of numbers.
+    [[nodiscard]] std::uint64_t value(std::uint32_t group) const noexcept {
+        return section_.dense != 0 ? values()[0] + group : values()[group];
+    }
+
     // How many values are at or below x.
     [[nodiscard]] std::uint32_t rank(std::uint64_t x) const noexcept {
+        if (section_.dense != 0) {
+            const std::uint64_t first = values()[0];
+            return x < first ? 0 : static_cast<std::uint32_t>(std::min<std::uint64_t>(x - first, section_.groups - 1)) + 1;
+        }
         return count_up_to(values(), section_.groups, x);
     }
     [[nodiscard]] std::uint32_t rank(std::string_view x, std::uint64_t head,
@@ -131,35 +135,18 @@ class SectionView {
         return low;
     }
 
-    // The first item of an operand's codes.
-    [[nodiscard]] std::uint32_t first_of(std::uint32_t operand) const noexcept {
-        const std::uint32_t* base = codes();
-        std::uint32_t count = section_.groups;
-        const std::uint32_t wanted = operand << 2;
-        while (count > 1) {
-            const std::uint32_t half = count / 2;
-            base += std::size_t{half} & (std::size_t{0} - static_cast<std::size_t>(base[half - 1] < wanted));
-            count -= half;
-        }
-        return static_cast<std::uint32_t>(base - codes()) + static_cast<std::uint32_t>(count == 1 && *base < wanted);
-    }
-
-    // Calls visit(index of item) for each item whose operand was found and whose test holds.
+    // Calls visit(from, to) for the items of each code that was found.
     template <class Visit>
-    void each_pattern(std::span<const Found> found, Visit&& visit) const {
-        const std::uint32_t* const codes = after_;
-        const std::uint32_t count = section_.groups;
-        const std::uint32_t* const sieve = codes + count;
-        for (const Found& each : found) {
-            const std::uint32_t bit = sieve_bit(each.operand, section_.sieve);
-            if ((sieve[bit / 32] >> bit % 32 & 1) == 0) continue;
-            for (std::uint32_t at = first_of(each.operand); at < count && codes[at] >> 2 == each.operand; ++at) {
-                if ((each.tests >> (codes[at] & 3) & 1) != 0) visit(at);
-            }
-        }
+    void each_pattern(std::span<const std::uint32_t> found, Visit&& visit) const {
+        CodeIndex(values(), section_.groups, codes(), section_.items).each(found, visit);
     }
 
   private:
+    // Words before the items.
+    [[nodiscard]] std::uint32_t keys() const noexcept {
+        if (section_.kind == Kind::All) return 0;
+        return section_.dense != 0 ? 1 : section_.groups;
+    }
     [[nodiscard]] std::size_t item_bytes() const noexcept {
         if (section_.item == Item::Mask) return 8 * words_;
         return section_.item == Item::Entry ? 8 : 4;

@@ -31,10 +31,9 @@ class BlockBuilder {
         head_.words = static_cast<std::uint8_t>(folded.words);
         if (!folded.segments.empty()) write_segments(folded);
         if (folded.codes.empty()) return;
-        begin(Kind::Pattern, Item::Mask, folded.codes.size(), folded.codes.size());
+        begin_patterns(Item::Mask, folded.codes);
         write(folded.pattern_masks);
         write(folded.codes);
-        write_sieve(folded.codes);
     }
 
     // The masks of another block, as they are.
@@ -49,21 +48,32 @@ class BlockBuilder {
         const Section& section = old.section(index).head();
         const std::size_t end = index + 1 < old.sections() ? old.section(index + 1).head().at : bytes.size();
         begin(section.kind, section.item, section.groups, section.items);
-        sections_.back().sieve = section.sieve;
+        sections_.back().dense = section.dense;
         write(bytes.subspan(section.at, end - section.at));
     }
 
     // Ascending postings, at least one.
     void section(Kind kind, Item item, std::span<const Posting> postings) {
-        if (kind == Kind::All || kind == Kind::Pattern) {
-            begin(kind, item, postings.size(), postings.size());
+        if (kind == Kind::All) {
+            begin(kind, item, 0, postings.size());
+            return write_items(item, postings);
+        }
+        if (kind == Kind::Pattern) {
+            codes_.clear();
+            for (const Posting& each : postings) codes_.push_back(static_cast<std::uint32_t>(each.value));
+            begin_patterns(item, codes_);
             write_items(item, postings);
-            if (kind == Kind::Pattern) write_codes(postings);
-            return;
+            return write(codes_);
         }
         find_groups(postings);
+        const bool dense = head_.text == 0 && fill_gaps(postings);
         begin(kind, item, groups_.size(), postings.size());
-        for (const std::uint32_t start : groups_) write_one(key_of(postings[start].value));
+        sections_.back().dense = dense ? 1 : 0;
+        if (dense) {
+            write_one(postings[0].value);
+        } else {
+            for (const std::uint32_t start : groups_) write_one(key_of(postings[start].value));
+        }
         write_items(item, postings);
         if (head_.text != 0) {
             for (const std::uint32_t start : groups_) write_one(static_cast<std::uint32_t>(postings[start].value));
@@ -109,22 +119,10 @@ class BlockBuilder {
         return head_.text == 0 ? value : head_of(operands_.text(static_cast<std::uint32_t>(value >> 1)));
     }
 
-    void write_codes(std::span<const Posting> postings) {
-        codes_.clear();
-        for (const Posting& each : postings) codes_.push_back(static_cast<std::uint32_t>(each.value));
-        write(codes_);
-        write_sieve(codes_);
-    }
-
-    void write_sieve(const std::vector<std::uint32_t>& codes) {
-        const auto size = static_cast<std::uint32_t>(std::bit_width(std::max<std::size_t>(4, codes.size() - 1)) + 3);
-        std::vector<std::uint32_t> sieve((std::size_t{1} << size) / 32);
-        for (const std::uint32_t code : codes) {
-            const std::uint32_t bit = sieve_bit(code >> 2, size);
-            sieve[bit / 32] |= 1U << bit % 32;
-        }
-        sections_.back().sieve = static_cast<std::uint16_t>(size);
-        write(sieve);
+    void begin_patterns(Item item, std::span<const std::uint32_t> codes) {
+        CodeIndex::make(codes, index_);
+        begin(Kind::Pattern, item, index_.size(), codes.size());
+        write(index_);
     }
 
     void find_groups(std::span<const Posting> postings) {
@@ -132,6 +130,20 @@ class BlockBuilder {
         for (std::uint32_t at = 0; at < postings.size(); ++at) {
             if (at == 0 || postings[at].value != postings[at - 1].value) groups_.push_back(at);
         }
+    }
+
+    // If the values lie so close that a group for each number there is takes no more room than writing them down,
+    // the groups become consecutive: then a value's place is its distance from the first.
+    bool fill_gaps(std::span<const Posting> postings) {
+        const std::uint64_t first = postings.front().value, span = postings.back().value - first;
+        if (span >= 3 * groups_.size()) return false;
+        groups_.clear();
+        std::uint32_t at = 0;
+        for (std::uint64_t distance = 0; distance <= span; ++distance) {
+            while (postings[at].value - first < distance) ++at;
+            groups_.push_back(at);
+        }
+        return true;
     }
 
     void write_items(Item item, std::span<const Posting> postings) {
@@ -161,6 +173,7 @@ class BlockBuilder {
     std::vector<Section> sections_;
     std::vector<std::uint8_t> body_;
     std::vector<std::uint32_t> groups_, codes_;
+    std::vector<std::uint64_t> index_;
 };
 
 // Turns an old block into a new one. Keeps its buffers from one block to the next.
@@ -232,7 +245,7 @@ class Rebuilder {
         }
         const std::uint32_t* starts = section.starts(text);
         for (std::uint32_t group = 0; group < head.groups; ++group) {
-            const std::uint64_t value = text ? section.cuts()[group] : section.values()[group];
+            const std::uint64_t value = text ? section.cuts()[group] : section.value(group);
             for (std::uint32_t at = starts[group]; at < starts[group + 1]; ++at) before_.push_back({value, item(at)});
         }
     }

@@ -107,7 +107,7 @@ class Commit {
     }
 
     void change(const Term& term, Item item, std::uint64_t what, bool removal) {
-        const Place place = place_of(term, text(term.key));
+        const Place place = place_of(term, text(term.key), operands_);
         changes_.push_back({term.key, place.kind, item, removal, {place.value, what}});
     }
 

@@ -23,20 +23,21 @@ struct Place {
     std::uint64_t value = 0;
 };
 
-inline Place place_of(const Term& term, bool text) noexcept {
+inline Place place_of(const Term& term, bool text, const DictionaryView& operands) noexcept {
     const auto operand = static_cast<std::uint32_t>(term.value);
+    const auto code = [&](std::uint32_t test) { return std::uint64_t{pattern_code(operands.text(operand), operand, test)}; };
     switch (term.test) {
         case Test::Eq:
-            if (text) return {Kind::Pattern, operand << 2 | EQ_CODE};
+            if (text) return {Kind::Pattern, code(EQ_CODE)};
             return {Kind::Eq, term.value};
         case Test::Ne: return {Kind::Ne, text ? make_cut(operand, false) : term.value};
         case Test::Below: return {Kind::Below, text ? make_cut(operand, false) : term.value};
         case Test::AtLeast: return {Kind::AtLeast, text ? make_cut(operand, false) : term.value};
         case Test::BelowNext: return {Kind::Below, make_cut(operand, true)};
         case Test::AtLeastNext: return {Kind::AtLeast, make_cut(operand, true)};
-        case Test::Prefix: return {Kind::Pattern, operand << 2 | PREFIX_CODE};
-        case Test::Suffix: return {Kind::Pattern, operand << 2 | SUFFIX_CODE};
-        case Test::Substring: return {Kind::Pattern, operand << 2 | SUBSTRING_CODE};
+        case Test::Prefix: return {Kind::Pattern, code(PREFIX_CODE)};
+        case Test::Suffix: return {Kind::Pattern, code(SUFFIX_CODE)};
+        case Test::Substring: return {Kind::Pattern, code(SUBSTRING_CODE)};
         default: return {Kind::All, 0};
     }
 }
@@ -78,7 +79,7 @@ class Folder {
 
     void add(const Term& term, std::uint32_t interface) {
         words_ = std::max(words_, interface / 64 + 1);
-        const Place place = place_of(term, text_);
+        const Place place = place_of(term, text_, operands_);
         switch (place.kind) {
             case Kind::Pattern: patterns_.push_back({place.value, interface}); break;
             case Kind::All: always_.push_back(interface); break;

@@ -108,14 +108,14 @@ class Hider {
         found_.clear();
         Scan(operands_, patterns_, found_).run(operands_.text(static_cast<std::uint32_t>(term.value)), ends);
         bool hidden = false;
-        section.each_pattern(found_, [&](std::uint32_t at) { hidden = hidden || bit(section, at); });
+        section.each_pattern(found_, [&](std::uint32_t at, std::uint32_t) { hidden = hidden || bit(section, at); });
         return hidden;
     }
 
     const DictionaryView& operands_;
     const PatternsView& patterns_;
     std::uint32_t interface_ = 0;
-    std::vector<Found> found_;
+    std::vector<std::uint32_t> found_;
 };
 
 }  // namespace cbn::fast

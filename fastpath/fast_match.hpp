@@ -32,7 +32,7 @@ struct Seen {
 class alignas(APART) FastState : public MatchState {
   public:
     std::vector<Seen> seen;
-    std::vector<Found> found;
+    std::vector<std::uint32_t> found;          // codes
     std::vector<std::uint32_t> candidates;      // slots
     std::vector<std::uint16_t> place_of_key;    // in `seen`; stale unless the key stands there
     std::vector<std::uint64_t> present;         // keys, by their low 16 bits; clear between messages
@@ -170,7 +170,9 @@ class Matcher {
 
     void fold_patterns(const BlockView& block, Seen& seen) {
         const SectionView section = block.mask_patterns();
-        section.each_pattern(scan(seen), [&](std::uint32_t at) { settle(section.mask(at), block.head().words); });
+        section.each_pattern(scan(seen), [&](std::uint32_t at, std::uint32_t) {
+            settle(section.mask(at), block.head().words);
+        });
     }
 
     void fold_numbers() {
@@ -198,7 +200,7 @@ class Matcher {
     }
 
     // What the value holds of all operands there are; asked for at most once an attribute.
-    std::span<const Found> scan(Seen& seen) {
+    std::span<const std::uint32_t> scan(Seen& seen) {
         if (!seen.scanned) {
             seen.found = static_cast<std::uint32_t>(state_.found.size());
             Scan(index_.operands, index_.patterns, state_.found).run(seen.value, {});
@@ -214,16 +216,14 @@ class Matcher {
     void each_run(const SectionView& section, Seen& seen, Visit&& visit) {
         const Section& head = section.head();
         if (head.kind == Kind::All) return visit(0, head.items);
-        if (head.kind == Kind::Pattern) {
-            return section.each_pattern(scan(seen), [&](std::uint32_t at) { visit(at, at + 1); });
-        }
+        if (head.kind == Kind::Pattern) return section.each_pattern(scan(seen), visit);
         const std::uint32_t* starts = section.starts(seen.text);
         const std::uint32_t rank =
             seen.text ? section.rank(seen.value, seen.number, index_.operands) : section.rank(seen.number);
         if (head.kind == Kind::Below) return visit(starts[rank], head.items);
         if (head.kind == Kind::AtLeast) return visit(0, starts[rank]);
         const bool equal = rank > 0 && (seen.text ? index_.operands.text(section.cuts()[rank - 1] >> 1) == seen.value
-                                                  : section.values()[rank - 1] == seen.number);
+                                                  : section.value(rank - 1) == seen.number);
         if (head.kind == Kind::Eq) {
             if (equal) visit(starts[rank - 1], starts[rank]);
             return;

@@ -1,20 +1,24 @@
 // Which operands a text begins with, ends with, holds or equals: one pass over the text for all blocks.
 //
-// By the hash of three bytes, a word says which lengths operands have that begin with them: bit L for length
-// L, bit 63 for longer ones. Most positions of a text meet a zero. Each length named is tried by a look-up in
-// the dictionary. Operands of `=` and prefix alone stand in a table of their own, asked at the start only.
-// Long operands of the other kinds are found by their first bytes and compared one by one.
+// Operands of up to SHORT bytes need no look-up: a text's own bytes are their codes, and each block says which
+// it has. Of longer ones, a word says by the hash of three bytes which lengths there are that begin with them:
+// bit L for length L, bit 63 for longer ones. Most positions of a text meet a zero. Each length named is tried
+// by a look-up in the dictionary. Operands of `=` and prefix alone stand in a table of their own, asked at the
+// start only. Operands of LONG bytes and more, of the other kinds, are found by their first bytes and compared
+// one by one.
 //
-// Both tables only gain bits while readers read; a bit too many costs a look-up, never an answer.
+// All tables only gain bits while readers read; a bit too many costs a look-up, never an answer.
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <bit>
 #include <memory>
 #include <string_view>
 #include <vector>
 
+#include "fast_codes.hpp"
 #include "fast_dictionary.hpp"
 #include "fast_terms.hpp"
 
@@ -22,16 +26,34 @@ namespace cbn::fast {
 
 inline constexpr std::uint32_t OPERAND_KIND = 0;
 
-// The tests that depend on the bytes of an operand, as two bits beside its number.
-enum : std::uint32_t { EQ_CODE = 0, PREFIX_CODE = 1, SUFFIX_CODE = 2, SUBSTRING_CODE = 3 };
+// Which sizes of operands are looked for by which tests, and roughly which pieces of three bytes.
+class Uses {
+  public:
+    static constexpr std::uint32_t ANCHORED = 1U << 16, FLOATING = 2U << 16;  // longer than SHORT
 
-// An operand met in a text and, as bits 1 << *_CODE, the tests it thereby satisfies.
-struct Found {
-    std::uint32_t operand;
-    std::uint32_t tests;
-    bool operator<(const Found& other) const noexcept { return operand < other.operand; }
+    void note(std::uint32_t what) noexcept { uses_.fetch_or(what, std::memory_order_relaxed); }
+    void note_short(std::string_view text, std::uint32_t test) noexcept {
+        note(1U << (4 * text.size() + test));
+        if (text.size() < SHORT) return;
+        const std::uint32_t bit = place(short_bytes<SHORT>(text.data()));
+        pieces_[bit / 64].fetch_or(std::uint64_t{1} << bit % 64, std::memory_order_relaxed);
+    }
+
+    // Bit 4 * size + test for short ones, ANCHORED and FLOATING.
+    [[nodiscard]] std::uint32_t all() const noexcept { return uses_.load(std::memory_order_relaxed); }
+    [[nodiscard]] bool has_piece(std::uint32_t bytes) const noexcept {
+        const std::uint32_t bit = place(bytes);
+        return (pieces_[bit / 64].load(std::memory_order_relaxed) >> bit % 64 & 1) != 0;
+    }
+
+  private:
+    static std::uint32_t place(std::uint32_t bytes) noexcept { return bytes * 0x9E3779B1U >> 17; }
+
+    std::atomic<std::uint32_t> uses_{0};
+    std::array<std::atomic<std::uint64_t>, 512> pieces_{};
 };
 
+// Of operands longer than SHORT.
 class Lengths {
   public:
     explicit Lengths(std::size_t count)
@@ -40,20 +62,13 @@ class Lengths {
     static constexpr std::size_t LONG = 63;
 
     void note(std::string_view text) noexcept {
-        const std::size_t first = std::min<std::size_t>(text.size(), 3);
         const std::uint64_t bit = std::uint64_t{1} << std::min(text.size(), LONG);
-        words_[place(head_of(text) >> (64 - 8 * first), first)].fetch_or(bit, std::memory_order_relaxed);
-        if (first < 3) short_.fetch_or(1U << first, std::memory_order_relaxed);
+        words_[place(head_of(text))].fetch_or(bit, std::memory_order_relaxed);
     }
 
-    // The lengths that operands starting like this may have; `head` of a text with `left` bytes to go.
-    [[nodiscard]] std::uint64_t at(std::uint64_t head, std::size_t left) const noexcept {
-        std::uint64_t bits = left < 3 ? 0 : words_[place(head >> 40, 3)].load(std::memory_order_relaxed);
-        const std::uint32_t brief = short_.load(std::memory_order_relaxed);
-        if (brief == 0) [[likely]] return bits;
-        if ((brief & 2U) != 0 && left >= 1) bits |= words_[place(head >> 56, 1)].load(std::memory_order_relaxed) & 2U;
-        if ((brief & 4U) != 0 && left >= 2) bits |= words_[place(head >> 48, 2)].load(std::memory_order_relaxed) & 4U;
-        return bits;
+    // The lengths that operands starting like this may have.
+    [[nodiscard]] std::uint64_t at(std::uint64_t head) const noexcept {
+        return words_[place(head)].load(std::memory_order_relaxed);
     }
 
     [[nodiscard]] std::size_t count() const noexcept { return mask_ + 1; }
@@ -62,14 +77,12 @@ class Lengths {
     }
 
   private:
-    [[nodiscard]] std::size_t place(std::uint64_t bytes, std::size_t size) const noexcept {
-        const std::uint64_t hash = (bytes | std::uint64_t{size} << 24) * 0x9E3779B97F4A7C15U;
-        return (hash >> 32) & mask_;
+    [[nodiscard]] std::size_t place(std::uint64_t head) const noexcept {
+        return ((head >> 40) * 0x9E3779B97F4A7C15U >> 32) & mask_;
     }
 
     std::unique_ptr<std::atomic<std::uint64_t>[]> words_;
     std::size_t mask_;
-    std::atomic<std::uint32_t> short_{0};
 };
 
 // Operands of prefix, suffix and substring of LONG bytes and more, by the hash of their first LONG.
@@ -88,6 +101,7 @@ struct LongOperands {
 
 // What a reader holds.
 struct PatternsView {
+    std::shared_ptr<const Uses> uses;
     std::shared_ptr<const Lengths> anchored, floating;
     std::shared_ptr<const LongOperands> longer;
 };
@@ -101,30 +115,57 @@ struct Ends {
 // One pass over one text.
 class Scan {
   public:
-    Scan(const DictionaryView& operands, const PatternsView& patterns, std::vector<Found>& found) noexcept
+    Scan(const DictionaryView& operands, const PatternsView& patterns, std::vector<std::uint32_t>& found) noexcept
         : operands_(operands), patterns_(patterns), found_(found) {}
 
-    // Appends what is found, each operand once (E5).
+    // Appends the codes that the text satisfies, each once (E5).
     void run(std::string_view text, Ends ends) {
         text_ = text;
         ends_ = ends;
+        met_ = 0;
         followed_.clear();
         begin_ = found_.size();
-        if (text.empty()) return empty_text();
-        const std::uint64_t head = head_of(text);
-        const std::uint64_t anchored = ends.start ? patterns_.anchored->at(head, text.size()) : 0;
-        try_lengths(0, head, anchored | patterns_.floating->at(head, text.size()));
-        scan_rest();
+        const std::uint32_t uses = patterns_.uses->all();
+        if (text.size() > SHORT && uses >= Uses::ANCHORED) scan_long(uses);
+        find_short<0>(uses);
+        find_short<1>(uses);
+        find_short<2>(uses);
+        find_short<3>(uses);
         if (found_.size() - begin_ > FEW) merge();
     }
 
   private:
-    static constexpr std::size_t FEW = 16, MANY = 4096;
+    static constexpr std::size_t FEW = 32, MANY = 4096;
 
-    // Only `=` holds for an empty operand here: see text_term.
-    void empty_text() {
-        const std::uint32_t operand = operands_.find({}, OPERAND_KIND, 0);
-        if (operand != NONE && ends_.start && ends_.end) found_.push_back({operand, 1U << EQ_CODE});
+    // --- Up to SHORT bytes --------------------------------------------------------------------------------
+    template <std::size_t size>
+    void find_short(std::uint32_t uses) {
+        const std::uint32_t tests = uses >> 4 * size & 15;
+        if (tests == 0 || text_.size() < size) return;
+        const char* const last = text_.data() + text_.size() - size;
+        const bool whole = text_.size() == size && ends_.start && ends_.end;
+        if ((tests >> EQ_CODE & 1) != 0 && whole) put<size>(text_.data(), EQ_CODE);
+        if ((tests >> PREFIX_CODE & 1) != 0 && ends_.start) put<size>(text_.data(), PREFIX_CODE);
+        if ((tests >> SUFFIX_CODE & 1) != 0 && ends_.end) put<size>(last, SUFFIX_CODE);
+        if ((tests >> SUBSTRING_CODE & 1) == 0) return;
+        const bool choosy = size == SHORT && text_.size() > FEW;
+        for (const char* at = text_.data(); at <= last; ++at) {
+            if (!choosy || patterns_.uses->has_piece(short_bytes<size>(at))) put<size>(at, SUBSTRING_CODE);
+        }
+    }
+
+    template <std::size_t size>
+    void put(const char* at, std::uint32_t test) {
+        put(short_code(short_bytes<size>(at), size, test));
+    }
+
+    // --- More than SHORT bytes ----------------------------------------------------------------------------
+    void scan_long(std::uint32_t uses) {
+        const std::uint64_t head = head_of(text_);
+        std::uint64_t lengths = ends_.start ? patterns_.anchored->at(head) : 0;
+        if ((uses & Uses::FLOATING) != 0) lengths |= patterns_.floating->at(head);
+        try_lengths(0, head, lengths);
+        if ((uses & Uses::FLOATING) != 0) scan_rest();
     }
 
     void scan_rest() {
@@ -133,12 +174,12 @@ class Scan {
         std::size_t at = 1;
         for (; at + 8 <= size; ++at) visit(at, head_within(bytes + at, 8));
         std::uint64_t head = head_of(bytes + at, size - std::min(at, size));
-        for (; at < size; ++at, head <<= 8) visit(at, head);
+        for (; at + SHORT < size; ++at, head <<= 8) visit(at, head);
     }
 
     void visit(std::size_t at, std::uint64_t head) {
-        const std::uint64_t lengths = patterns_.floating->at(head, text_.size() - at);
-        if (lengths != 0) try_lengths(at, head, lengths);
+        const std::uint64_t lengths = patterns_.floating->at(head);
+        if (lengths != 0) [[unlikely]] try_lengths(at, head, lengths);
     }
 
     void try_lengths(std::size_t at, std::uint64_t head, std::uint64_t lengths) {
@@ -176,17 +217,23 @@ class Scan {
     void meet(std::uint32_t operand, bool start, bool end) {
         start = start && ends_.start;
         end = end && ends_.end;
-        const std::uint32_t tests = 1U << SUBSTRING_CODE | (start ? 1U << PREFIX_CODE : 0U) |
-                                    (end ? 1U << SUFFIX_CODE : 0U) | (start && end ? 1U << EQ_CODE : 0U);
-        const std::size_t first = std::min(begin_ + FEW, found_.size());
-        for (std::size_t at = begin_; at < first; ++at) {
-            if (found_[at].operand == operand) {
-                found_[at].tests |= tests;
-                return;
-            }
+        put(long_code(operand, SUBSTRING_CODE));
+        if (start) put(long_code(operand, PREFIX_CODE));
+        if (end) put(long_code(operand, SUFFIX_CODE));
+        if (start && end) put(long_code(operand, EQ_CODE));
+    }
+
+    // Once each, as long as they are few: `met_` says what may have been put before.
+    void put(std::uint32_t code) {
+        const std::uint64_t bit = std::uint64_t{1} << (code >> 26);
+        if ((met_ & bit) != 0) [[unlikely]] {
+            const auto first = found_.begin() + static_cast<std::ptrdiff_t>(begin_);
+            const auto last = first + static_cast<std::ptrdiff_t>(std::min(FEW, found_.size() - begin_));
+            if (std::find(first, last, code) != last) return;
         }
-        found_.push_back({operand, tests});
-        if (found_.size() - begin_ >= limit_) {
+        met_ |= bit;
+        found_.push_back(code);
+        if (found_.size() - begin_ >= limit_) [[unlikely]] {
             merge();
             limit_ = std::max(MANY, 2 * (found_.size() - begin_));
         }
@@ -195,23 +242,16 @@ class Scan {
     void merge() {
         const auto first = found_.begin() + static_cast<std::ptrdiff_t>(begin_);
         std::sort(first, found_.end());
-        auto last = first;
-        for (auto each = first + 1; each != found_.end(); ++each) {
-            if (each->operand == last->operand) {
-                last->tests |= each->tests;
-            } else {
-                *++last = *each;
-            }
-        }
-        found_.erase(last + 1, found_.end());
+        found_.erase(std::unique(first, found_.end()), found_.end());
     }
 
     const DictionaryView& operands_;
     const PatternsView& patterns_;
-    std::vector<Found>& found_;
+    std::vector<std::uint32_t>& found_;
     std::string_view text_{};
     Ends ends_{};
     std::vector<std::uint64_t> followed_;  // stems
+    std::uint64_t met_ = 0;
     std::size_t begin_ = 0;
     std::size_t limit_ = MANY;
 };
@@ -219,7 +259,7 @@ class Scan {
 // The writer's side.
 class Patterns {
   public:
-    [[nodiscard]] PatternsView view() const noexcept { return {anchored_, floating_, longer_}; }
+    [[nodiscard]] PatternsView view() const noexcept { return {uses_, anchored_, floating_, longer_}; }
 
     // From now on `operand` is looked for. May be told the same again.
     void note(const Dictionary& operands, std::uint32_t operand, Test test) {
@@ -228,12 +268,14 @@ class Patterns {
         if (roles_.size() <= operand) roles_.resize(operands.extent());
         const std::uint8_t before = roles_[operand];
         if ((before & use) == use) return;
-        if (before == 0 && 4 * (noted_ + 1) > anchored_->count() && anchored_->count() < MOST) {
+        const std::string_view text = operands.text(operand);
+        const bool more = (before & COUNTED) == 0 && text.size() > SHORT;
+        if (more && 4 * (noted_ + 1) > anchored_->count() && anchored_->count() < MOST) {
             remake(operands, 2 * anchored_->count());
         }
-        enter(operands.text(operand), operand, use, *anchored_, *floating_, fresh_);
-        noted_ += before == 0;
-        roles_[operand] = static_cast<std::uint8_t>(before | use);
+        enter(text, operand, use, {*uses_, *anchored_, *floating_, fresh_});
+        noted_ += more;
+        roles_[operand] = static_cast<std::uint8_t>(before | use | (more ? COUNTED : 0));
     }
 
     // Makes what has been noted part of the next view.
@@ -250,9 +292,9 @@ class Patterns {
 
     // To be told when a number is about to bear another text; bits it left behind do no harm.
     void forget(std::uint32_t operand) noexcept {
-        if (operand >= roles_.size() || roles_[operand] == 0) return;
+        if (operand >= roles_.size()) return;
+        noted_ -= (roles_[operand] & COUNTED) != 0;
         roles_[operand] = 0;
-        --noted_;
     }
 
     // Drops what was forgotten.
@@ -261,42 +303,65 @@ class Patterns {
     }
 
     [[nodiscard]] std::size_t bytes() const noexcept {
-        return anchored_->bytes() + floating_->bytes() + heap_bytes(longer_->items) + heap_bytes(roles_);
+        return heap_bytes(sizeof(Uses)) + anchored_->bytes() + floating_->bytes() + heap_bytes(longer_->items) + heap_bytes(roles_);
     }
 
   private:
     static constexpr std::size_t MOST = std::size_t{1} << 16;  // words: more would fall out of the cache
-    static constexpr std::uint8_t EQUAL = 1, PREFIX = 2, FLOATING = 4;
+    static constexpr std::uint8_t COUNTED = 1 << 4;  // beside 1 << *_CODE, in roles
+
+    struct Tables {
+        Uses& uses;
+        Lengths& anchored;
+        Lengths& floating;
+        std::vector<LongOperands::Item>& longer;
+    };
 
     static std::uint8_t use_of(Test test) noexcept {
-        if (test == Test::Eq) return EQUAL;
-        if (test == Test::Prefix) return PREFIX;
-        return test == Test::Suffix || test == Test::Substring ? FLOATING : 0;
+        if (test == Test::Eq) return 1 << EQ_CODE;
+        if (test == Test::Prefix) return 1 << PREFIX_CODE;
+        if (test == Test::Suffix) return 1 << SUFFIX_CODE;
+        return test == Test::Substring ? 1 << SUBSTRING_CODE : 0;
     }
 
-    static void enter(std::string_view text, std::uint32_t operand, std::uint8_t use, Lengths& anchored,
-                      Lengths& floating, std::vector<LongOperands::Item>& longer) {
-        if (text.empty()) return;
-        if (text.size() >= Lengths::LONG && (use & (PREFIX | FLOATING)) != 0) {
-            longer.push_back({LongOperands::stem_of(text.data()), operand});
+    static void enter(std::string_view text, std::uint32_t operand, unsigned uses, const Tables& tables) {
+        constexpr unsigned equal = 1 << EQ_CODE, prefix = 1 << PREFIX_CODE, floating = 3 << SUFFIX_CODE;
+        if (text.size() <= SHORT) {
+            for (std::uint32_t test = EQ_CODE; test <= SUBSTRING_CODE; ++test) {
+                if ((uses >> test & 1) != 0) tables.uses.note_short(text, test);
+            }
+            return;
         }
-        if ((use & (EQUAL | PREFIX)) != 0) anchored.note(text);
-        if ((use & FLOATING) != 0) floating.note(text);
+        if (text.size() >= Lengths::LONG && (uses & (prefix | floating)) != 0) {
+            tables.longer.push_back({LongOperands::stem_of(text.data()), operand});
+        }
+        if ((uses & (equal | prefix)) != 0) {
+            tables.anchored.note(text);
+            tables.uses.note(Uses::ANCHORED);
+        }
+        if ((uses & floating) != 0) {
+            tables.floating.note(text);
+            tables.uses.note(Uses::FLOATING);
+        }
     }
 
     void remake(const Dictionary& operands, std::size_t count) {
+        auto uses = std::make_shared<Uses>();
         auto anchored = std::make_shared<Lengths>(count);
         auto floating = std::make_shared<Lengths>(count);
         std::vector<LongOperands::Item> longer;
+        const Tables tables{*uses, *anchored, *floating, longer};
         for (std::uint32_t id = 0; id < roles_.size(); ++id) {
-            if (roles_[id] != 0) enter(operands.text(id), id, roles_[id], *anchored, *floating, longer);
+            if (roles_[id] != 0) enter(operands.text(id), id, roles_[id], tables);
         }
         longer_ = std::make_shared<LongOperands>();
+        uses_ = std::move(uses);
         anchored_ = std::move(anchored);
         floating_ = std::move(floating);
         fresh_ = std::move(longer);
     }
 
+    std::shared_ptr<Uses> uses_ = std::make_shared<Uses>();
     std::shared_ptr<Lengths> anchored_ = std::make_shared<Lengths>(1024);
     std::shared_ptr<Lengths> floating_ = std::make_shared<Lengths>(1024);
     std::shared_ptr<LongOperands> longer_ = std::make_shared<LongOperands>();
