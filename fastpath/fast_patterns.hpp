@@ -1,11 +1,11 @@
 // Which operands a text begins with, ends with, holds or equals: one pass over the text for all blocks.
 //
 // Operands of up to SHORT bytes need no look-up: a text's own bytes are their codes, and each block says which
-// it has. Of longer ones, a word says by the hash of three bytes which lengths there are that begin with them:
-// bit L for length L, bit 63 for longer ones. Most positions of a text meet a zero. Each length named is tried
-// by a look-up in the dictionary. Operands of `=` and prefix alone stand in a table of their own, asked at the
-// start only. Operands of LONG bytes and more, of the other kinds, are found by their first bytes and compared
-// one by one.
+// it has. Whether a longer one is all of the text is one look-up in the dictionary. For the other tests, a word
+// says by the hash of four bytes which lengths there are that begin with them: bit L for length L, bit 63 for
+// longer ones. Most positions of a text meet a zero. Each length named is tried by a look-up. Operands of
+// prefix alone stand in a table of their own, asked at the start only. Operands of LONG bytes and more are found
+// by their first bytes and compared one by one.
 //
 // All tables only gain bits while readers read; a bit too many costs a look-up, never an answer.
 #pragma once
@@ -29,17 +29,16 @@ inline constexpr std::uint32_t OPERAND_KIND = 0;
 // Which sizes of operands are looked for by which tests, and roughly which pieces of three bytes.
 class Uses {
   public:
-    static constexpr std::uint32_t ANCHORED = 1U << 16, FLOATING = 2U << 16;  // longer than SHORT
+    static constexpr std::size_t LONGER = SHORT + 1;  // stands for all sizes above SHORT
 
-    void note(std::uint32_t what) noexcept { uses_.fetch_or(what, std::memory_order_relaxed); }
-    void note_short(std::string_view text, std::uint32_t test) noexcept {
-        note(1U << (4 * text.size() + test));
-        if (text.size() < SHORT) return;
+    void note(std::string_view text, std::uint32_t test) noexcept {
+        uses_.fetch_or(1U << (4 * std::min(text.size(), LONGER) + test), std::memory_order_relaxed);
+        if (text.size() != SHORT) return;
         const std::uint32_t bit = place(short_bytes<SHORT>(text.data()));
         pieces_[bit / 64].fetch_or(std::uint64_t{1} << bit % 64, std::memory_order_relaxed);
     }
 
-    // Bit 4 * size + test for short ones, ANCHORED and FLOATING.
+    // Bit 4 * size + test.
     [[nodiscard]] std::uint32_t all() const noexcept { return uses_.load(std::memory_order_relaxed); }
     [[nodiscard]] bool has_piece(std::uint32_t bytes) const noexcept {
         const std::uint32_t bit = place(bytes);
@@ -78,7 +77,7 @@ class Lengths {
 
   private:
     [[nodiscard]] std::size_t place(std::uint64_t head) const noexcept {
-        return ((head >> 40) * 0x9E3779B97F4A7C15U >> 32) & mask_;
+        return ((head >> 32) * 0x9E3779B97F4A7C15U >> 32) & mask_;
     }
 
     std::unique_ptr<std::atomic<std::uint64_t>[]> words_;
@@ -102,7 +101,7 @@ struct LongOperands {
 // What a reader holds.
 struct PatternsView {
     std::shared_ptr<const Uses> uses;
-    std::shared_ptr<const Lengths> anchored, floating;
+    std::shared_ptr<const Lengths> prefixes, floating;
     std::shared_ptr<const LongOperands> longer;
 };
 
@@ -126,7 +125,8 @@ class Scan {
         followed_.clear();
         begin_ = found_.size();
         const std::uint32_t uses = patterns_.uses->all();
-        if (text.size() > SHORT && uses >= Uses::ANCHORED) scan_long(uses);
+        tests_ = uses >> 4 * Uses::LONGER;
+        if (text.size() > SHORT && tests_ != 0) scan_long();
         find_short<0>(uses);
         find_short<1>(uses);
         find_short<2>(uses);
@@ -160,12 +160,18 @@ class Scan {
     }
 
     // --- More than SHORT bytes ----------------------------------------------------------------------------
-    void scan_long(std::uint32_t uses) {
+    void scan_long() {
+        constexpr std::uint32_t prefix = 1U << PREFIX_CODE, floating = 1U << SUFFIX_CODE | 1U << SUBSTRING_CODE;
         const std::uint64_t head = head_of(text_);
-        std::uint64_t lengths = ends_.start ? patterns_.anchored->at(head) : 0;
-        if ((uses & Uses::FLOATING) != 0) lengths |= patterns_.floating->at(head);
-        try_lengths(0, head, lengths);
-        if ((uses & Uses::FLOATING) != 0) scan_rest();
+        if ((tests_ >> EQ_CODE & 1) != 0 && ends_.start && ends_.end) {
+            const std::uint32_t whole = operands_.find(text_, OPERAND_KIND, head);
+            if (whole != NONE) put(long_code(whole, EQ_CODE));
+        }
+        std::uint64_t lengths = 0;
+        if ((tests_ & prefix) != 0 && ends_.start) lengths = patterns_.prefixes->at(head);
+        if ((tests_ & floating) != 0) lengths |= patterns_.floating->at(head);
+        if (lengths != 0) try_lengths(0, head, lengths);
+        if ((tests_ & floating) != 0) scan_rest();
     }
 
     void scan_rest() {
@@ -197,10 +203,6 @@ class Scan {
     // Each stem is followed up once a text, for all of the text: what repeats itself takes no longer for it.
     void try_long(std::size_t at) {
         const std::uint64_t stem = LongOperands::stem_of(text_.data() + at);
-        if (at == 0 && ends_.start && ends_.end) {
-            const std::uint32_t whole = operands_.find(text_, OPERAND_KIND, head_of(text_));
-            if (whole != NONE) meet(whole, true, true);
-        }
         const auto& items = patterns_.longer->items;
         auto item = std::lower_bound(items.begin(), items.end(), LongOperands::Item{stem, 0});
         if (item == items.end() || item->stem != stem) return;
@@ -215,12 +217,9 @@ class Scan {
 
     // At the start or the end of the text, or neither, or both: as of bytes, whatever the ends are worth.
     void meet(std::uint32_t operand, bool start, bool end) {
-        start = start && ends_.start;
-        end = end && ends_.end;
-        put(long_code(operand, SUBSTRING_CODE));
-        if (start) put(long_code(operand, PREFIX_CODE));
-        if (end) put(long_code(operand, SUFFIX_CODE));
-        if (start && end) put(long_code(operand, EQ_CODE));
+        if ((tests_ >> SUBSTRING_CODE & 1) != 0) put(long_code(operand, SUBSTRING_CODE));
+        if ((tests_ >> PREFIX_CODE & 1) != 0 && start && ends_.start) put(long_code(operand, PREFIX_CODE));
+        if ((tests_ >> SUFFIX_CODE & 1) != 0 && end && ends_.end) put(long_code(operand, SUFFIX_CODE));
     }
 
     // Once each, as long as they are few: `met_` says what may have been put before.
@@ -250,6 +249,7 @@ class Scan {
     std::vector<std::uint32_t>& found_;
     std::string_view text_{};
     Ends ends_{};
+    std::uint32_t tests_ = 0;  // that longer operands are looked for by
     std::vector<std::uint64_t> followed_;  // stems
     std::uint64_t met_ = 0;
     std::size_t begin_ = 0;
@@ -259,7 +259,7 @@ class Scan {
 // The writer's side.
 class Patterns {
   public:
-    [[nodiscard]] PatternsView view() const noexcept { return {uses_, anchored_, floating_, longer_}; }
+    [[nodiscard]] PatternsView view() const noexcept { return {uses_, prefixes_, floating_, longer_}; }
 
     // From now on `operand` is looked for. May be told the same again.
     void note(const Dictionary& operands, std::uint32_t operand, Test test) {
@@ -269,11 +269,11 @@ class Patterns {
         const std::uint8_t before = roles_[operand];
         if ((before & use) == use) return;
         const std::string_view text = operands.text(operand);
-        const bool more = (before & COUNTED) == 0 && text.size() > SHORT;
-        if (more && 4 * (noted_ + 1) > anchored_->count() && anchored_->count() < MOST) {
-            remake(operands, 2 * anchored_->count());
+        const bool more = (before & COUNTED) == 0 && text.size() > SHORT && test != Test::Eq;
+        if (more && 4 * (noted_ + 1) > prefixes_->count() && prefixes_->count() < MOST) {
+            remake(operands, 2 * prefixes_->count());
         }
-        enter(text, operand, use, {*uses_, *anchored_, *floating_, fresh_});
+        enter(text, operand, use, {*uses_, *prefixes_, *floating_, fresh_});
         noted_ += more;
         roles_[operand] = static_cast<std::uint8_t>(before | use | (more ? COUNTED : 0));
     }
@@ -303,7 +303,7 @@ class Patterns {
     }
 
     [[nodiscard]] std::size_t bytes() const noexcept {
-        return heap_bytes(sizeof(Uses)) + anchored_->bytes() + floating_->bytes() + heap_bytes(longer_->items) + heap_bytes(roles_);
+        return heap_bytes(sizeof(Uses)) + prefixes_->bytes() + floating_->bytes() + heap_bytes(longer_->items) + heap_bytes(roles_);
     }
 
   private:
@@ -312,7 +312,7 @@ class Patterns {
 
     struct Tables {
         Uses& uses;
-        Lengths& anchored;
+        Lengths& prefixes;
         Lengths& floating;
         std::vector<LongOperands::Item>& longer;
     };
@@ -325,44 +325,35 @@ class Patterns {
     }
 
     static void enter(std::string_view text, std::uint32_t operand, unsigned uses, const Tables& tables) {
-        constexpr unsigned equal = 1 << EQ_CODE, prefix = 1 << PREFIX_CODE, floating = 3 << SUFFIX_CODE;
-        if (text.size() <= SHORT) {
-            for (std::uint32_t test = EQ_CODE; test <= SUBSTRING_CODE; ++test) {
-                if ((uses >> test & 1) != 0) tables.uses.note_short(text, test);
-            }
-            return;
-        }
+        constexpr unsigned prefix = 1 << PREFIX_CODE, floating = 3 << SUFFIX_CODE;
+        if (text.size() > SHORT && (uses & prefix) != 0) tables.prefixes.note(text);
+        if (text.size() > SHORT && (uses & floating) != 0) tables.floating.note(text);
         if (text.size() >= Lengths::LONG && (uses & (prefix | floating)) != 0) {
             tables.longer.push_back({LongOperands::stem_of(text.data()), operand});
         }
-        if ((uses & (equal | prefix)) != 0) {
-            tables.anchored.note(text);
-            tables.uses.note(Uses::ANCHORED);
-        }
-        if ((uses & floating) != 0) {
-            tables.floating.note(text);
-            tables.uses.note(Uses::FLOATING);
+        for (std::uint32_t test = EQ_CODE; test <= SUBSTRING_CODE; ++test) {
+            if ((uses >> test & 1) != 0) tables.uses.note(text, test);
         }
     }
 
     void remake(const Dictionary& operands, std::size_t count) {
         auto uses = std::make_shared<Uses>();
-        auto anchored = std::make_shared<Lengths>(count);
+        auto prefixes = std::make_shared<Lengths>(count);
         auto floating = std::make_shared<Lengths>(count);
         std::vector<LongOperands::Item> longer;
-        const Tables tables{*uses, *anchored, *floating, longer};
+        const Tables tables{*uses, *prefixes, *floating, longer};
         for (std::uint32_t id = 0; id < roles_.size(); ++id) {
             if (roles_[id] != 0) enter(operands.text(id), id, roles_[id], tables);
         }
         longer_ = std::make_shared<LongOperands>();
         uses_ = std::move(uses);
-        anchored_ = std::move(anchored);
+        prefixes_ = std::move(prefixes);
         floating_ = std::move(floating);
         fresh_ = std::move(longer);
     }
 
     std::shared_ptr<Uses> uses_ = std::make_shared<Uses>();
-    std::shared_ptr<Lengths> anchored_ = std::make_shared<Lengths>(1024);
+    std::shared_ptr<Lengths> prefixes_ = std::make_shared<Lengths>(1024);
     std::shared_ptr<Lengths> floating_ = std::make_shared<Lengths>(1024);
     std::shared_ptr<LongOperands> longer_ = std::make_shared<LongOperands>();
     std::vector<LongOperands::Item> fresh_;  // not in longer_ yet
