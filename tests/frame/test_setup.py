@@ -46,9 +46,10 @@ def tree(tmp_path: Path) -> Path:
     for name in ("Makefile", "packages.apt", "pyproject.toml", "setup.py"):
         shutil.copy(ROOT / name, copy)
     (copy / "bin").mkdir()
-    # pytest's folders are private to whoever runs it.
-    for folder in (tmp_path, tmp_path.parent, tmp_path.parent.parent):
-        folder.chmod(0o755)
+    # pytest's folders are private to whoever runs it: those of the run, and of its workers.
+    for folder in (tmp_path, *tmp_path.parents):
+        if folder.owner() == tmp_path.owner() and "pytest" in str(folder):
+            folder.chmod(0o755)
     return copy
 
 
