@@ -6,7 +6,7 @@
 // as a hash.
 #pragma once
 
-#include <bit>
+#include <algorithm>
 #include <cstdint>
 #include <span>
 #include <string_view>
@@ -51,24 +51,25 @@ inline std::uint32_t pattern_code(std::string_view text, std::uint32_t operand, 
 }
 
 // Where a code is among ascending codes, if it is there. A word of the index is for an even part of all numbers:
-// its low half a filter of eight bits a code, its high half where the codes of this part begin.
+// its low half a filter of sixteen bits a code, its high half where the codes of this part begin.
 class CodeIndex {
   public:
     CodeIndex(const std::uint64_t* words, std::uint32_t count, const std::uint32_t* codes, std::uint32_t items) noexcept
         : words_(words), count_(count), codes_(codes), items_(items) {}
 
-    // Calls visit(from, to) for the items of each code sought.
+    // Calls visit(from, to) for the items of each code sought. Whether a code passes the filter is hard to foresee:
+    // all are written down, and those that pass stay.
     template <class Visit>
     void each(std::span<const std::uint32_t> sought, Visit&& visit) const {
-        for (const std::uint32_t code : sought) {
-            const std::uint64_t place = std::uint64_t{code} * count_;
-            const std::uint64_t word = words_[place >> 32];
-            if ((word >> (place >> 27 & 31) & 1) == 0) continue;
-            const std::uint32_t from = first(code, static_cast<std::uint32_t>(place >> 32));
-            if (from == items_ || codes_[from] != code) continue;
-            std::uint32_t to = from + 1;
-            while (to < items_ && codes_[to] == code) ++to;
-            visit(from, to);
+        constexpr std::size_t most = 32;
+        std::uint32_t passed[most];
+        for (; !sought.empty(); sought = sought.subspan(std::min(most, sought.size()))) {
+            std::size_t count = 0;
+            for (const std::uint32_t code : sought.first(std::min(most, sought.size()))) {
+                passed[count] = code;
+                count += passes(code);
+            }
+            for (std::size_t at = 0; at < count; ++at) find(passed[at], visit);
         }
     }
 
@@ -89,7 +90,21 @@ class CodeIndex {
     }
 
   private:
-    static constexpr std::size_t PER_WORD = 4;
+    static constexpr std::size_t PER_WORD = 2;
+
+    [[nodiscard]] std::size_t passes(std::uint32_t code) const noexcept {
+        const std::uint64_t place = std::uint64_t{code} * count_;
+        return words_[place >> 32] >> (place >> 27 & 31) & 1;
+    }
+
+    template <class Visit>
+    void find(std::uint32_t code, Visit&& visit) const {
+        const std::uint32_t from = first(code, static_cast<std::uint32_t>(std::uint64_t{code} * count_ >> 32));
+        if (from == items_ || codes_[from] != code) return;
+        std::uint32_t to = from + 1;
+        while (to < items_ && codes_[to] == code) ++to;
+        visit(from, to);
+    }
 
     // The first item of this part that is not below the code.
     [[nodiscard]] std::uint32_t first(std::uint32_t code, std::uint32_t word) const noexcept {
