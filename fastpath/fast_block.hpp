@@ -5,7 +5,7 @@
 //   masks of interfaces    single constraints of interfaces below FOLDED, folded: one load decides them all
 //   interfaces             single constraints of the others
 //   entries                filters of several constraints: whom to ask next
-// Building a block is in fast_build.hpp, asking many of them in fast_match.hpp.
+// Building a block is in fast_build.hpp and fast_rebuild.hpp, asking many of them in fast_match.hpp.
 #pragma once
 
 #include <algorithm>
@@ -32,10 +32,12 @@ constexpr std::uint64_t make_entry(std::uint32_t slot, std::uint32_t second_key,
     return slot | (std::uint64_t{second_key} & 0xFFFF) << 32 | near << 48;
 }
 
-enum class Kind : std::uint8_t { All, Eq, Below, AtLeast, Ne, Pattern };  // how items are filed
+// How items are filed. `Below` and `AtLeast` stand together in one section, `Order`: below items first, so that the
+// last of them and the first of the others, which a value satisfies, are one run.
+enum class Kind : std::uint8_t { All, Eq, Below, AtLeast, Ne, Pattern, Order };
 enum class Item : std::uint8_t { Mask, Interface, Entry };
 
-// Of masks, `Below` stands for segments: mask p is for values with exactly p cuts at or below them.
+// Of masks, `Order` stands for segments: mask p is for values with exactly p cuts at or below them.
 struct Section {
     Kind kind = Kind::All;
     Item item = Item::Mask;
@@ -87,7 +89,8 @@ class SectionView {
     [[nodiscard]] bool pattern() const noexcept { return section_.kind == Kind::Pattern; }
     [[nodiscard]] bool grouped() const noexcept { return section_.kind != Kind::All && !pattern(); }
 
-    // [u64 values][items][u32 cuts, for strings][u32 starts]; of patterns [u64 index][items][u32 codes].
+    // [u64 values][items][u32 cuts, for strings][u32 starts]; of Order, in place of starts, pairs [u32 from, to] by
+    // rank; of patterns [u64 index][items][u32 codes].
     [[nodiscard]] const std::uint64_t* values() const noexcept { return reinterpret_cast<const std::uint64_t*>(at_); }
     [[nodiscard]] const std::uint32_t* codes() const noexcept { return after_; }
     [[nodiscard]] const std::uint32_t* cuts() const noexcept { return after_; }

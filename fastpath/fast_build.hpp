@@ -1,4 +1,4 @@
-// Making blocks: from folded masks, and from an old block and changes.
+// Writing a block: sections from folded masks and from postings.
 #pragma once
 
 #include <algorithm>
@@ -10,15 +10,6 @@
 #include "fast_fold.hpp"
 
 namespace cbn::fast {
-
-// An item to be added to, or taken out of, a section of a key's block.
-struct Change {
-    std::uint32_t key = 0;
-    Kind kind = Kind::All;
-    Item item = Item::Entry;
-    bool removal = false;
-    Posting posting{};
-};
 
 // Writes one block, section by section, in the order Mask, Interface, Entry.
 class BlockBuilder {
@@ -82,6 +73,25 @@ class BlockBuilder {
         write_one(static_cast<std::uint32_t>(postings.size()));
     }
 
+    // Ascending postings of Below and of AtLeast, at least one.
+    void order_section(Item item, std::span<const Posting> below, std::span<const Posting> at_least) {
+        find_bounds(below, at_least);
+        const bool dense = head_.text == 0 && fill_bounds();
+        begin(Kind::Order, item, bounds_.size() / 2 - 1, below.size() + at_least.size());
+        sections_.back().dense = dense ? 1 : 0;
+        if (dense) {
+            write_one(values_[0]);
+        } else {
+            for (const std::uint64_t value : values_) write_one(key_of(value));
+        }
+        write_items(item, below);
+        write_items(item, at_least);
+        if (head_.text != 0) {
+            for (const std::uint64_t value : values_) write_one(static_cast<std::uint32_t>(value));
+        }
+        write(bounds_);
+    }
+
     // Null if there is nothing in it.
     BlobRef finish() {
         if (sections_.empty()) return {};
@@ -107,7 +117,7 @@ class BlockBuilder {
     }
 
     void write_segments(const Folded& folded) {
-        begin(Kind::Below, Item::Mask, folded.cuts.size(), folded.cuts.size() + 1);
+        begin(Kind::Order, Item::Mask, folded.cuts.size(), folded.cuts.size() + 1);
         for (const std::uint64_t cut : folded.cuts) write_one(key_of(cut));
         write(folded.segments);
         if (head_.text == 0) return;
@@ -146,6 +156,38 @@ class BlockBuilder {
         return true;
     }
 
+    // The distinct values of both, and by rank which items lie between below and at least.
+    void find_bounds(std::span<const Posting> below, std::span<const Posting> at_least) {
+        const ValueOrder order(head_.text != 0, Kind::Order, operands_);
+        const auto all = static_cast<std::uint32_t>(below.size());
+        values_.clear();
+        bounds_.clear();
+        std::uint32_t from = 0, to = 0;
+        while (from < below.size() || to < at_least.size()) {
+            bounds_.insert(bounds_.end(), {from, all + to});
+            const bool left = to == at_least.size() ||
+                              (from < below.size() && order.less(below[from].value, at_least[to].value));
+            values_.push_back(left ? below[from].value : at_least[to].value);
+            while (from < below.size() && below[from].value == values_.back()) ++from;
+            while (to < at_least.size() && at_least[to].value == values_.back()) ++to;
+        }
+        bounds_.insert(bounds_.end(), {from, all + to});
+    }
+
+    // As fill_gaps.
+    bool fill_bounds() {
+        const std::uint64_t first = values_.front(), span = values_.back() - first;
+        if (span >= 2 * values_.size()) return false;
+        std::vector<std::uint32_t> filled(bounds_.begin(), bounds_.begin() + 2);
+        std::size_t rank = 0;
+        for (std::uint64_t distance = 0; distance <= span; ++distance) {
+            rank += values_[rank] - first == distance ? 1 : 0;
+            filled.insert(filled.end(), {bounds_[2 * rank], bounds_[2 * rank + 1]});
+        }
+        bounds_ = std::move(filled);
+        return true;
+    }
+
     void write_items(Item item, std::span<const Posting> postings) {
         for (const Posting& each : postings) {
             if (item == Item::Entry) {
@@ -173,100 +215,8 @@ class BlockBuilder {
     std::vector<Section> sections_;
     std::vector<std::uint8_t> body_;
     std::vector<std::uint32_t> groups_, codes_;
-    std::vector<std::uint64_t> index_;
-};
-
-// Turns an old block into a new one. Keeps its buffers from one block to the next.
-class Rebuilder {
-  public:
-    explicit Rebuilder(const DictionaryView& operands) noexcept : operands_(operands) {}
-
-    // `folded` null: the masks stay. The changes are of this key; they are put in order here.
-    BlobRef rebuild(const Blob* old, bool text, const Folded* folded, std::span<Change> changes) {
-        BlockBuilder out(text, operands_);
-        if (folded != nullptr) {
-            out.masks(*folded);
-        } else if (old != nullptr) {
-            out.masks(BlockView(old), {old->data(), old->size()});
-        }
-        sort(changes, text);
-        for (const Item item : {Item::Interface, Item::Entry}) {
-            for (std::uint8_t kind = 0; kind <= static_cast<std::uint8_t>(Kind::Pattern); ++kind) {
-                one_section(out, old, text, static_cast<Kind>(kind), item, changes);
-            }
-        }
-        return out.finish();
-    }
-
-  private:
-    void sort(std::span<Change> changes, bool text) const {
-        std::sort(changes.begin(), changes.end(), [&](const Change& left, const Change& right) {
-            if (left.item != right.item) return left.item < right.item;
-            if (left.kind != right.kind) return left.kind < right.kind;
-            return ValueOrder(text, left.kind, operands_)(left.posting, right.posting);
-        });
-    }
-
-    void one_section(BlockBuilder& out, const Blob* old, bool text, Kind kind, Item item, std::span<Change>& changes) {
-        std::size_t count = 0;
-        while (count < changes.size() && changes[count].item == item && changes[count].kind == kind) ++count;
-        const std::span<const Change> own = changes.first(count);
-        changes = changes.subspan(count);
-        const std::uint32_t index = find(old, kind, item);
-        if (own.empty()) {
-            if (index != NONE) out.copy(BlockView(old), index, {old->data(), old->size()});
-            return;
-        }
-        before_.clear();
-        if (index != NONE) read(BlockView(old).section(index), text);
-        merge(own, ValueOrder(text, kind, operands_));
-        if (!after_.empty()) out.section(kind, item, after_);
-    }
-
-    static std::uint32_t find(const Blob* old, Kind kind, Item item) noexcept {
-        for (std::uint32_t index = 0; old != nullptr && index < BlockView(old).sections(); ++index) {
-            const Section& section = BlockView(old).section(index).head();
-            if (section.kind == kind && section.item == item) return index;
-        }
-        return NONE;
-    }
-
-    void read(const SectionView& section, bool text) {
-        const Section& head = section.head();
-        const auto item = [&](std::uint32_t at) -> std::uint64_t {
-            if (head.item == Item::Entry) return section.entries(at, at + 1)[0];
-            return section.interfaces(at, at + 1)[0];
-        };
-        if (!section.grouped()) {
-            for (std::uint32_t at = 0; at < head.items; ++at) {
-                before_.push_back({section.pattern() ? section.codes()[at] : 0, item(at)});
-            }
-            return;
-        }
-        const std::uint32_t* starts = section.starts(text);
-        for (std::uint32_t group = 0; group < head.groups; ++group) {
-            const std::uint64_t value = text ? section.cuts()[group] : section.value(group);
-            for (std::uint32_t at = starts[group]; at < starts[group + 1]; ++at) before_.push_back({value, item(at)});
-        }
-    }
-
-    // Of each (value, item): as many as there were, and added, less those removed.
-    void merge(std::span<const Change> changes, const ValueOrder& order) {
-        after_.clear();
-        std::size_t old = 0;
-        for (std::size_t at = 0; at < changes.size();) {
-            const Posting& posting = changes[at].posting;
-            for (; old < before_.size() && order(before_[old], posting); ++old) after_.push_back(before_[old]);
-            std::int64_t count = 0;
-            for (; old < before_.size() && before_[old] == posting; ++old) ++count;
-            for (; at < changes.size() && changes[at].posting == posting; ++at) count += changes[at].removal ? -1 : 1;
-            for (; count > 0; --count) after_.push_back(posting);
-        }
-        after_.insert(after_.end(), before_.begin() + static_cast<std::ptrdiff_t>(old), before_.end());
-    }
-
-    const DictionaryView& operands_;
-    std::vector<Posting> before_, after_;
+    std::vector<std::uint64_t> index_, values_;
+    std::vector<std::uint32_t> bounds_;
 };
 
 }  // namespace cbn::fast

@@ -11,10 +11,10 @@
 #include <utility>
 #include <vector>
 
-#include "fast_build.hpp"
 #include "fast_engine.hpp"
 #include "fast_filing.hpp"
 #include "fast_hide.hpp"
+#include "fast_rebuild.hpp"
 
 namespace cbn::fast {
 

@@ -82,6 +82,7 @@ class Folder {
         const Place place = place_of(term, text_, operands_);
         switch (place.kind) {
             case Kind::Pattern: patterns_.push_back({place.value, interface}); break;
+            case Kind::Order: break;  // holds Below and AtLeast
             case Kind::All: always_.push_back(interface); break;
             case Kind::Below:
                 always_.push_back(interface);
@@ -117,7 +118,7 @@ class Folder {
 
     // Goes through the edges in order, counting who holds what; equal neighbours become one segment.
     void sweep(Folded& out) {
-        const ValueOrder order(text_, Kind::Below, operands_);
+        const ValueOrder order(text_, Kind::Order, operands_);
         std::sort(edges_.begin(), edges_.end(),
                   [&](const Edge& left, const Edge& right) { return order.less(left.value, right.value); });
         std::array<std::uint32_t, FOLDED> holding{};

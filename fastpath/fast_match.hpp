@@ -220,8 +220,7 @@ class Matcher {
         const std::uint32_t* starts = section.starts(seen.text);
         const std::uint32_t rank =
             seen.text ? section.rank(seen.value, seen.number, index_.operands) : section.rank(seen.number);
-        if (head.kind == Kind::Below) return visit(starts[rank], head.items);
-        if (head.kind == Kind::AtLeast) return visit(0, starts[rank]);
+        if (head.kind == Kind::Order) return visit(starts[2 * rank], starts[2 * rank + 1]);
         const bool equal = rank > 0 && (seen.text ? index_.operands.text(section.cuts()[rank - 1] >> 1) == seen.value
                                                   : section.value(rank - 1) == seen.number);
         if (head.kind == Kind::Eq) {
