@@ -8,44 +8,69 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping
 from typing import Any
 
-Statuses = Mapping[str, Mapping[str, Any]]
+Status = Mapping[str, Any]
+Statuses = Mapping[str, Status]
 DIGESTS = ("link_state_digest", "interest_digest")
 
 
 def unconverged(statuses: Statuses, down: Collection[str] = ()) -> list[str]:
     """Why the network is not ready, one reason a line; empty: it is.
 
+    A network that is in several parts is ready when each of them is, and
+    everybody has noticed where it ends.
+
     Args:
         statuses: What `status()` of every node's core said, by the node's name.
         down: Names of nodes that are meant to be down, and of interfaces whose
-            link is: nothing is asked of them.
+            link is (both ends): their neighbours must have noticed, and nothing
+            else is asked of them. Nodes that are down need no status.
     """
     routers = {n: s for n, s in statuses.items() if s["role"] == "router" and n not in down}
     clients = {n: s for n, s in statuses.items() if s["role"] == "client" and n not in down}
     return [
         *_adjacency_reasons(routers, down),
         *(f"{name} is not settled" for name, status in routers.items() if not status["settled"]),
-        *_digest_reasons(routers),
+        *_digest_reasons(routers, down),
         *_conversation_reasons(routers, down),
-        *_client_reasons(clients),
-        *_subscription_reasons(routers, clients),
+        *_client_reasons(clients, _attachable(routers, down)),
+        *_subscription_reasons(routers, clients, down),
     ]
+
+
+def _is_down(adjacency: Status, down: Collection[str]) -> bool:
+    return adjacency["peer"] in down or adjacency["interface"] in down
 
 
 def _adjacency_reasons(routers: Statuses, down: Collection[str]) -> Iterator[str]:
     for name, status in routers.items():
         for adjacency in status["adjacencies"]:
-            excused = adjacency["peer"] in down or adjacency["interface"] in down
-            if adjacency["state"] != "up" and not excused:
+            if _is_down(adjacency, down):
+                if adjacency["state"] == "up":
+                    yield f"{name} has not noticed that the link to {adjacency['peer']} is down"
+            elif adjacency["state"] != "up":
                 yield f"{name} is not joined to {adjacency['peer']}: the link is {adjacency['state']}"
 
 
-def _digest_reasons(routers: Statuses) -> Iterator[str]:
-    names = list(routers)
-    for what in DIGESTS:
-        for name in names[1:]:
-            if routers[name][what] != routers[names[0]][what]:
-                yield f"{name} and {names[0]} differ in {what}"
+def _digest_reasons(routers: Statuses, down: Collection[str]) -> Iterator[str]:
+    for first, *others in _parts(routers, down):
+        for what in DIGESTS:
+            for name in others:
+                if routers[name][what] != routers[first][what]:
+                    yield f"{name} and {first} differ in {what}"
+
+
+def _parts(routers: Statuses, down: Collection[str]) -> Iterator[list[str]]:
+    """The routers that are meant to be connected with each other, part by part."""
+    left = dict.fromkeys(routers)
+    while left:
+        part = [next(iter(left))]
+        del left[part[0]]
+        for name in part:  # grows while it is walked
+            for adjacency in routers[name]["adjacencies"]:
+                if not _is_down(adjacency, down) and adjacency["peer"] in left:
+                    del left[adjacency["peer"]]
+                    part.append(adjacency["peer"])
+        yield part
 
 
 def _conversation_reasons(routers: Statuses, down: Collection[str]) -> Iterator[str]:
@@ -56,14 +81,22 @@ def _conversation_reasons(routers: Statuses, down: Collection[str]) -> Iterator[
                 yield f"{peer} has not heard all that {name} has told it"
 
 
-def _digests(status: Mapping[str, Any], which: str, peer: str, down: Collection[str]) -> list[str]:
+def _digests(status: Status, which: str, peer: str, down: Collection[str]) -> list[str]:
     adjacencies = [a for a in status["adjacencies"] if a["peer"] == peer and a["interface"] not in down]
     return sorted(a[f"{which}_digest"] for a in adjacencies if f"{which}_digest" in a)
 
 
-def _client_reasons(clients: Statuses) -> Iterator[str]:
+def _attachable(routers: Statuses, down: Collection[str]) -> set[str]:
+    """Whose router is there, and the link to it."""
+    return {a["peer"] for s in routers.values() for a in s["adjacencies"] if a["interface"] not in down}
+
+
+def _client_reasons(clients: Statuses, attachable: Collection[str]) -> Iterator[str]:
     for name, status in clients.items():
-        if not status["attached"]:
+        if name not in attachable:
+            if status["attached"]:
+                yield f"{name} has not noticed that its router is out of reach"
+        elif not status["attached"]:
             yield f"{name} is not attached"
         elif status["subscriptions_acknowledged"] != status["subscriptions"]:
             done, all_ = status["subscriptions_acknowledged"], status["subscriptions"]
@@ -72,9 +105,9 @@ def _client_reasons(clients: Statuses) -> Iterator[str]:
             yield f"{name} is not settled"
 
 
-def _subscription_reasons(routers: Statuses, clients: Statuses) -> Iterator[str]:
+def _subscription_reasons(routers: Statuses, clients: Statuses, down: Collection[str]) -> Iterator[str]:
     for router, status in routers.items():
         for adjacency in status["adjacencies"]:
-            client = clients.get(adjacency["peer"])
+            client = None if _is_down(adjacency, down) else clients.get(adjacency["peer"])
             if client and adjacency["subscriptions_digest"] != client["subscriptions_digest"]:
                 yield f"{router} does not hold what {adjacency['peer']} subscribed to"

@@ -66,3 +66,27 @@ def test_nothing_is_asked_of_nodes_that_are_meant_to_be_down() -> None:
     del statuses["r2"]
     statuses["r1"]["adjacencies"][0]["state"] = "down"
     assert unconverged(statuses, down=["r2"]) == []
+
+
+def test_a_link_that_is_meant_to_be_down_must_have_been_noticed() -> None:
+    assert unconverged(CONVERGED, down=["r1-eth0", "r2-eth0"]) == [
+        "r1 has not noticed that the link to r2 is down",
+        "r2 has not noticed that the link to r1 is down",
+    ]
+
+
+def test_the_parts_of_a_network_need_not_agree_with_each_other() -> None:
+    statuses = copy.deepcopy(CONVERGED)
+    for name in ("r1", "r2"):
+        statuses[name]["adjacencies"][0]["state"] = "down"
+        statuses[name]["link_state_digest"] = name
+    assert unconverged(statuses, down=["r1-eth0", "r2-eth0"]) == []
+
+
+def test_a_client_out_of_reach_must_know_it_and_owes_nothing_else() -> None:
+    statuses = copy.deepcopy(CONVERGED)
+    statuses["r1"]["adjacencies"][1] |= {"state": "down", "subscriptions_digest": ""}
+    down = ["r1-eth1", "c1-eth0"]
+    assert unconverged(statuses, down) == ["c1 has not noticed that its router is out of reach"]
+    statuses["c1"] |= {"attached": False, "subscriptions_acknowledged": 0}
+    assert unconverged(statuses, down) == []
