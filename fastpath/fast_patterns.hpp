@@ -148,9 +148,31 @@ class Scan {
         if ((tests >> PREFIX_CODE & 1) != 0 && ends_.start) put<size>(text_.data(), PREFIX_CODE);
         if ((tests >> SUFFIX_CODE & 1) != 0 && ends_.end) put<size>(last, SUFFIX_CODE);
         if ((tests >> SUBSTRING_CODE & 1) == 0) return;
-        const bool choosy = size == SHORT && text_.size() > FEW;
+        text_.size() > FEW ? find_pieces_of_many<size>() : find_pieces<size>();
+    }
+
+    // At most FEW: written straight away, and those that had been there are written over.
+    template <std::size_t size>
+    void find_pieces() {
+        const std::size_t start = found_.size(), places = text_.size() - size + 1;
+        found_.resize(start + places);
+        std::uint32_t* out = found_.data() + start;
+        for (std::size_t at = 0; at < places; ++at) {
+            const std::uint32_t code = short_code(short_bytes<size>(text_.data() + at), size, SUBSTRING_CODE);
+            const std::uint64_t bit = std::uint64_t{1} << (code >> 26);
+            const bool again = (met_ & bit) != 0 && std::find(found_.data() + start, out, code) != out;
+            met_ |= bit;
+            *out = code;
+            out += again ? 0 : 1;
+        }
+        found_.resize(static_cast<std::size_t>(out - found_.data()));
+    }
+
+    template <std::size_t size>
+    void find_pieces_of_many() {
+        const char* const last = text_.data() + text_.size() - size;
         for (const char* at = text_.data(); at <= last; ++at) {
-            if (!choosy || patterns_.uses->has_piece(short_bytes<size>(at))) put<size>(at, SUBSTRING_CODE);
+            if (size < SHORT || patterns_.uses->has_piece(short_bytes<size>(at))) put<size>(at, SUBSTRING_CODE);
         }
     }
 
@@ -163,9 +185,10 @@ class Scan {
     void scan_long() {
         constexpr std::uint32_t prefix = 1U << PREFIX_CODE, floating = 1U << SUFFIX_CODE | 1U << SUBSTRING_CODE;
         const std::uint64_t head = head_of(text_);
-        if ((tests_ >> EQ_CODE & 1) != 0 && ends_.start && ends_.end) {
-            const std::uint32_t whole = operands_.find(text_, OPERAND_KIND, head);
-            if (whole != NONE) put(long_code(whole, EQ_CODE));
+        const std::uint32_t whole = operands_.find(text_, OPERAND_KIND, head);
+        if (whole != NONE) {
+            if ((tests_ >> EQ_CODE & 1) != 0 && ends_.start && ends_.end) put(long_code(whole, EQ_CODE));
+            meet(whole, true, true);
         }
         std::uint64_t lengths = 0;
         if ((tests_ & prefix) != 0 && ends_.start) lengths = patterns_.prefixes->at(head);
@@ -192,6 +215,7 @@ class Scan {
         const std::size_t left = text_.size() - at;
         if (lengths >> Lengths::LONG != 0 && left >= Lengths::LONG) try_long(at);
         lengths &= left >= Lengths::LONG ? ~(std::uint64_t{1} << Lengths::LONG) : (std::uint64_t{2} << left) - 1;
+        if (at == 0 && left < Lengths::LONG) lengths &= ~(std::uint64_t{1} << left);  // all of it is known
         for (; lengths != 0; lengths &= lengths - 1) {
             const auto size = static_cast<std::size_t>(std::countr_zero(lengths));
             const std::uint64_t own = size >= 8 ? head : head & (~std::uint64_t{0} << (64 - 8 * size));
