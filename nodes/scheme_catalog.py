@@ -37,8 +37,19 @@ class Option:
 
 _KINDS = {str: "a text", int: "a whole number", float: "a number with a decimal point", bool: "true or false"}
 
+_BROADCAST = Option(
+    "broadcast",
+    "tree",
+    "along which links messages may go: the `tree` of shortest paths from their source, or all but the one "
+    "they came by (`reverse-path`; a copy that comes by another than the shortest way is dropped)",
+    choices=("tree", "reverse-path"),
+)
+
 CATALOG: Mapping[str, tuple[Option, ...]] = {
-    "pif": (),
+    "flood": (_BROADCAST,),
+    "ipsf": (),
+    "pif": (_BROADCAST,),
+    "psf": (),
 }
 """The options of every scheme there is."""
 

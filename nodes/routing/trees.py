@@ -1,15 +1,18 @@
 """Shortest-path trees that all routers agree on (RTE 2, E7).
 
 The paper's reverse paths need symmetric trees: the path from u to v must be the
-path from v to u, at every router, also where costs are equal. So a link's
-weight is its cost times 2^96 plus a 64-bit hash of its two ends, the same at
-both ends and everywhere; paths of equal cost then differ in their hashes, and
-the shortest path between two nodes is unique and is its own reverse.
+path from v to u, at every router, also where costs are equal. So beside its
+cost a link has a 64-bit hash of its two ends, the same at both ends and
+everywhere. Paths are compared by the sums of costs, then of hashes: as if a
+link's weight were its cost times 2^96 plus its hash. The shortest path between
+two nodes is then unique and is its own reverse.
 
 It follows that w is a child of u in the tree of v exactly if w's first hop
-towards v is u. A router therefore needs the trees of itself and its neighbours,
-not of all sources. Topologies are interned: all routers of a process that see
-the same network share one object and each tree is computed once.
+towards v is u: a router that wants no more needs the trees of itself and its
+neighbours. Schemes that tell sources apart by what lies below a node (RTE 3.1,
+3.2) need all trees. They are computed in the kernel (`fastpath.trees`), each
+when first asked for. Topologies are interned: all routers of a process that see
+the same network share one object and its trees.
 
 Not here: where the topology comes from (`linkstate`).
 """
@@ -17,15 +20,14 @@ Not here: where the topology comes from (`linkstate`).
 from __future__ import annotations
 
 import hashlib
-import heapq
 import struct
-from array import array
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from functools import cached_property
+from typing import NamedTuple
 from weakref import WeakValueDictionary
 
-COST_SHIFT = 96
+from fastpath.trees import Forest
+
 MASK = (1 << 64) - 1
 
 Edge = tuple[int, int, int]
@@ -41,19 +43,12 @@ def mix(a: int, b: int) -> int:
     return z ^ (z >> 31)
 
 
-def weight(a: int, b: int, cost: int) -> int:
-    """The agreed weight of a link."""
-    return (cost << COST_SHIFT) | mix(a, b)
+class Group(NamedTuple):
+    """Sources that are indistinguishable from the viewpoint of a node u (RTE 3.2, T3)."""
 
-
-@dataclass(frozen=True, slots=True)
-class Tree:
-    """The shortest-path tree of one root, by position of the nodes in `Topology.nodes`."""
-
-    parent: array[int]
-    """The node before this one on the path from the root; 0 at the root."""
-    first_hop: array[int]
-    """The node after the root on the path to this one; 0 at the root."""
+    sources: tuple[int, ...]
+    below: tuple[int, ...]
+    """What is below u in the tree of each of them: T_v/u without u."""
 
 
 class Topology:
@@ -63,11 +58,6 @@ class Topology:
         self.nodes = nodes
         self.edges = edges
         self._position = {node: position for position, node in enumerate(nodes)}
-        self._links: list[list[tuple[int, int]]] = [[] for _ in nodes]
-        for a, b, cost in edges:
-            self._links[self._position[a]].append((self._position[b], weight(a, b, cost)))
-            self._links[self._position[b]].append((self._position[a], weight(a, b, cost)))
-        self._trees: dict[int, Tree] = {}
 
     @classmethod
     def around(cls, node: int, edges: Iterable[Edge]) -> Topology:
@@ -96,57 +86,70 @@ class Topology:
             canonical.update(struct.pack(">III", *edge))
         return canonical.hexdigest()
 
-    def tree(self, root: int) -> Tree:
-        """T_root: the shortest-path tree of a node."""
-        found = self._trees.get(root)
-        if found is None:
-            found = self._trees[root] = self._dijkstra(self._position[root])
-        return found
-
     def first_hops(self, node: int) -> dict[int, int]:
         """The neighbour on the path from a node to each other node: the unicast next hop."""
-        hops = self.tree(node).first_hop
-        return {other: hop for other, hop in zip(self.nodes, hops, strict=True) if hop}
+        nodes = self.nodes
+        hops = self._forest.first_hops(self._position[node])
+        return {other: nodes[hop] for other, hop in zip(nodes, hops, strict=True) if other != node}
 
     def children(self, node: int) -> Mapping[int, list[int]]:
         """child_node(v) for every source v (RTE 3.1): its children, ascending, in the tree of each source."""
-        found: dict[int, list[int]] = {source: [] for source in self.nodes}
-        for neighbour in self.neighbours(node):
-            for source, hop in zip(self.nodes, self.tree(neighbour).first_hop, strict=True):
-                if hop == node:
-                    found[source].append(neighbour)
-        return found
+        nodes = self.nodes
+        found = self._forest.children(self._position[node])
+        return {source: [nodes[w] for w in below] for source, below in zip(nodes, found, strict=True)}
+
+    def groups(self, node: int) -> list[Group]:
+        """All sources, grouped by whether they are indistinguishable at a node.
+
+        RTE 3.2 asks for the same children and the same descendants of each child. As paths are
+        unique, the child above a descendant is the node's own next hop to it, whatever the source:
+        the same descendants are enough.
+        """
+        found = self._forest.groups(self._position[node])
+        return [Group(self._named(sources), self._named(below)) for sources, below in found]
+
+    def rewrites(self, node: int) -> set[int]:
+        """The sources v for which R_u(I_u(v)) = 1 at this node u (RTE 3.2, E12).
+
+        These are the sources that, to every node below u in their trees, are indistinguishable from u.
+        """
+        may = self._forest.rewrites(self._position[node])
+        return {source for source, yes in zip(self.nodes, may, strict=True) if yes}
+
+    def headers(self, node: int) -> dict[int, int]:
+        """By source: the header under which its messages arrive at a node if all rewrite it that may.
+
+        The last node before it for which R = 1, or the source (RTE 3.2; the origin sends Init, E10).
+        """
+        found = self._forest.headers(self._position[node])
+        return dict(zip(self.nodes, self._named(found), strict=True))
 
     def neighbours(self, node: int) -> list[int]:
         """The nodes joined to a node by a link, ascending."""
-        return sorted(self.nodes[position] for position, _ in self._links[self._position[node]])
+        return list(self._neighbours[node])
 
     def path(self, source: int, target: int) -> list[int]:
         """The nodes from source to target."""
-        parent, path = self.tree(source).parent, [target]
-        while path[-1] != source:
-            path.append(parent[self._position[path[-1]]])
-        return path[::-1]
+        return list(self._named(self._forest.path(self._position[source], self._position[target])))
 
-    def _dijkstra(self, root: int) -> Tree:
-        links, nodes = self._links, self.nodes
-        parent, first_hop = array("L", bytes(8 * len(nodes))), array("L", bytes(8 * len(nodes)))
-        distance: list[int | None] = [None] * len(nodes)
-        distance[root] = 0
-        heap = [(0, root)]
-        while heap:
-            length, at = heapq.heappop(heap)
-            if length != distance[at]:
-                continue
-            hop = first_hop[at]
-            for to, step in links[at]:
-                known = distance[to]
-                if known is None or length + step < known:
-                    distance[to] = length + step
-                    parent[to] = nodes[at]
-                    first_hop[to] = hop or nodes[to]
-                    heapq.heappush(heap, (length + step, to))
-        return Tree(parent, first_hop)
+    @cached_property
+    def _forest(self) -> Forest:
+        position = self._position
+        return Forest(
+            len(self.nodes), [(position[a], position[b], cost, mix(a, b)) for a, b, cost in self.edges]
+        )
+
+    @cached_property
+    def _neighbours(self) -> dict[int, tuple[int, ...]]:
+        found: dict[int, set[int]] = {node: set() for node in self.nodes}
+        for a, b, _ in self.edges:
+            found[a].add(b)
+            found[b].add(a)
+        return {node: tuple(sorted(others)) for node, others in found.items()}
+
+    def _named(self, positions: Iterable[int]) -> tuple[int, ...]:
+        nodes = self.nodes
+        return tuple([nodes[position] for position in positions])
 
 
 _interned: WeakValueDictionary[tuple[tuple[int, ...], tuple[Edge, ...]], Topology] = WeakValueDictionary()

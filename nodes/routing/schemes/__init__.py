@@ -6,10 +6,21 @@ from collections.abc import Mapping
 
 from nodes.model import UsageError
 from nodes.routing.schemes.base import Options, Scheme
+from nodes.routing.schemes.flood import Flood
+from nodes.routing.schemes.ipsf import Ipsf
 from nodes.routing.schemes.pif import Pif
+from nodes.routing.schemes.psf import Psf
 from nodes.scheme_catalog import complete, option_problem
 
-SCHEMES: Mapping[str, type[Scheme]] = {scheme.name: scheme for scheme in (Pif,)}
+SCHEMES: Mapping[str, type[Scheme]] = {
+    scheme.name: scheme
+    for scheme in (
+        Flood,
+        Ipsf,
+        Pif,
+        Psf,
+    )
+}
 
 
 def make_scheme(name: str, options: Options) -> Scheme:

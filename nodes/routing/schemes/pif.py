@@ -6,7 +6,9 @@
 With symmetric trees (E7) F*_u(w) is the union of the predicates of the routers
 whose unicast next hop is w, so no tree but our own is needed for it. The header
 class is the source router's id, written by the first router (Init) and left
-alone by the others (Hdr; E10).
+alone by the others (Hdr; E10). With `broadcast: reverse-path` a router does
+without child_u: it sends wherever F*_u matches but back, and what did not come
+by the reverse path is refused (P1, `sources`).
 """
 
 from __future__ import annotations
@@ -24,12 +26,12 @@ class Pif:
     floods_interest: ClassVar[bool] = True
 
     def __init__(self, options: Options) -> None:
-        del options
+        self._broadcast = str(options["broadcast"])
 
     def compile(self, view: View) -> FibSpec:
         """One class a source router, all over one table."""
         table = {**by_next_hop(view), **view.client_tables}
-        return FibSpec(view.node, source_classes(view), (table,))
+        return FibSpec(view.node, source_classes(view, broadcast=self._broadcast), (table,))
 
 
 def by_next_hop(view: View) -> dict[int, tuple[Source, ...]]:

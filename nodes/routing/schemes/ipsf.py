@@ -1,0 +1,55 @@
+"""iPSF: PSF with sources told apart only where it matters (RTE 3.2, T3).
+
+    v1 ~ v2 at u  iff  child_u(v1) = child_u(v2) and T_v1/w = T_v2/w for each child w
+    Fwd_u(v, m)   = {w : m in F_u(I_u(v), w)}
+    Hdr_u(v)      = u if R_u(I_u(v)) = 1, else v
+    R_u(c) = 1    iff  v ~ u at every w below u in T_v, for every v of the class c (E12)
+
+What arrives under a header h is from a source that is indistinguishable here
+from h, and h is on the path it came by: the class of h is taken from the
+neighbour towards h, goes by the table of h, and only headers that can arrive
+have a class. On a tree these are the neighbours (and ourselves), as every
+router rewrites.
+
+While routers disagree about the network a rewritten header says less about
+where a message has been than a source does; the hop limit bounds what that can
+cost.
+"""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from nodes.routing.schemes.base import FibSpec, Options, View
+from nodes.routing.schemes.psf import source_tables
+from nodes.routing.schemes.sources import class_of
+
+
+class Ipsf:
+    """Improved per-source forwarding."""
+
+    name: ClassVar[str] = "ipsf"
+    floods_interest: ClassVar[bool] = True
+
+    def __init__(self, options: Options) -> None:
+        del options
+
+    def compile(self, view: View) -> FibSpec:
+        """One class a header that can arrive, over the table of its equivalence class."""
+        node, topology = view.node, view.topology
+        headers = frozenset(topology.headers(node).values())
+        tables = source_tables(view, headers)
+        towards, children = topology.first_hops(node), topology.children(node)
+        rewritten = topology.rewrites(node)
+        classes = tuple(
+            class_of(
+                view,
+                header,
+                towards,
+                children[header],
+                table=tables.of_source[header],
+                rewrite=node if header in rewritten else header,
+            )
+            for header in sorted(headers)
+        )
+        return FibSpec(node, classes, tables.specs)
