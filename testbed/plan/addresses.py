@@ -44,7 +44,15 @@ def _link(link: int, wire: Wire, interfaces: dict[str, list[InterfacePlan]]) -> 
         interfaces[node].append(made)
         names.append(made.name)
     return LinkPlan(
-        f"{wire.a}--{wire.b}", wire.a, wire.b, names[0], names[1], wire.cost, wire.mtu, wire.impairment
+        f"{wire.a}--{wire.b}",
+        wire.a,
+        wire.b,
+        a_interface=names[0],
+        b_interface=names[1],
+        cost=wire.cost,
+        mtu=wire.mtu,
+        impairment=wire.impairment,
+        back=wire.back,
     )
 
 

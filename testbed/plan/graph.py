@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from testbed.plan.impairment import read_impairment
 from testbed.plan.model import Impairment
 from testbed.plan.problems import Key
-from testbed.plan.quantities import duration_ns, rate_bps
 from testbed.plan.source import Source
 
 NODES_MAX = 65_536
@@ -25,6 +25,7 @@ class Wire:
     cost: int = 1
     mtu: int = 1500
     impairment: Impairment = field(default_factory=Impairment)
+    back: Impairment | None = None
     key: Key = ()
     """Where the scenario speaks of it."""
 
@@ -40,26 +41,18 @@ class Graph:
 
 def wire_with(source: Source, told: Mapping[str, Any], key: Key, defaults: Wire) -> Wire:
     """A link with the properties it is told over those it has by default."""
-    was = defaults.impairment
-    impairment = Impairment(
-        delay_ns=duration_ns(told["delay"]) if "delay" in told else was.delay_ns,
-        jitter_ns=duration_ns(told["jitter"]) if "jitter" in told else was.jitter_ns,
-        loss=float(told.get("loss", was.loss)),
-        rate_bps=rate_bps(told["rate"]) if "rate" in told else was.rate_bps,
-    )
-    if impairment.jitter_ns > (impairment.delay_ns or 0) and impairment != was:
-        source.complain(
-            (*key, "jitter"), "the jitter is greater than the delay", "a delay that is no smaller"
-        )
-    if impairment.rate_bps == 0:
-        source.complain(
-            (*key, "rate"), "the rate is zero", "a rate above zero, or no rate for an unlimited link"
-        )
+    impairment = read_impairment(source, told, key, defaults.impairment)
+    back = defaults.back
+    if "back" in told or back is not None:
+        # What is said of both ways is said of the way back too.
+        both = impairment if back is None else read_impairment(source, told, key, back)
+        back = read_impairment(source, told.get("back") or {}, (*key, "back"), both)
     return replace(
         defaults,
         cost=told.get("cost", defaults.cost),
         mtu=told.get("mtu", defaults.mtu),
         impairment=impairment,
+        back=back if back != impairment else None,
     )
 
 

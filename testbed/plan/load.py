@@ -14,6 +14,7 @@ from typing import Any
 from nodes.config import LimitConfig, TimerConfig
 from nodes.scheme_catalog import CATALOG, option_problem
 from testbed.plan.addresses import lay_out
+from testbed.plan.faults import read_faults
 from testbed.plan.graph import Graph
 from testbed.plan.model import Plan, RecordPlan, TimingPlan
 from testbed.plan.overrides import apply_overrides
@@ -47,7 +48,20 @@ def load_plan(path: str | Path, seed: int | None = None, overrides: Overrides = 
     except Unreadable as error:
         raise ScenarioError([error.problem]) from None
     apply_overrides(source, given)
-    plan = _build(source, check_shape(source), dict(pairs))
+    return _plan_of(source, dict(pairs))
+
+
+def plan_of(scenario: Mapping[str, Any], name: str = "") -> Plan:
+    """The plan of a scenario that was never a file; `name` is what problems call it.
+
+    Raises:
+        ScenarioError: With everything that is wrong.
+    """
+    return _plan_of(Source(name, "", "", value=scenario), {})
+
+
+def _plan_of(source: Source, overrides: Mapping[str, str]) -> Plan:
+    plan = _build(source, check_shape(source), overrides)
     if source.problems:
         raise ScenarioError(source.problems)
     return plan
@@ -58,6 +72,7 @@ def _build(source: Source, data: Mapping[str, Any], overrides: Mapping[str, str]
     scripts = _scripts(source, data, graph)
     scheme, options = _scheme(source, data)
     timers = _timers(source, data.get("timers") or {})
+    faults = read_faults(source, data, graph)
     complete = not source.problems
     nodes, links = lay_out(graph) if complete else ([], [])
     return Plan(
@@ -68,6 +83,7 @@ def _build(source: Source, data: Mapping[str, Any], overrides: Mapping[str, str]
         scheme_options=options,
         nodes=tuple(replace(node, script=scripts.get(node.name, ())) for node in nodes),
         links=tuple(links),
+        faults=faults,
         record=RecordPlan(**(data.get("record") or {})),
         timing=TimingPlan(**{f"{k}_ns": duration_ns(v) for k, v in (data.get("timing") or {}).items()}),
         timers=timers,

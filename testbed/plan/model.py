@@ -45,12 +45,23 @@ class NodePlan:
 
 @dataclass(frozen=True, slots=True)
 class Impairment:
-    """What a link does to packets. `delay_ns` None: as fast as the world is."""
+    """What one direction of a link does to packets. `delay_ns` None: as fast as the world is."""
 
     delay_ns: int | None = None
     jitter_ns: int = 0
     loss: float = 0.0
+    """The share of packets that is lost."""
     rate_bps: int | None = None
+    loss_burst: float | None = None
+    """How many packets a loss takes on average (Gilbert-Elliott, with `loss`); None: each by itself."""
+    duplicate: float = 0.0
+    reorder: float = 0.0
+    """The share of packets that is not delayed, and so overtakes others."""
+    corrupt: float = 0.0
+    """The share of packets that arrives with a wrong bit."""
+    queue_packets: int | None = None
+    """How many packets may wait for the link's rate; None: any number."""
+    queue_bytes: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +76,29 @@ class LinkPlan:
     cost: int = 1
     mtu: int = 1500
     impairment: Impairment = Impairment()
+    """From `a` to `b`."""
+    back: Impairment | None = None
+    """From `b` to `a`; None: the same."""
+
+    @property
+    def impairment_back(self) -> Impairment:
+        """From `b` to `a`."""
+        return self.impairment if self.back is None else self.back
+
+
+FAULT_KINDS = ("link_down", "link_up", "crash", "start", "pause", "resume")
+
+
+@dataclass(frozen=True, slots=True)
+class Fault:
+    """One thing that breaks, or is mended, at a time; what a scenario says of faults comes down to these."""
+
+    at_ns: int
+    """From the start of the scenario."""
+    do: str
+    """One of `FAULT_KINDS`. A crash is of a router, with the loss of all it knew; a pause of any node."""
+    target: str
+    """The name of the link or node."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,6 +133,8 @@ class Plan:
     scheme_options: Mapping[str, str | int | float | bool]
     nodes: tuple[NodePlan, ...]
     links: tuple[LinkPlan, ...]
+    faults: tuple[Fault, ...] = ()
+    """In order of time."""
     record: RecordPlan = RecordPlan()
     timing: TimingPlan = TimingPlan()
     timers: TimerConfig = field(default_factory=TimerConfig)
