@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from testbed.cli import exits
 from testbed.cli.plans import load, shipped
-from testbed.plan.model import LinkPlan, NodePlan, Plan
+from testbed.plan.model import Impairment, LinkPlan, NodePlan, Plan
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -89,13 +89,20 @@ def _links(plan: Plan) -> Table:
 
 
 def _impairment(link: LinkPlan) -> str:
-    impairment = link.impairment
+    there, back = _one_way(link.impairment), _one_way(link.impairment_back)
+    return there if there == back else f"{there or 'none'}; back: {back or 'none'}"
+
+
+def _one_way(impairment: Impairment) -> str:
     parts = []
     if impairment.delay_ns is not None:
         jitter = f" ± {impairment.jitter_ns / _MS:g}" if impairment.jitter_ns else ""
         parts.append(f"{impairment.delay_ns / _MS:g}{jitter} ms")
     if impairment.loss:
-        parts.append(f"loses {impairment.loss:.3%}")
+        burst = f" in bursts of {impairment.loss_burst:g}" if impairment.loss_burst else ""
+        parts.append(f"loses {impairment.loss:.3%}{burst}")
+    shares = {"doubles": impairment.duplicate, "reorders": impairment.reorder, "corrupts": impairment.corrupt}
+    parts += [f"{does} {share:.3%}" for does, share in shares.items() if share]
     if impairment.rate_bps is not None:
         parts.append(f"{impairment.rate_bps:,} bit/s")
     return ", ".join(parts)

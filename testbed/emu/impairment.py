@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from testbed.emu.network import NetworkError, run_batch
-from testbed.plan.model import Impairment, Plan
+from testbed.plan.model import Impairment, LinkPlan, Plan
 
 NETEM_LIMIT_PACKETS = 100_000
 TBF_BURST_BYTES = 32 * 1024
@@ -24,6 +24,23 @@ def needs(impairment: Impairment) -> tuple[str, ...]:
     """The queueing disciplines an impairment takes; none for an unimpaired link."""
     netem = bool(impairment.delay_ns or impairment.jitter_ns or impairment.loss)
     return (*(("netem",) if netem else ()), *(("tbf",) if impairment.rate_bps else ()))
+
+
+BEYOND = {
+    "loss_burst": "losses in bursts",
+    "duplicate": "duplication",
+    "reorder": "reordering",
+    "corrupt": "corruption",
+    "queue_packets": "a limit of its queue in packets",
+    "queue_bytes": "a limit of its queue in bytes",
+}
+"""What only the simulator does, by the field of `Impairment`."""
+
+
+def beyond(link: LinkPlan) -> list[str]:
+    """What a link asks for that is not applied here."""
+    asked = [what for field, what in BEYOND.items() if getattr(link.impairment, field)]
+    return asked + (["another impairment on the way back"] if link.back is not None else [])
 
 
 def kernel_lacks(discipline: str) -> str | None:

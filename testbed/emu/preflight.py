@@ -8,7 +8,7 @@ import resource
 import shutil
 import subprocess
 
-from testbed.emu.impairment import kernel_lacks, needs
+from testbed.emu.impairment import beyond, kernel_lacks, needs
 from testbed.plan.model import Plan
 
 PROGRAMS = {
@@ -59,7 +59,21 @@ def raise_descriptor_limit(plan: Plan) -> None:
 
 def plan_problems(plan: Plan) -> list[str]:
     """What this plan asks for that this machine cannot do."""
-    return [*_descriptor_problems(plan), *_kernel_problems(plan)]
+    return [*_beyond_problems(plan), *_descriptor_problems(plan), *_kernel_problems(plan)]
+
+
+def _beyond_problems(plan: Plan) -> list[str]:
+    found = [
+        f"link {link.name} asks for {' and '.join(asked)}, which only the simulator does: {WAY_OUT}"
+        for link in plan.links
+        if (asked := beyond(link))
+    ]
+    if plan.faults:
+        found.append(
+            f"the scenario has faults (the first: {plan.faults[0].do} {plan.faults[0].target}), "
+            f"which only the simulator carries out: {WAY_OUT}"
+        )
+    return found
 
 
 def _descriptor_problems(plan: Plan) -> list[str]:

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import os
 import resource
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from testbed.emu import preflight
+from testbed.plan.model import Fault, Impairment
 
 
 def test_a_missing_program_is_named_with_its_package(monkeypatch: pytest.MonkeyPatch, tmp_path: Any) -> None:
@@ -45,3 +47,13 @@ def test_the_soft_limit_is_raised_as_far_as_needed_and_allowed(
         monkeypatch.setattr(resource, "getrlimit", lambda _, now=(soft, hard): now)
         preflight.raise_descriptor_limit(plan)
     assert told == [(needed, needed + 5), (needed, resource.RLIM_INFINITY), (50, 50)]
+
+
+def test_what_only_the_simulator_does_is_refused_with_its_name(bed: Any) -> None:
+    plan = bed.plan()
+    bad = Impairment(1_000_000, duplicate=0.1, corrupt=0.1)
+    links = (replace(plan.links[0], impairment=bad, back=Impairment()), *plan.links[1:])
+    problems = preflight.plan_problems(replace(plan, links=links, faults=(Fault(0, "crash", "r1"),)))
+    assert any("duplication and corruption and another impairment on the way back" in p for p in problems)
+    assert any("crash r1" in p for p in problems)
+    assert all("--world sim" in p for p in problems)
