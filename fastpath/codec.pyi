@@ -31,6 +31,12 @@ def encode_message(
     route: bytes = b"",
     trailer: TrailerTuple | None = None,
 ) -> bytes: ...
+def encode_destinations(routers: Iterable[int]) -> bytes:
+    """The route of a message for these routers, whose ids ascend."""
+
+def decode_destinations(route: bytes) -> tuple[int, ...]:
+    """The routers a route names, ascending; WireError if it is not a list of destinations."""
+
 def encode_hello(
     role: int,
     node: int,

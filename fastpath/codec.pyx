@@ -80,6 +80,25 @@ def encode_message(source, sequence, publish_time_ns, attributes, header_class=0
     return finish(out, trailer)
 
 
+def encode_destinations(routers):
+    cdef string out
+    cdef uint32_t before = 0
+    for router in routers:
+        put_destination(out, before, unsigned(router, f"a destination after {before}", before + 1, U32))
+        before = router
+    return <bytes>out
+
+
+def decode_destinations(bytes route not None):
+    cdef DestinationCursor cursor = DestinationCursor(view(route))
+    cdef uint32_t router = 0
+    found = []
+    while cursor.next(router):
+        found.append(router)
+    check(cursor.status())
+    return tuple(found)
+
+
 def encode_hello(role, node, incarnation, hold_time_ms, seen_node=0, seen_incarnation=0, trailer=None):
     cdef string out
     begin_packet(out, <int>PacketType.Hello, auth_flag(trailer))

@@ -19,6 +19,8 @@
 //   Status validate_predicate(Bytes predicate);
 //   FilterCursor(Bytes predicate).next(Bytes& filter) -> bool;      each filter checked, canonical order too
 //
+//   DestinationCursor(Bytes route).next(std::uint32_t& router) -> bool;   checks as it goes
+//
 //   LinkStateCursor, parse_interest, parse_subscribe, parse_unsubscribe, validate_payload(kind, payload)
 #pragma once
 
@@ -27,3 +29,4 @@
 #include "wire_packets.hpp"
 #include "wire_predicates.hpp"
 #include "wire_payloads.hpp"
+#include "wire_route.hpp"

@@ -152,6 +152,12 @@ cdef extern from "codec.hpp" namespace "cbn::wire" nogil:
     Status parse_subscribe(Bytes, PredicateView &)
     Status parse_unsubscribe(Bytes, uint32_t &)
 
+    cdef cppclass DestinationCursor:
+        DestinationCursor()
+        DestinationCursor(Bytes)
+        cbool next(uint32_t &)
+        Status status()
+
     cbool operator_exists "cbn::wire::detail::operator_exists"(Op, Type)
     void put_u8(string &, uint8_t) except +
     void put_u16(string &, uint16_t) except +
@@ -166,6 +172,7 @@ cdef extern from "codec.hpp" namespace "cbn::wire" nogil:
     cbool seal(string &)
     const string *put_sorted(string &, vector[pair[string, string]] &) except +
     void make_set(vector[string] &) except +
+    void put_destination(string &, uint32_t, uint32_t) except +
     void put_all(string &, const vector[string] &) except +
 
     const uint8_t FLAG_AUTH

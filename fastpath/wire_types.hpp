@@ -25,11 +25,14 @@ inline constexpr std::size_t MESSAGE_SIZE = 36;
 inline constexpr std::size_t HELLO_SIZE = 32;
 inline constexpr std::size_t CONTROL_SIZE = 32;
 
+inline constexpr std::size_t LENGTH_AT = 2;  // of every packet
+
 // Where the fields of a MESSAGE stand that routers read or rewrite in place.
 inline constexpr std::size_t HOP_LIMIT_AT = 5;
 inline constexpr std::size_t HOP_COUNT_AT = 6;
 inline constexpr std::size_t SOURCE_AT = 8;
 inline constexpr std::size_t HEADER_CLASS_AT = 12;
+inline constexpr std::size_t ROUTE_LENGTH_AT = 32;
 
 inline constexpr std::uint8_t FLAG_AUTH = 0x01;
 inline constexpr std::uint8_t FLAG_FIRST = 0x02;
@@ -75,6 +78,8 @@ enum class Fault : std::uint8_t {
     NotAscending,
     WrongType,
     BadKind,
+    IdTooLarge,
+    NotShortest,
 };
 
 // A person's words for a fault, to follow the field's name.
@@ -103,6 +108,8 @@ constexpr const char* describe(Fault fault) noexcept {
         case Fault::NotAscending: return "is not above the one before it";
         case Fault::WrongType: return "is not the type expected here";
         case Fault::BadKind: return "is unknown; expected 1 to 4";
+        case Fault::IdTooLarge: return "is above 4294967295";
+        case Fault::NotShortest: return "is not written in as few bytes as it takes";
     }
     return "is wrong";
 }

@@ -45,7 +45,7 @@ declare("uint8", "role", base.DEC, ROLES)
 declare("uint8", "kind", base.DEC, KINDS)
 declare("uint8", "algorithm", base.DEC, ALGORITHMS)
 declare("uint16", "length route_length attribute_count value_length key_id hold_time_ms window")
-declare("uint32", "source header_class node seen_node link_sequence ack")
+declare("uint32", "source header_class destination node seen_node link_sequence ack")
 declare("uint32", "origin count neighbour cost subscription")
 declare("uint64", "message_sequence publish_time_ns origin_sequence")
 declare("uint64", "incarnation seen_incarnation peer_incarnation", base.HEX)
@@ -69,6 +69,29 @@ function Reader:name()
     local name, range = self:text(self:nonzero("name_length", 1), "name")
     self:add(f.name, range, text.name(name))
     return name
+end
+
+-- The bytes of a route, and under them the destinations they name if they are such a list.
+function Reader:route(size)
+    local start = self.at
+    local range = self:take(size, "route")
+    if not range then return end
+    local bytes, children = range:bytes(), {}
+    local at, before = 0, 0
+    while at < size do
+        local first, step, weight, byte = at, 0, 1, 0x80
+        while byte >= 0x80 and at < size and at - first < 5 do
+            byte = bytes:get_index(at)
+            step, weight, at = step + byte % 0x80 * weight, weight * 0x80, at + 1
+        end
+        before = before + step + 1
+        local shortest = byte > 0 or at - first == 1
+        if byte >= 0x80 or not shortest or before > 0xFFFFFFFF then children = nil break end
+        children[#children + 1] = {
+            field = f.destination, range = self.tvb(start + first, at - first), text = before,
+        }
+    end
+    self:add(f.route, range, nil, children)
 end
 
 function Reader:type()
@@ -252,7 +275,7 @@ local BODIES = {
         local sequence = r:number63("message_sequence")
         r:number63("publish_time_ns")
         local route_length, count = r:number("route_length", 2), (r:number("attribute_count", 2))
-        r:raw("route", route_length)
+        r:route(route_length)
         r:attributes(count)
         r:finish("attributes")
         return ("MESSAGE %d:%s"):format(source, tostring(sequence))

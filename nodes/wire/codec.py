@@ -36,11 +36,13 @@ __all__ = [
     "decode",
     "decode_attributes",
     "decode_datagram",
+    "decode_destinations",
     "decode_filter",
     "decode_payload",
     "decode_predicate",
     "encode",
     "encode_attributes",
+    "encode_destinations",
     "encode_filter",
     "encode_payload",
     "encode_predicate",
@@ -50,6 +52,8 @@ __all__ = [
 ]
 
 validate_message = compiled.validate_message
+encode_destinations = compiled.encode_destinations
+decode_destinations = compiled.decode_destinations
 
 
 def encode(packet: Packet) -> bytes:

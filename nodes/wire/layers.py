@@ -58,6 +58,7 @@ from nodes.wire.layer_parts import (
     CBNUnsubscribe,
     Part,
 )
+from nodes.wire.layer_routes import RouteField
 from nodes.wire.packets import DEFAULT_HOP_LIMIT, PORT, VERSION, Kind, PacketType, Role
 
 __all__ = [
@@ -226,7 +227,7 @@ class CBNMessage(CBN):
         LongField("publish_time_ns", 0),
         FieldLenField("route_length", None, fmt="H", length_of="route_data"),
         FieldLenField("attribute_count", None, fmt="H", count_of="attributes"),
-        XStrLenField("route_data", b"", length_from=lambda packet: packet.route_length),
+        RouteField("route_data", b"", length_from=lambda packet: packet.route_length),
         PacketListField(
             "attributes",
             [],

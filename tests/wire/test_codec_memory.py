@@ -11,7 +11,14 @@ from tests.wire.vectors import PACKET_FILES, PAYLOAD_FILES, kind_number, packet_
 ROUNDS = 50
 PACKETS = vectors.load(*PACKET_FILES)
 PAYLOADS = vectors.load(*PAYLOAD_FILES)
-INVALID = vectors.load("invalid")
+INVALID = vectors.load("invalid", "route")
+DECODERS = (
+    codec.decode,
+    codec.decode_datagram,
+    codec.decode_predicate,
+    codec.decode_filter,
+    codec.decode_destinations,
+)
 
 
 def once() -> None:
@@ -22,7 +29,7 @@ def once() -> None:
         codec.decode_payload(kind_number(vector.fields["kind"]), vector.data)
         codec.encode_payload(payload_of(vector.fields["kind"], vector.fields["payload"]))
     for vector in INVALID:
-        for decode in (codec.decode, codec.decode_datagram, codec.decode_predicate, codec.decode_filter):
+        for decode in DECODERS:
             try:
                 decode(vector.data)
             except WireError:

@@ -5,7 +5,7 @@ from types import ModuleType
 
 import pytest
 
-from nodes.wire import codec, layer_packets, layer_values
+from nodes.wire import codec, layer_packets, layer_routes, layer_values
 from nodes.wire.codec import WireError
 from tests.wire import vectors
 from tests.wire.vectors import PACKET_FILES, PAYLOAD_FILES, Vector, kind_number, packet_of, payload_of
@@ -17,9 +17,13 @@ class Codec:
 
     packets: ModuleType
     payloads: ModuleType
+    routes: ModuleType
 
 
-CODECS = {"compiled": Codec(codec, codec), "scapy": Codec(layer_packets, layer_values)}
+CODECS = {
+    "compiled": Codec(codec, codec, codec),
+    "scapy": Codec(layer_packets, layer_values, layer_routes),
+}
 
 
 def given(*files):
@@ -61,6 +65,13 @@ def test_payloads_encode_to_their_bytes(either: Codec, vector: Vector):
     assert either.payloads.encode_payload(payload) == vector.data
 
 
+@given("route")
+def test_T5_a_route_names_its_destinations_and_they_make_it(either: Codec, vector: Vector):
+    routers = tuple(vector.fields["destinations"])
+    assert either.routes.decode_destinations(vector.data) == routers
+    assert either.routes.encode_destinations(routers) == vector.data
+
+
 @given("invalid")
 def test_what_is_not_canonical_is_rejected_by_both(either: Codec, vector: Vector):
     with pytest.raises(WireError):
@@ -87,7 +98,7 @@ def test_no_prefix_of_a_valid_datagram_passes_but_at_packet_borders(vector: Vect
 
 def test_every_file_of_vectors_is_read():
     files = {path.stem for path in vectors.FOLDER.glob("*.json")}
-    assert files == {*PACKET_FILES, *PAYLOAD_FILES, "datagram", "invalid"}
+    assert files == {*PACKET_FILES, *PAYLOAD_FILES, "datagram", "route", "invalid"}
 
 
 def decode_as_it_claims(either: Codec, vector: Vector) -> object:
@@ -96,6 +107,8 @@ def decode_as_it_claims(either: Codec, vector: Vector) -> object:
             return either.packets.decode(vector.data)
         case "datagram":
             return either.packets.decode_datagram(vector.data)
+        case "route":
+            return either.routes.decode_destinations(vector.data)
         case "payload":
             return either.payloads.decode_payload(kind_number(vector.fields["kind"]), vector.data)
     raise AssertionError(f"unknown `of` in {vector.id}")

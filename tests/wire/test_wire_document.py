@@ -34,6 +34,10 @@ def test_the_predicate_on_the_page_is_what_it_says():
     assert codec.decode_predicate(examples()[1]) == predicate
 
 
+def test_T5_the_destinations_on_the_page_are_what_it_says():
+    assert codec.decode_destinations(examples()[2]) == (4, 8, 300)
+
+
 def test_the_page_lists_the_packet_types_and_the_kinds():
     assert table_after("A datagram is a sequence of packets") == {t.value: t.name for t in PacketType}
     assert table_after("Control payloads") == {k.value: k.name for k in Kind}
