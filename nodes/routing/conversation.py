@@ -8,6 +8,8 @@ from __future__ import annotations
 import random
 from collections.abc import Callable, Hashable, Sequence
 
+from nodes.config import LimitConfig
+from nodes.routing.drops import Reason
 from nodes.routing.link import Link, LinkDown, LinkUp
 from nodes.routing.schemes.base import TalkingScheme, View
 from nodes.routing.store import PredicateStore
@@ -20,14 +22,21 @@ class Conversation:
         node: The router's id.
         links: All its links.
         store: The router's predicates.
+        limits: What a neighbour may make it hold.
         changed: To be told, with the time, that tables are to be made anew.
     """
 
     def __init__(
-        self, node: int, links: Sequence[Link], store: PredicateStore, changed: Callable[[int], None]
+        self,
+        node: int,
+        links: Sequence[Link],
+        store: PredicateStore,
+        limits: LimitConfig,
+        changed: Callable[[int], None],
     ) -> None:
         self.node = node
         self.store = store
+        self.limits = limits
         self._links = links
         self._changed = changed
         self._scheme: TalkingScheme | None = None
@@ -46,6 +55,10 @@ class Conversation:
         """As `Talk` says."""
         own_key = None if key is None else (kind, key)
         self._links[interface].send(now_ns, kind, payload, own_key)
+
+    def drop(self, interface: int, reason: Reason, **fields: object) -> None:
+        """As `Talk` says."""
+        self._links[interface].drop(reason, **fields)
 
     def changed(self, now_ns: int) -> None:
         """As `Talk` says."""

@@ -27,5 +27,6 @@ class Reason(StrEnum):
     MALFORMED_PAYLOAD = "malformed_payload"
     UNKNOWN_KIND = "unknown_kind"
     UNEXPECTED_KIND = "unexpected_kind"
+    STALE_PAYLOAD = "stale_payload"
     TOO_MANY_FILTERS = "too_many_filters"
     UNKNOWN_SUBSCRIPTION = "unknown_subscription"

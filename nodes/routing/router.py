@@ -81,7 +81,9 @@ class Router:
         }
         if not self._scheme.floods_interest:
             del self._handlers[Role.ROUTER, Kind.INTEREST]
-        self.conversation = Conversation(config.node_id, self.links, self.store, self._compile.want)
+        self.conversation = Conversation(
+            config.node_id, self.links, self.store, config.limits, self._compile.want
+        )
         if isinstance(self._scheme, TalkingScheme):
             self.conversation.join(self._scheme, rng)
         self._outputs: list[Output] = []

@@ -21,6 +21,8 @@ from collections.abc import Hashable, Mapping
 from dataclasses import dataclass
 from typing import ClassVar, NamedTuple, Protocol, runtime_checkable
 
+from nodes.config import LimitConfig
+from nodes.routing.drops import Reason
 from nodes.routing.store import PredicateStore
 from nodes.routing.trees import Topology
 from nodes.scheme_catalog import OptionValue
@@ -145,12 +147,17 @@ class Talk(Protocol):
     node: int
     store: PredicateStore
     """To read `of_router(node)`, what our clients want, and to keep `learned` predicates in."""
+    limits: LimitConfig
+    """What a neighbour may make us hold."""
 
     def send(self, now_ns: int, interface: int, kind: int, payload: bytes, key: Hashable = None) -> None:
         """Send a payload over a link that has joined: whole, once, in order, until it is lost.
 
         It takes the place of one with the same key (None: none) that still waits to be sent.
         """
+
+    def drop(self, interface: int, reason: Reason, **fields: object) -> None:
+        """Count a payload that was well-formed and is not taken; with fields, also say it in the log."""
 
     def changed(self, now_ns: int) -> None:
         """`compile` would give something else, or a learned predicate changed: make the tables anew soon."""
