@@ -1,20 +1,18 @@
-"""One direction of a simulated link: delay, jitter, loss and rate, and the captures at its ends."""
+"""One direction of a simulated link: queue, rate and fate of what is sent, and the captures at its ends."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from random import Random
 
 from testbed.plan.model import Impairment
 from testbed.sim.capture import Capture
+from testbed.sim.fate import BITS_NS, Fate
 from testbed.sim.frames import HEADER_BYTES, Framer
 from testbed.sim.scheduler import Scheduler
 
 Receive = Callable[[int, bytes], None]
 """`receive(interface, datagram)` of the node at the far end."""
-
-_BITS_NS = 8 * 1_000_000_000
 
 LONGEST_QUEUE_NS = 500_000_000
 """What would wait longer than this for a link's rate is dropped, as the emulated world's tbf does."""
@@ -44,17 +42,20 @@ class Channel:
         "_arrived_bytes",
         "_busy_until_ns",
         "_capture",
-        "_delay_ns",
+        "_checksum_errors",
         "_end",
+        "_even_ns",
+        "_fate",
         "_flight",
         "_framer",
         "_impairment",
         "_lost",
-        "_plain",
-        "_rng",
         "_scheduler",
         "_sent",
         "_sent_bytes",
+        "_up",
+        "_waiting",
+        "_waiting_bytes",
     )
 
     def __init__(
@@ -64,8 +65,7 @@ class Channel:
         framer: Framer,
         *,
         impairment: Impairment,
-        open_delay_ns: int,
-        rng: Random,
+        fate: Fate,
         capture: Capture | None,
         end: End,
     ) -> None:
@@ -73,13 +73,14 @@ class Channel:
         self._flight = flight
         self._framer = framer
         self._impairment = impairment
-        self._delay_ns = open_delay_ns if impairment.delay_ns is None else impairment.delay_ns
-        self._plain = not (impairment.jitter_ns or impairment.loss or impairment.rate_bps)
-        self._rng = rng
+        self._fate = fate
+        self._even_ns = fate.even
         self._capture = capture
         self._end = end
-        self._busy_until_ns = 0
-        self._sent = self._sent_bytes = self._lost = self._arrived = self._arrived_bytes = 0
+        self._up = True
+        self._busy_until_ns = self._waiting = self._waiting_bytes = 0
+        self._sent = self._sent_bytes = self._lost = 0
+        self._arrived = self._arrived_bytes = self._checksum_errors = 0
 
     def sent(self) -> dict[str, int]:
         """What the sending interface counts."""
@@ -87,7 +88,11 @@ class Channel:
 
     def received(self) -> dict[str, int]:
         """What the receiving interface counts."""
-        return {"rx_datagrams": self._arrived, "rx_bytes": self._arrived_bytes}
+        return {
+            "rx_datagrams": self._arrived,
+            "rx_bytes": self._arrived_bytes,
+            "rx_checksum_errors": self._checksum_errors,
+        }
 
     def send(self, datagram: bytes, has_message: bool) -> None:
         """Take a datagram from the sending node at this instant."""
@@ -95,52 +100,83 @@ class Channel:
         self._sent_bytes += len(datagram)
         if has_message:
             self._flight.messages += 1
-        if self._impairment.rate_bps is None:
+        if not self._up:
+            self._lose(has_message)
+        elif self._impairment.rate_bps is None:
             self._depart(datagram, has_message)
         else:
             self._queue(datagram, has_message, self._impairment.rate_bps)
+
+    def cut(self) -> None:
+        """Carry nothing any more; what is on the way, or waits, is lost."""
+        self._up = False
+        self._busy_until_ns = self._waiting = self._waiting_bytes = 0
+        for _, _, action, _, b in self._scheduler.withdraw(self):
+            # Arriving messages have an action of their own; the others say it in `b`.
+            self._lose(b is True or action == self._arrive_message)
+
+    def mend(self) -> None:
+        """Carry again."""
+        self._up = True
 
     def _queue(self, datagram: bytes, has_message: bool, rate_bps: int) -> None:
         """Wait until the link has sent what was handed to it before."""
         now_ns = self._scheduler.now_ns
         start_ns = max(now_ns, self._busy_until_ns)
-        if start_ns - now_ns > LONGEST_QUEUE_NS:
+        size = len(datagram) + HEADER_BYTES
+        if start_ns > now_ns and not self._has_room(start_ns - now_ns, size):
             self._lose(has_message)
             return
-        self._busy_until_ns = start_ns + (len(datagram) + HEADER_BYTES) * _BITS_NS // rate_bps
+        self._busy_until_ns = start_ns + size * BITS_NS // rate_bps
         if start_ns == now_ns:
             self._depart(datagram, has_message)
         else:
-            self._scheduler.at(start_ns, self._depart, datagram, has_message)
+            self._waiting += 1
+            self._waiting_bytes += size
+            self._scheduler.at(start_ns, self._leave_queue, datagram, has_message)
+
+    def _has_room(self, wait_ns: int, size: int) -> bool:
+        limits = self._impairment
+        return (
+            wait_ns <= LONGEST_QUEUE_NS
+            and (limits.queue_packets is None or self._waiting < limits.queue_packets)
+            and (limits.queue_bytes is None or self._waiting_bytes + size <= limits.queue_bytes)
+        )
+
+    def _leave_queue(self, datagram: bytes, has_message: bool) -> None:
+        self._waiting -= 1
+        self._waiting_bytes -= len(datagram) + HEADER_BYTES
+        self._depart(datagram, has_message)
 
     def _depart(self, datagram: bytes, has_message: bool) -> None:
         now_ns = self._scheduler.now_ns
         frame = self._framer.frame(datagram)
         if self._capture is not None:
             self._capture.record(now_ns, frame)
-        travel_ns = self._delay_ns if self._plain else self._fate(len(frame))
-        if travel_ns is not None:
-            arrive = self._arrive_message if has_message else self._arrive
-            self._scheduler.at(now_ns + travel_ns, arrive, datagram, frame)
+        if self._even_ns is None:
+            self._try_luck(datagram, frame, has_message)
         else:
+            arrive = self._arrive_message if has_message else self._arrive
+            self._scheduler.at(now_ns + self._even_ns, arrive, datagram, frame)
+
+    def _try_luck(self, datagram: bytes, frame: bytes, has_message: bool) -> None:
+        copies = self._fate.copies()
+        if not copies:
             self._lose(has_message)
+        elif copies > 1 and has_message:
+            self._flight.messages += copies - 1
+        for _ in range(copies):
+            arrives_ns = self._scheduler.now_ns + self._fate.travel_ns(len(frame))
+            if self._fate.spoils():
+                self._scheduler.at(arrives_ns, self._arrive_spoilt, self._fate.spoilt(frame), has_message)
+            else:
+                arrive = self._arrive_message if has_message else self._arrive
+                self._scheduler.at(arrives_ns, arrive, datagram, frame)
 
     def _lose(self, has_message: bool) -> None:
         self._lost += 1
         if has_message:
             self._flight.messages -= 1
-
-    def _fate(self, frame_bytes: int) -> int | None:
-        """How long this frame travels; None if it is lost."""
-        impairment = self._impairment
-        if impairment.loss and self._rng.random() < impairment.loss:
-            return None
-        travel_ns = self._delay_ns
-        if impairment.jitter_ns:
-            travel_ns += self._rng.randint(-impairment.jitter_ns, impairment.jitter_ns)
-        if impairment.rate_bps is not None:
-            travel_ns += frame_bytes * _BITS_NS // impairment.rate_bps
-        return max(travel_ns, 0)
 
     def _arrive_message(self, datagram: bytes, frame: bytes) -> None:
         self._flight.messages -= 1
@@ -153,3 +189,11 @@ class Channel:
         if end.capture is not None:
             end.capture.record(self._scheduler.now_ns, frame)
         end.receive(end.interface, datagram)
+
+    def _arrive_spoilt(self, frame: bytes, has_message: bool) -> None:
+        """The kernel finds the checksum wrong: the capture has the frame, the node does not."""
+        self._checksum_errors += 1
+        if has_message:
+            self._flight.messages -= 1
+        if self._end.capture is not None:
+            self._end.capture.record(self._scheduler.now_ns, frame)

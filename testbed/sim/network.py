@@ -10,11 +10,12 @@ from nodes.client.core import ClientCore
 from nodes.client.script import ScriptedClient
 from nodes.routing.router import Router
 from testbed.plan import node_config
-from testbed.plan.model import InterfacePlan, LinkPlan, NodePlan, Plan
+from testbed.plan.model import Impairment, InterfacePlan, LinkPlan, NodePlan, Plan
 from testbed.runs.captures import Captured, capture_name, write_capture_index
 from testbed.runs.directory import RunDirectory
 from testbed.runs.events import JsonLines
 from testbed.sim.capture import Capture
+from testbed.sim.fate import Fate
 from testbed.sim.frames import Framer
 from testbed.sim.link import Channel, End, Flight
 from testbed.sim.node import Record, SimulatedClient, SimulatedNode, SimulatedRouter
@@ -103,12 +104,15 @@ class Network:
             for here, there in ((link.a_interface, link.b_interface), (link.b_interface, link.a_interface)):
                 target = interfaces[there]
                 end = End(target.index, owner[there].receive, self.captures.get(there))
-                leaving[here] = arriving[there] = self._channel(link, interfaces[here], rng, end)
+                impairment = link.impairment if here == link.a_interface else link.impairment_back
+                leaving[here] = arriving[there] = self._channel(link, interfaces[here], impairment, rng, end)
         for node in self.nodes:
             node.outgoing = [leaving[i.name] for i in node.config.interfaces]
             node.incoming = [arriving[i.name] for i in node.config.interfaces]
 
-    def _channel(self, link: LinkPlan, source: InterfacePlan, rng: Random, end: End) -> Channel:
+    def _channel(
+        self, link: LinkPlan, source: InterfacePlan, impairment: Impairment, rng: Random, end: End
+    ) -> Channel:
         framer = Framer(
             source.name, (source.mac, source.peer_mac), (source.address, source.peer_address), link.mtu
         )
@@ -116,9 +120,8 @@ class Network:
             self._scheduler,
             self.flight,
             framer,
-            impairment=link.impairment,
-            open_delay_ns=self._plan.timing.hop_delay_ns,
-            rng=rng,
+            impairment=impairment,
+            fate=Fate(impairment, self._plan.timing.hop_delay_ns, rng),
             capture=self.captures.get(source.name),
             end=end,
         )

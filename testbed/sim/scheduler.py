@@ -8,7 +8,7 @@ were asked for, and the heap never compares actions.
 from __future__ import annotations
 
 from collections.abc import Callable
-from heapq import heappop, heappush
+from heapq import heapify, heappop, heappush
 from typing import Any
 
 Action = Callable[[Any, Any], None]
@@ -38,6 +38,15 @@ class Scheduler:
         """Do `action(a, b)` at `time_ns`, after all that was asked for that instant before."""
         self._sequence = sequence = self._sequence + 1
         heappush(self._heap, (time_ns, sequence, action, a, b))
+
+    def withdraw(self, owner: object) -> list[Event]:
+        """Take back, in order, all that is to happen to one object: the actions that are its methods."""
+        gone = sorted(event for event in self._heap if getattr(event[2], "__self__", None) is owner)
+        if gone:
+            kept = (event for event in self._heap if getattr(event[2], "__self__", None) is not owner)
+            self._heap[:] = kept  # in place: `run` holds the list
+            heapify(self._heap)
+        return gone
 
     @property
     def next_ns(self) -> int | None:

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+from pathlib import Path
 from random import Random
 
 import pytest
 
 from testbed.plan.model import Impairment
-from testbed.sim.frames import HEADER_BYTES, Framer
+from testbed.sim.capture import Capture
+from testbed.sim.fate import Fate
+from testbed.sim.frames import HEADER_BYTES, Framer, words_sum
 from testbed.sim.link import LONGEST_QUEUE_NS, Channel, End, Flight
 from testbed.sim.scheduler import Scheduler
 
@@ -19,7 +23,7 @@ OPEN_DELAY_NS = 100_000
 class Line:
     """One channel and what came out of it, with times."""
 
-    def __init__(self, impairment: Impairment, luck: str = "luck") -> None:
+    def __init__(self, impairment: Impairment, luck: str = "luck", capture: Capture | None = None) -> None:
         self.scheduler = Scheduler(0)
         self.flight = Flight()
         self.arrived: list[tuple[int, bytes]] = []
@@ -28,10 +32,9 @@ class Line:
             self.flight,
             Framer("a-eth0", ("02:00:00:00:00:01", "02:00:00:00:00:02"), ("10.0.0.1", "10.0.0.2"), 1500),
             impairment=impairment,
-            open_delay_ns=OPEN_DELAY_NS,
-            rng=Random(luck),
+            fate=Fate(impairment, OPEN_DELAY_NS, Random(luck)),
             capture=None,
-            end=End(0, lambda _, datagram: self.arrived.append((self.scheduler.now_ns, datagram)), None),
+            end=End(0, lambda _, datagram: self.arrived.append((self.scheduler.now_ns, datagram)), capture),
         )
 
     def send_all(self, count: int, every_ns: int = MS, size: int = 4) -> None:
@@ -109,3 +112,75 @@ def test_messages_on_their_way_are_counted_until_they_arrive() -> None:
     line.scheduler.run(10, FAR)
     assert line.flight.messages == 0
     assert len(line.arrived) == 2
+
+
+def test_losses_in_bursts_keep_their_share_and_have_their_length() -> None:
+    line = Line(Impairment(loss=0.2, loss_burst=5))
+    line.send_all(20_000)
+    there = {int.from_bytes(datagram, "big") for _, datagram in line.arrived}
+    lost = [n not in there for n in range(20_000)]
+    runs = sum(now and not before for before, now in pairwise([False, *lost]))
+    assert 0.17 < sum(lost) / len(lost) < 0.23
+    assert 4 < sum(lost) / runs < 6
+    assert line.flight.messages == 0
+
+
+def test_a_duplicate_arrives_as_well_and_is_counted_on_its_way() -> None:
+    line = Line(Impairment(delay_ns=5 * MS, duplicate=0.3))
+    line.send_all(1000)
+    assert 1200 < len(line.arrived) < 1400
+    assert len({datagram for _, datagram in line.arrived}) == 1000
+    assert line.flight.messages == 0
+
+
+def test_what_is_reordered_overtakes_and_nothing_else_does() -> None:
+    line = Line(Impairment(delay_ns=5 * MS, reorder=0.1))
+    line.send_all(1000)
+    assert {*line.delays} == {0, 5 * MS}
+    assert 60 < line.delays.count(0) < 140
+
+
+def test_corruption_is_dropped_and_counted_by_the_receiver_and_seen_by_its_capture(tmp_path: Path) -> None:
+    capture = Capture(tmp_path / "x.pcap", 65535)
+    line = Line(Impairment(corrupt=0.25), capture=capture)
+    line.send_all(1000)
+    got = line.channel.received()
+    assert 180 < got["rx_checksum_errors"] == 1000 - got["rx_datagrams"] < 320
+    assert len(line.arrived) == got["rx_datagrams"]
+    assert (capture.packets, line.flight.messages) == (1000, 0)
+    capture.flush()
+    at, bad, data = 24, 0, capture.path.read_bytes()
+    for _ in range(1000):
+        frame = data[at + 16 : at + 16 + HEADER_BYTES + 4]
+        at += 16 + len(frame)
+        length = (len(frame) - 34).to_bytes(2, "big")
+        # A right checksum makes the sum of pseudo-header, header and datagram 0xffff, which is 0 here.
+        bad += words_sum(frame[26:34] + b"\0\x11" + length + frame[34:]) != 0
+    assert bad == got["rx_checksum_errors"]
+
+
+@pytest.mark.parametrize(
+    ("limit", "fit"), [({"queue_packets": 3}, 3), ({"queue_bytes": 3 * (100 + HEADER_BYTES)}, 3)]
+)
+def test_a_queue_with_a_limit_drops_what_comes_on_top(limit: dict[str, int], fit: int) -> None:
+    line = Line(Impairment(rate_bps=1_000_000, **limit))
+    line.send_all(10, every_ns=0, size=100)
+    assert [int.from_bytes(datagram, "big") for _, datagram in line.arrived] == [*range(1 + fit)]
+    assert line.channel.sent()["lost"] == 10 - 1 - fit
+    line.channel.send(b"later", False)
+    line.scheduler.run(2 * FAR, FAR)
+    assert line.arrived[-1][1] == b"later"
+
+
+def test_a_link_that_is_cut_loses_what_is_on_it_and_carries_again_once_mended() -> None:
+    line = Line(Impairment(delay_ns=10, rate_bps=1_000_000))
+    for _ in range(3):
+        line.channel.send(b"on its way", True)
+    line.channel.cut()
+    line.channel.send(b"into nothing", True)
+    line.scheduler.run(FAR, FAR)
+    assert (line.arrived, line.flight.messages, line.channel.sent()["lost"]) == ([], 0, 4)
+    line.channel.mend()
+    line.channel.send(b"again", True)
+    line.scheduler.run(2 * FAR, FAR)
+    assert [datagram for _, datagram in line.arrived] == [b"again"]
