@@ -14,8 +14,9 @@ namespace cbn::fast {
 // Writes one block, section by section, in the order Mask, Interface, Entry.
 class BlockBuilder {
   public:
-    BlockBuilder(bool text, const DictionaryView& operands) noexcept : operands_(operands) {
+    BlockBuilder(bool text, const DictionaryView& operands, std::size_t expected) : operands_(operands) {
         head_.text = text ? 1 : 0;
+        body_.reserve(expected);
     }
 
     void masks(const Folded& folded) {
@@ -50,8 +51,8 @@ class BlockBuilder {
             return write_items(item, postings);
         }
         if (kind == Kind::Pattern) {
-            codes_.clear();
-            for (const Posting& each : postings) codes_.push_back(static_cast<std::uint32_t>(each.value));
+            codes_.resize(postings.size());
+            for (std::size_t at = 0; at < codes_.size(); ++at) codes_[at] = static_cast<std::uint32_t>(postings[at].value);
             begin_patterns(item, codes_);
             write_items(item, postings);
             return write(codes_);
@@ -63,11 +64,11 @@ class BlockBuilder {
         if (dense) {
             write_one(postings[0].value);
         } else {
-            for (const std::uint32_t start : groups_) write_one(key_of(postings[start].value));
+            write_each<std::uint64_t>(groups_.size(), [&](auto at) { return key_of(postings[groups_[at]].value); });
         }
         write_items(item, postings);
         if (head_.text != 0) {
-            for (const std::uint32_t start : groups_) write_one(static_cast<std::uint32_t>(postings[start].value));
+            write_each<std::uint32_t>(groups_.size(), [&](auto at) { return postings[groups_[at]].value; });
         }
         write(groups_);
         write_one(static_cast<std::uint32_t>(postings.size()));
@@ -82,12 +83,12 @@ class BlockBuilder {
         if (dense) {
             write_one(values_[0]);
         } else {
-            for (const std::uint64_t value : values_) write_one(key_of(value));
+            write_each<std::uint64_t>(values_.size(), [&](auto at) { return key_of(values_[at]); });
         }
         write_items(item, below);
         write_items(item, at_least);
         if (head_.text != 0) {
-            for (const std::uint64_t value : values_) write_one(static_cast<std::uint32_t>(value));
+            write_each<std::uint32_t>(values_.size(), [&](auto at) { return values_[at]; });
         }
         write(bounds_);
     }
@@ -97,12 +98,8 @@ class BlockBuilder {
         if (sections_.empty()) return {};
         head_.sections = static_cast<std::uint8_t>(sections_.size());
         const auto shift = static_cast<std::uint32_t>(sizeof head_ + sections_.size() * sizeof(Section));
-        std::vector<std::uint8_t> all(shift + body_.size());
         for (Section& each : sections_) each.at += shift;
-        std::memcpy(all.data(), &head_, sizeof head_);
-        std::memcpy(all.data() + sizeof head_, sections_.data(), sections_.size() * sizeof(Section));
-        std::memcpy(all.data() + shift, body_.data(), body_.size());
-        return BlobRef::copy_of(all);
+        return BlobRef::copy_of({bytes_of(std::span(&head_, 1)), bytes_of(std::span(sections_)), body_});
     }
 
   private:
@@ -189,25 +186,34 @@ class BlockBuilder {
     }
 
     void write_items(Item item, std::span<const Posting> postings) {
-        for (const Posting& each : postings) {
-            if (item == Item::Entry) {
-                write_one(each.item);
-            } else {
-                write_one(static_cast<std::uint32_t>(each.item));
-            }
-        }
+        const auto item_of = [&](std::size_t at) { return postings[at].item; };
+        item == Item::Entry ? write_each<std::uint64_t>(postings.size(), item_of)
+                            : write_each<std::uint32_t>(postings.size(), item_of);
     }
 
+    template <class T, class Value>
+    void write_each(std::size_t count, Value&& value) {
+        const std::size_t start = body_.size();
+        body_.resize(start + count * sizeof(T));
+        std::uint8_t* const out = body_.data() + start;
+        for (std::size_t at = 0; at < count; ++at) {
+            const T each = static_cast<T>(value(at));
+            std::memcpy(out + at * sizeof each, &each, sizeof each);
+        }
+    }
     template <class T>
     void write_one(T value) {
-        const auto* bytes = reinterpret_cast<const std::uint8_t*>(&value);
-        body_.insert(body_.end(), bytes, bytes + sizeof value);
+        write(std::span(&value, 1));
     }
     template <class Range>
     void write(const Range& values) {
-        const auto bytes = std::as_bytes(std::span(values));
-        const auto* first = reinterpret_cast<const std::uint8_t*>(bytes.data());
-        body_.insert(body_.end(), first, first + bytes.size());
+        const std::span<const std::uint8_t> bytes = bytes_of(std::span(values));
+        body_.insert(body_.end(), bytes.begin(), bytes.end());
+    }
+    template <class Span>
+    static std::span<const std::uint8_t> bytes_of(const Span& values) noexcept {
+        const auto bytes = std::as_bytes(values);
+        return {reinterpret_cast<const std::uint8_t*>(bytes.data()), bytes.size()};
     }
 
     const DictionaryView& operands_;

@@ -9,6 +9,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <initializer_list>
 #include <limits>
 #include <memory>
 #include <new>
@@ -63,13 +64,20 @@ class BlobRef {
         ::operator delete(blob_);
     }
 
-    static BlobRef copy_of(std::span<const std::uint8_t> bytes) {
-        if (bytes.size() > std::numeric_limits<std::uint32_t>::max()) {
+    // Of the pieces, one after the other.
+    static BlobRef copy_of(std::initializer_list<std::span<const std::uint8_t>> pieces) {
+        std::size_t size = 0;
+        for (const auto& piece : pieces) size += piece.size();
+        if (size > std::numeric_limits<std::uint32_t>::max()) {
             throw std::length_error("more than 4 GiB of filters fall on one attribute");
         }
         BlobRef made;
-        made.blob_ = new (::operator new(sizeof(Blob) + bytes.size())) Blob(static_cast<std::uint32_t>(bytes.size()));
-        if (!bytes.empty()) std::memcpy(made.blob_->mutable_data(), bytes.data(), bytes.size());
+        made.blob_ = new (::operator new(sizeof(Blob) + size)) Blob(static_cast<std::uint32_t>(size));
+        std::uint8_t* out = made.blob_->mutable_data();
+        for (const auto& piece : pieces) {
+            if (!piece.empty()) std::memcpy(out, piece.data(), piece.size());
+            out += piece.size();
+        }
         return made;
     }
 

@@ -26,7 +26,7 @@ class Rebuilder {
 
     // `folded` null: the masks stay. The changes are of this key; they are put in order here.
     BlobRef rebuild(const Blob* old, bool text, const Folded* folded, std::span<Change> changes) {
-        BlockBuilder out(text, operands_);
+        BlockBuilder out(text, operands_, old != nullptr ? old->size() + 64 * changes.size() : 0);
         if (folded != nullptr) {
             out.masks(*folded);
         } else if (old != nullptr) {
@@ -103,22 +103,23 @@ class Rebuilder {
 
     void read(const SectionView& section, bool text) {
         const Section& head = section.head();
-        const auto item = [&](std::uint32_t at) { return item_at(section, at); };
-        if (!section.grouped()) {
-            for (std::uint32_t at = 0; at < head.items; ++at) {
-                before_.push_back({section.pattern() ? section.codes()[at] : 0, item(at)});
-            }
-            return;
+        before_.resize(head.items);
+        for (std::uint32_t at = 0; at < head.items; ++at) before_[at].item = item_at(section, at);
+        if (section.pattern()) {
+            for (std::uint32_t at = 0; at < head.items; ++at) before_[at].value = section.codes()[at];
         }
+        if (!section.grouped()) return;
         const std::uint32_t* starts = section.starts(text);
         for (std::uint32_t group = 0; group < head.groups; ++group) {
             const std::uint64_t value = text ? section.cuts()[group] : section.value(group);
-            for (std::uint32_t at = starts[group]; at < starts[group + 1]; ++at) before_.push_back({value, item(at)});
+            for (std::uint32_t at = starts[group]; at < starts[group + 1]; ++at) before_[at].value = value;
         }
     }
 
     void read_order(const SectionView& section, bool text) {
         const std::uint32_t* bounds = section.starts(text);
+        before_.reserve(bounds[1]);
+        before_at_least_.reserve(section.head().items - bounds[1]);
         for (std::uint32_t group = 0; group < section.head().groups; ++group, bounds += 2) {
             const std::uint64_t value = text ? section.cuts()[group] : section.value(group);
             for (std::uint32_t at = bounds[0]; at < bounds[2]; ++at) before_.push_back({value, item_at(section, at)});
@@ -132,16 +133,32 @@ class Rebuilder {
     static void merge(std::span<const Change> changes, std::span<const Posting> before, std::vector<Posting>& after,
                       const ValueOrder& order) {
         after.clear();
+        after.reserve(before.size() + changes.size());
         std::size_t old = 0;
         for (std::size_t at = 0; at < changes.size();) {
             const Posting& posting = changes[at].posting;
-            for (; old < before.size() && order(before[old], posting); ++old) after.push_back(before[old]);
+            const std::size_t next = find_from(before, old, posting, order);
+            after.insert(after.end(), before.data() + old, before.data() + next);
+            old = next;
             std::int64_t count = 0;
             for (; old < before.size() && before[old] == posting; ++old) ++count;
             for (; at < changes.size() && changes[at].posting == posting; ++at) count += changes[at].removal ? -1 : 1;
             for (; count > 0; --count) after.push_back(posting);
         }
         after.insert(after.end(), before.begin() + static_cast<std::ptrdiff_t>(old), before.end());
+    }
+
+    // The first from `at` on that is not before the posting: near by, if changes are many, or far away.
+    static std::size_t find_from(std::span<const Posting> all, std::size_t at, const Posting& posting,
+                                 const ValueOrder& order) {
+        std::size_t end = at;
+        for (std::size_t step = 1; end < all.size() && order(all[end], posting); step *= 2) {
+            at = end + 1;
+            end = std::min(all.size(), at + step);
+        }
+        const auto found = std::lower_bound(all.begin() + static_cast<std::ptrdiff_t>(at),
+                                            all.begin() + static_cast<std::ptrdiff_t>(end), posting, order);
+        return static_cast<std::size_t>(found - all.begin());
     }
 
     const DictionaryView& operands_;

@@ -117,7 +117,7 @@ class PageBuilder {
         for (const RecordBytes& record : records) wide = wide || record.size() > 255;
         wide ? write<std::uint32_t, std::uint32_t>(4) : write<std::uint8_t, std::uint16_t>(2);
         bytes_[0] = wide ? 1 : 0;
-        return BlobRef::copy_of(bytes_);
+        return BlobRef::copy_of({bytes_});
     }
 
   private:
