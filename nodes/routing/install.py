@@ -44,7 +44,7 @@ class _Table:
         if made_of == self._made_of.get(interface, ()):
             return False
         ids = self._ids.setdefault(interface, {})
-        wanted = self._union(sources)
+        wanted = united(sources, self._store)
         gone, new = [f for f in ids if f not in wanted], sorted(wanted.difference(ids))
         for filter_ in gone:
             self.compiled.remove(ids.pop(filter_))
@@ -53,10 +53,16 @@ class _Table:
         self._made_of[interface] = made_of
         return bool(gone or new)
 
-    def _union(self, sources: tuple[Source, ...]) -> frozenset[bytes]:
-        if EVERYTHING in sources:
-            return frozenset(filters_of(MATCHES_EVERYTHING))
-        return frozenset(filters_of(reduced_union(self._store.predicate(source) for source in sources)))
+    def contents(self) -> dict[int, frozenset[bytes]]:
+        """The filters at each interface."""
+        return {interface: frozenset(ids) for interface, ids in self._ids.items() if ids}
+
+
+def united(sources: tuple[Source, ...], store: PredicateStore) -> frozenset[bytes]:
+    """The filters of a union of named predicates."""
+    if EVERYTHING in sources:
+        return frozenset(filters_of(MATCHES_EVERYTHING))
+    return frozenset(filters_of(reduced_union(store.predicate(source) for source in sources)))
 
 
 class Installer:
@@ -90,6 +96,10 @@ class Installer:
         self._fib = self._make(spec)
         self.serial += 1
         return self._fib
+
+    def contents(self) -> tuple[dict[int, frozenset[bytes]], ...]:
+        """The filters at each interface of each table, as they were installed."""
+        return tuple(table.contents() for table in self._tables)
 
     def stats(self) -> dict[str, int]:
         """Sizes of the last FIB."""

@@ -22,7 +22,6 @@ from typing import ClassVar
 
 from nodes.routing.schemes.base import FibSpec, Options, View
 from nodes.routing.schemes.psf import source_tables
-from nodes.routing.schemes.sources import class_of
 
 
 class Ipsf:
@@ -37,19 +36,6 @@ class Ipsf:
     def compile(self, view: View) -> FibSpec:
         """One class a header that can arrive, over the table of its equivalence class."""
         node, topology = view.node, view.topology
-        headers = frozenset(topology.headers(node).values())
-        tables = source_tables(view, headers)
-        towards, children = topology.first_hops(node), topology.children(node)
-        rewritten = topology.rewrites(node)
-        classes = tuple(
-            class_of(
-                view,
-                header,
-                towards,
-                children[header],
-                table=tables.of_source[header],
-                rewrite=node if header in rewritten else header,
-            )
-            for header in sorted(headers)
-        )
-        return FibSpec(node, classes, tables.specs)
+        may_rewrite = topology.rewrites(node)
+        headers = set(topology.headers(node).values())
+        return source_tables(view, {header: node if header in may_rewrite else header for header in headers})

@@ -4,8 +4,8 @@
     Fwd_u(v,m) = {w : m in F_u(v, w)}
 
 The header class is the source router's id all the way (Init, Hdr; E10). Sources
-that have equal tables share one; what the paper counts for each source apart is
-still to be had (`nodes.routing.schemes.state`).
+share a table where they can; what the paper counts for each source apart is
+still to be had (`nodes.routing.state`).
 """
 
 from __future__ import annotations
@@ -13,8 +13,11 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import ClassVar
 
-from nodes.routing.schemes.base import FibSpec, Options, Source, TableSpec, View, of_router
-from nodes.routing.schemes.sources import source_classes
+from nodes.routing.schemes.base import ClassSpec, FibSpec, Options, Source, TableSpec, View, mask, of_router
+from nodes.routing.schemes.sources import accept_mask
+
+Row = dict[int, tuple[Source, ...]]
+"""F_u(v, .): whose predicates are united at each interface on which v's messages may be wanted."""
 
 
 class Psf:
@@ -27,35 +30,35 @@ class Psf:
         del options
 
     def compile(self, view: View) -> FibSpec:
-        """One class a source router, each over the table of its group of sources."""
-        tables = source_tables(view)
-        classes = source_classes(view, tables.of_source)
-        return FibSpec(view.node, classes, tables.specs)
+        """One class a source router."""
+        return source_tables(view, {source: source for source in view.topology.nodes})
 
 
-class SourceTables:
-    """The distinct tables of a router, and which of them is a source's."""
+def source_tables(view: View, rewrites: dict[int, int]) -> FibSpec:
+    """Classes for these headers, by what each is rewritten to; a header goes by F_u of who it names."""
+    rows = source_rows(view)
+    tables = _Tables()
+    numbers = [tables.place(row) for _, row in rows]
+    of_source = {source: at for at, (sources, _) in enumerate(rows) for source in sources}
+    towards = view.topology.first_hops(view.node)
+    classes = tuple(
+        ClassSpec(
+            header_class=header,
+            accept=accept_mask(view, towards, header),
+            out=view.client_mask | mask(rows[of_source[header]][1]),
+            table=numbers[of_source[header]],
+            rewrite=rewrite,
+        )
+        for header, rewrite in sorted(rewrites.items())
+    )
+    return FibSpec(view.node, classes, tuple(_whole(table, view) for table in tables.rows))
 
-    def __init__(self) -> None:
-        self.of_source: dict[int, int] = {}
-        self._numbers: dict[tuple[tuple[int, tuple[Source, ...]], ...], int] = {}
 
-    @property
-    def specs(self) -> tuple[TableSpec, ...]:
-        """The tables by number."""
-        return tuple(dict(table) for table in self._numbers)
-
-    def add(self, sources: Iterable[int], table: TableSpec) -> None:
-        """Let these sources have this table."""
-        number = self._numbers.setdefault(tuple(table.items()), len(self._numbers))
-        self.of_source.update(dict.fromkeys(sources, number))
-
-
-def source_tables(view: View, only: frozenset[int] | None = None) -> SourceTables:
-    """F_u for all sources, or for those of a set.
+def source_rows(view: View) -> list[tuple[tuple[int, ...], Row]]:
+    """F_u by groups of indistinguishable sources, those with the most interfaces first.
 
     By E7 x is in T_v/(u, w) exactly if u is on the path from v to x and w is u's own next hop to
-    x. So F_u(v, .) is what PIF's table leaves of T_v/u, and equal for indistinguishable sources.
+    x. So F_u(v, .) is what PIF's table leaves of T_v/u.
     """
     towards = view.topology.first_hops(view.node)
     sending = {
@@ -63,13 +66,38 @@ def source_tables(view: View, only: frozenset[int] | None = None) -> SourceTable
         for router in view.wanting
         if (hop := towards.get(router, 0)) in view.interfaces
     }
-    found = SourceTables()
-    for group in view.topology.groups(view.node):
-        sources = [s for s in group.sources if only is None or s in only]
-        if sources:
-            table: dict[int, list[Source]] = {}
-            for interface, source in (sending[x] for x in group.below if x in sending):
-                table.setdefault(interface, []).append(source)
-            united = {interface: tuple(table[interface]) for interface in sorted(table)}
-            found.add(sources, {**united, **view.client_tables})
-    return found
+    rows = [
+        (g.sources, _row(sending[x] for x in g.below if x in sending))
+        for g in view.topology.groups(view.node)
+    ]
+    return sorted(rows, key=lambda row: (-len(row[1]), row[0]))
+
+
+def _row(sending: Iterable[tuple[int, Source]]) -> Row:
+    found: dict[int, list[Source]] = {}
+    for interface, source in sending:
+        found.setdefault(interface, []).append(source)
+    return {interface: tuple(found[interface]) for interface in sorted(found)}
+
+
+def _whole(row: Row, view: View) -> TableSpec:
+    return {**{interface: row[interface] for interface in sorted(row)}, **view.client_tables}
+
+
+class _Tables:
+    """Tables that hold several rows each: rows that do not differ at any interface that both use.
+
+    A class's mask keeps it from the interfaces that are not its own. In a tree all rows fit into one.
+    """
+
+    def __init__(self) -> None:
+        self.rows: list[Row] = []
+
+    def place(self, row: Row) -> int:
+        """Put a row into the first table where it fits; which."""
+        for number, table in enumerate(self.rows):
+            if all(table.get(interface, sources) == sources for interface, sources in row.items()):
+                table.update(row)
+                return number
+        self.rows.append(dict(row))
+        return len(self.rows) - 1

@@ -22,29 +22,20 @@ TREE = "tree"
 REVERSE_PATH = "reverse-path"
 
 
-def source_classes(
-    view: View, tables: Mapping[int, int] | None = None, broadcast: str = TREE
-) -> tuple[ClassSpec, ...]:
-    """A class for each source router; `tables` says by which table its messages go, if not by the first."""
+def source_classes(view: View, broadcast: str = TREE) -> tuple[ClassSpec, ...]:
+    """A class for each source router, all by one table."""
     towards = view.topology.first_hops(view.node)
-    receivers = _receivers(view, towards, broadcast)
     return tuple(
-        class_of(view, source, towards, to, table=0 if tables is None else tables[source], rewrite=source)
-        for source, to in receivers.items()
+        ClassSpec(
+            source, accept_mask(view, towards, source), view.client_mask | out_mask(view, to), 0, source
+        )
+        for source, to in _receivers(view, towards, broadcast).items()
     )
 
 
-def class_of(
-    view: View, source: int, towards: Mapping[int, int], receivers: Sequence[int], *, table: int, rewrite: int
-) -> ClassSpec:
-    """The class named after a router: taken from the way back to it, sent to these neighbours and clients."""
-    return ClassSpec(
-        header_class=source,
-        accept=mask(view.interfaces.get(towards.get(source, 0), ())),
-        out=view.client_mask | out_mask(view, receivers),
-        table=table,
-        rewrite=rewrite,
-    )
+def accept_mask(view: View, towards: Mapping[int, int], router: int) -> int:
+    """The interfaces on the way back to a router: from where its class is taken."""
+    return mask(view.interfaces.get(towards.get(router, 0), ()))
 
 
 def out_mask(view: View, neighbours: Sequence[int]) -> int:

@@ -1,0 +1,122 @@
+"""What every router should hold at the fixpoint, computed from the whole network at once.
+
+To compare with: no router uses it. The graph and what clients want are taken
+from the configurations, not from what routers told each other, so whatever
+flooding, conversation or editing of tables got wrong shows as a difference.
+
+Schemes that need everybody's interest are given it. For those that talk it is
+F*: with unique symmetric paths the predicates of all routers, grouped by next
+hop (E7), unless a scheme says itself what it comes to (`Foreseen`).
+
+Not here: how tables come about (`install`) and messages (`fastpath`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping
+from functools import cached_property
+from typing import Protocol, runtime_checkable
+
+from nodes.config import InterfaceConfig, NodeConfig
+from nodes.routing.predicates import NOTHING, reduced_union
+from nodes.routing.schemes import make_scheme
+from nodes.routing.schemes.base import FibSpec, Options, TalkingScheme, View, of_client, of_router
+from nodes.routing.store import PredicateStore
+from nodes.routing.trees import Edge, Topology
+from nodes.wire.packets import Role
+
+
+@runtime_checkable
+class Foreseen(Protocol):
+    """A scheme that talks and comes to something else than F* along each source's own tree."""
+
+    def foresee(self, view: View) -> FibSpec:
+        """Its tables at the fixpoint, in names of what routers want; `view.wanting` is complete."""
+
+
+class Network:
+    """Routers, links and clients that are up, and what the clients want.
+
+    Args:
+        configs: Those of all nodes.
+        wants: The encoded predicate of each client that wants anything, by the client's id.
+        down: Names of nodes and of interfaces that are down, as `nodes.convergence` takes them.
+    """
+
+    def __init__(
+        self, configs: Iterable[NodeConfig], wants: Mapping[int, bytes], down: Collection[str] = ()
+    ) -> None:
+        up = [config for config in configs if config.name not in down]
+        self._routers = {config.node_id: config for config in up if config.role is Role.ROUTER}
+        self._wants = {config.node_id: wants.get(config.node_id, NOTHING) for config in up}
+        self._down = frozenset(down)
+
+    @property
+    def routers(self) -> tuple[int, ...]:
+        """Those that are up, ascending."""
+        return tuple(sorted(self._routers))
+
+    def expected(self, router: int, scheme: str, options: Options | None = None) -> FibSpec:
+        """What a router's scheme should come to, in names of `store`."""
+        made = make_scheme(scheme, options or {})
+        if isinstance(made, Foreseen):
+            return made.foresee(self.view(router))
+        if isinstance(made, TalkingScheme):
+            return make_scheme("pif", {}).compile(self.view(router))
+        return made.compile(self.view(router, interest=made.floods_interest))
+
+    def view(self, router: int, interest: bool = True) -> View:
+        """What a router would know, of everybody's interest as well if asked for."""
+        topology = Topology.around(router, self.edges)
+        wanting = [r for r in topology.nodes if self.interest[r] != NOTHING]
+        return View(
+            node=router,
+            topology=topology,
+            interfaces=self._live_interfaces(router),
+            wanting=tuple(wanting) if interest else (),
+            clients=tuple(i.index for i in self._routers[router].interfaces if i.peer_role is Role.CLIENT),
+        )
+
+    def store(self, router: int) -> PredicateStore:
+        """The predicates by the names that `expected` uses."""
+        store = PredicateStore()
+        for other, predicate in self.interest.items():
+            store.replace(of_router(other), predicate)
+        for interface, predicate in self._of_clients(router).items():
+            store.replace(of_client(interface), predicate)
+        return store
+
+    @cached_property
+    def edges(self) -> list[Edge]:
+        """The live links between routers: of several between two, the cheapest as its dearer end sees it."""
+        costs = {(r, n): self._cost(r, n) for r in self.routers for n in self._live_interfaces(r)}
+        return [(a, b, max(cost, costs[b, a])) for (a, b), cost in costs.items() if a < b and (b, a) in costs]
+
+    @cached_property
+    def interest(self) -> dict[int, bytes]:
+        """What the clients of each router want together."""
+        return {router: reduced_union(self._of_clients(router).values()) for router in self.routers}
+
+    def _of_clients(self, router: int) -> dict[int, bytes]:
+        ends = [i for i in self._routers[router].interfaces if i.peer_role is Role.CLIENT]
+        return {
+            i.index: reduced_union([self._wants.get(i.peer_id, NOTHING)]) if self._up(i) else NOTHING
+            for i in ends
+        }
+
+    def _live_interfaces(self, router: int) -> dict[int, tuple[int, ...]]:
+        ends = [
+            i
+            for i in self._routers[router].interfaces
+            if i.peer_role is Role.ROUTER and i.peer_id in self._routers and self._up(i)
+        ]
+        by_cost = sorted(ends, key=lambda end: (end.cost, end.index))
+        peers = sorted({end.peer_id for end in ends})
+        return {peer: tuple(end.index for end in by_cost if end.peer_id == peer) for peer in peers}
+
+    def _cost(self, router: int, neighbour: int) -> int:
+        interfaces = self._routers[router].interfaces
+        return min(interfaces[index].cost for index in self._live_interfaces(router)[neighbour])
+
+    def _up(self, end: InterfaceConfig) -> bool:
+        return end.name not in self._down
