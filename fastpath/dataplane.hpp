@@ -77,13 +77,14 @@ class Loop {
         std::uint32_t ingress;
 
         void message(wire::Bytes) const noexcept { loop.ports_[ingress].add(Count::RxMessages); }
-        void drop(Drop reason) const noexcept { loop.drop(reason, 1); }
+        void drop(Drop reason, std::size_t count = 1) const noexcept { loop.drop(reason, count); }
         void control(wire::Bytes packet) const {
             loop.ports_[ingress].add(Count::RxControl);
             if (!loop.queue_.push(ingress, packet)) loop.ports_[ingress].add(Count::ControlOverflows);
         }
-        void output(std::uint32_t interface, wire::Bytes packet, const Rewrite& rewrite) const {
-            loop.outbox_.add(interface, packet, rewrite, fib->max_datagram[interface]);
+        template <class C>
+        void output(std::uint32_t interface, const C& copy) const {
+            loop.outbox_.add(interface, copy, fib->max_datagram[interface]);
         }
     };
 
@@ -145,7 +146,7 @@ class Loop {
         do {
             const std::size_t size = std::min(arrival.segment, arrival.bytes.size() - at);
             port.add(Count::RxDatagrams);
-            forward_datagram(sink.fib, arrival.bytes.subspan(at, size), sink.ingress, scratch_, sink);
+            forward_datagram(sink.fib, arrival.bytes.subspan(at, size), sink.ingress, work_, sink);
             at += size;
         } while (at < arrival.bytes.size());
     }
@@ -183,7 +184,7 @@ class Loop {
     ControlQueue queue_;
     Signal stop_;
     Published<FibData> fib_;
-    Scratch scratch_;
+    Workspace work_;
     Outbox outbox_;
     ReceiveBatch received_;
     SendBatch sending_;

@@ -1,68 +1,22 @@
-// The FIB and what a router does with a datagram. The simulator and the data-plane loop both call
-// `forward_datagram`: nothing about forwarding is decided elsewhere.
+// What a router does with a datagram. The simulator and the data-plane loop both call `forward_datagram`:
+// nothing about forwarding is decided elsewhere.
 #pragma once
 
 #include <algorithm>
 #include <cstdint>
-#include <memory>
-#include <unordered_map>
-#include <utility>
 #include <vector>
 
-#include "bits.hpp"
+#include "fib_data.hpp"
+#include "fib_route.hpp"
 #include "table.hpp"
 #include "wire.hpp"
 
 namespace cbn {
 
-enum class Drop : std::uint8_t {
-    None = 0,
-    Malformed = 1,
-    HopLimit = 2,
-    UnknownClass = 3,
-    WrongInterface = 4,
-    SpoofedSource = 5,
-    NoFib = 6,
-    SendFailed = 7
-};
-inline constexpr std::size_t DROPS = 8;
-
-// header class -> (interface mask, predicate table, header rewrite)
-struct ClassRule {
-    Bits accept;
-    Bits out;
-    std::uint32_t table = 0;
-    std::uint32_t rewrite = 0;
-};
-
-struct FibData {
-    std::uint32_t origin_class = 0;
-    std::vector<std::uint32_t> clients;       // id of the client at each interface, 0 for a router
-    std::vector<std::uint32_t> max_datagram;  // bytes of UDP payload, by interface
-    std::unordered_map<std::uint32_t, ClassRule> classes;
-    std::vector<TablePointer> tables;
-
-    [[nodiscard]] bool knows(std::uint32_t interface) const noexcept { return interface < clients.size(); }
-    [[nodiscard]] bool is_client(std::uint32_t interface) const noexcept { return clients[interface] != 0; }
-    [[nodiscard]] const ClassRule* rule(std::uint32_t header_class) const {
-        const auto found = classes.find(header_class);
-        return found == classes.end() ? nullptr : &found->second;
-    }
-};
-
-using FibPointer = std::shared_ptr<const FibData>;
-
-// What is written into every copy of a message; where it goes stands in Scratch::matched.
-struct Rewrite {
-    std::uint32_t header_class = 0;
-    std::uint8_t hop_limit = 0;
-    std::uint8_t hop_count = 0;
-
-    void apply(std::uint8_t* packet) const noexcept {
-        packet[wire::HOP_LIMIT_AT] = hop_limit;
-        packet[wire::HOP_COUNT_AT] = hop_count;
-        wire::store(packet + wire::HEADER_CLASS_AT, header_class);
-    }
+// One thread's memory for forwarding. It serves any number of FIBs in turn.
+struct Workspace {
+    Scratch scratch;
+    Partition partition;
 };
 
 namespace detail {
@@ -88,37 +42,40 @@ inline bool keep_clients(const FibData& fib, std::vector<std::uint32_t>& interfa
 
 }  // namespace detail
 
-// One MESSAGE: where it goes (scratch.matched, ascending) and what is written into the copies. With a drop
-// other than None nothing goes anywhere, but for HopLimit, which also says that clients got copies and
-// routers should have.
-inline Drop forward(const FibData& fib, wire::Bytes packet, std::uint32_t ingress, Scratch& scratch,
-                    Rewrite& rewrite) {
-    scratch.matched.clear();
+// One MESSAGE. The sink has
+//   void output(uint32_t interface, const C& copy)    a copy is to be sent: a Copy or a RoutedCopy
+//   void drop(Drop, size_t count = 1)                 counted; also if only some copies could not be
+// By interface, copies for clients and (of a class that is not routed) for routers come ascending.
+template <class Sink>
+void forward(const FibData& fib, wire::Bytes packet, std::uint32_t ingress, Workspace& work, Sink& sink) {
     wire::MessageView message;
-    if (!wire::parse_message(packet, message).ok()) return Drop::Malformed;
+    if (!wire::parse_message(packet, message).ok()) return sink.drop(Drop::Malformed);
     const ClassRule* rule = nullptr;
     const Drop refused = message.hop_limit == 0 ? Drop::HopLimit : detail::admit(fib, message, ingress, rule);
-    if (refused != Drop::None) return wire::validate_attributes(message).ok() ? refused : Drop::Malformed;
-    // Matching checks the attributes on its way.
-    if (!fib.tables[rule->table]->match(message, &rule->out, ingress, scratch).ok()) {
-        scratch.matched.clear();
-        return Drop::Malformed;
+    if (refused != Drop::None) {
+        return sink.drop(wire::validate_attributes(message).ok() ? refused : Drop::Malformed);
     }
-    std::sort(scratch.matched.begin(), scratch.matched.end());
-    rewrite.header_class = rule->rewrite;
-    rewrite.hop_limit = static_cast<std::uint8_t>(message.hop_limit - 1);
-    rewrite.hop_count = static_cast<std::uint8_t>(message.hop_count + (message.hop_count < 255 ? 1 : 0));
-    const bool withheld = rewrite.hop_limit == 0 && detail::keep_clients(fib, scratch.matched);
-    return withheld ? Drop::HopLimit : Drop::None;
+    if (rule->routed) [[unlikely]] {
+        return forward_routed(fib, *rule, message, packet, ingress, work.scratch, work.partition, sink);
+    }
+    // Matching checks the attributes on its way.
+    if (!fib.tables[rule->table]->match(message, &rule->out, ingress, work.scratch).ok()) {
+        return sink.drop(Drop::Malformed);
+    }
+    std::vector<std::uint32_t>& matched = work.scratch.matched;
+    std::sort(matched.begin(), matched.end());
+    const Copy copy{packet, Rewrite(*rule, message)};
+    const bool withheld = copy.rewrite.hop_limit == 0 && detail::keep_clients(fib, matched);
+    for (const std::uint32_t interface : matched) sink.output(interface, copy);
+    if (withheld) sink.drop(Drop::HopLimit);
 }
 
-// A whole datagram: framing first, all or nothing, then packet by packet. The sink has
-//   void message(Bytes packet)                                 a MESSAGE arrived, whatever becomes of it
-//   void output(uint32_t interface, Bytes packet, const Rewrite&)    a copy is to be sent
-//   void control(Bytes packet)                                 for the control plane, not yet validated
-//   void drop(Drop)                                            counted
+// A whole datagram: framing first, all or nothing, then packet by packet. The sink of `forward` has besides
+//   void message(Bytes packet)    a MESSAGE arrived, whatever becomes of it
+//   void control(Bytes packet)    for the control plane, not yet validated
+// Without a FIB (null) messages are dropped.
 template <class Sink>
-void forward_datagram(const FibData* fib, wire::Bytes datagram, std::uint32_t ingress, Scratch& scratch,
+void forward_datagram(const FibData* fib, wire::Bytes datagram, std::uint32_t ingress, Workspace& work,
                       Sink& sink) {
     if (!wire::check_framing(datagram).ok()) return sink.drop(Drop::Malformed);
     wire::FrameCursor frames(datagram);
@@ -130,11 +87,8 @@ void forward_datagram(const FibData* fib, wire::Bytes datagram, std::uint32_t in
             sink.control(packet);
         } else {
             sink.message(packet);
-            Rewrite rewrite;
-            const Drop drop = fib == nullptr ? Drop::NoFib : forward(*fib, packet, ingress, scratch, rewrite);
-            if (fib == nullptr) scratch.matched.clear();
-            for (const std::uint32_t interface : scratch.matched) sink.output(interface, packet, rewrite);
-            if (drop != Drop::None) sink.drop(drop);
+            if (fib != nullptr) forward(*fib, packet, ingress, work, sink);
+            else sink.drop(Drop::NoFib);
         }
     }
 }

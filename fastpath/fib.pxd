@@ -1,9 +1,9 @@
 # distutils: language = c++
-"""The forwarding headers as Cython sees them, and the FIB object for those who forward with it."""
+"""The forwarding headers as Cython sees them, and the table and FIB objects for those who work with them."""
 
 from libc.stdint cimport uint8_t, uint16_t, uint32_t, uint64_t
 from libcpp cimport bool as cbool
-from libcpp.memory cimport shared_ptr
+from libcpp.memory cimport shared_ptr, unique_ptr
 from libcpp.string cimport string
 from libcpp.unordered_map cimport unordered_map
 from libcpp.vector cimport vector
@@ -15,6 +15,7 @@ cdef extern from "bits.hpp" namespace "cbn" nogil:
     cdef cppclass Bits:
         Bits()
         Bits(Bytes)
+        cbool test(uint32_t)
         size_t extent()
 
 
@@ -53,6 +54,17 @@ cdef extern from "fib.hpp" namespace "cbn" nogil:
         Bits out
         uint32_t table
         uint32_t rewrite
+        cbool routed
+
+    cdef cppclass Destination:
+        uint32_t router
+        uint32_t interface
+
+    cdef cppclass RouteRule:
+        uint32_t node
+        uint32_t table
+        cbool one_each
+        vector[Destination] destinations
 
     cdef cppclass FibData:
         uint32_t origin_class
@@ -60,8 +72,14 @@ cdef extern from "fib.hpp" namespace "cbn" nogil:
         vector[uint32_t] max_datagram
         unordered_map[uint32_t, ClassRule] classes
         vector[TablePointer] tables
+        RouteRule route
+        cbool is_client(uint32_t)
 
     ctypedef shared_ptr[const FibData] FibPointer
+
+
+cdef class ForwardingTable:
+    cdef unique_ptr[Table] table
 
 
 cdef class Fib:

@@ -6,7 +6,18 @@ from enum import IntEnum
 
 from fastpath.codec import UsageError, WireError
 
-__all__ = ["ALGORITHMS", "ClassEntry", "DropReason", "Fib", "ForwardingTable", "UsageError", "WireError"]
+__all__ = [
+    "ALGORITHMS",
+    "ClassEntry",
+    "DropReason",
+    "Fib",
+    "ForwardingTable",
+    "Route",
+    "UsageError",
+    "WireError",
+    "count_messages",
+    "forward_without_fib",
+]
 
 class ForwardingTable:
     """Predicates by interface, matched against encoded messages.
@@ -77,6 +88,8 @@ class DropReason(IntEnum):
     SPOOFED_SOURCE = 5
     NO_FIB = 6
     SEND_FAILED = 7
+    UNREACHABLE = 8
+    """No way leads to a destination of the message; one for each destination."""
 
 @dataclass(frozen=True)
 class ClassEntry:
@@ -91,6 +104,28 @@ class ClassEntry:
     """Position of its table in the FIB's `tables`."""
     rewrite: int
     """The header class written into what is sent."""
+    routed: bool = False
+    """Copies for routers go by the destinations in the message's header (`Route`), those for clients
+    by `out`, which must name clients alone, and `table`."""
+
+@dataclass(frozen=True)
+class Route:
+    """How messages of routed classes travel (RTE 3.4, T5).
+
+    One that a client publishes is matched against a table whose "interfaces" are
+    positions in `destinations`; from a router it says its destinations itself
+    (docs/wire-format.md). The destinations are partitioned by interface, and each
+    copy carries its part; a part that would not fit `max_datagram_bytes` is cut
+    into several copies. Every destination is in just one.
+    """
+
+    node: int
+    """Our own id: where we are a destination, the message is for our clients (E11)."""
+    table: int
+    destinations: Sequence[tuple[int, int]]
+    """(router, interface towards it), by ascending id, without ourselves."""
+    one_each: bool = False
+    """A copy for every destination."""
 
 class Fib:
     """Immutable. `clients[i]` is the id of the client at interface i, 0 for a router.
@@ -108,6 +143,7 @@ class Fib:
         classes: Sequence[ClassEntry],
         tables: Sequence[ForwardingTable],
         max_datagram_bytes: Sequence[int] | None = None,
+        route: Route | None = None,
     ) -> None: ...
     def forward(self, packet: bytes, ingress: int) -> tuple[int, list[tuple[int, bytes]]]:
         """One MESSAGE packet: (0, [(interface, packet to send there)...]) or (DropReason, []).
@@ -116,7 +152,8 @@ class Fib:
         header class 0, and is forwarded as `origin_class`. From a router, its
         class must be known and accepted on that interface. Copies have one hop
         less to go; one with none left goes to clients only. The interfaces are
-        ascending, and all copies are equal.
+        ascending, and all copies are equal; of a routed class, copies for clients
+        come first and have an empty route.
         """
 
     def forward_datagram(
@@ -127,8 +164,16 @@ class Fib:
         Bad framing is one MALFORMED drop for all of it. Control packets are
         framed but not yet validated. Messages for one interface are bundled.
         HOP_LIMIT is among the drops also if clients got their copies and only
-        routers had to go without.
+        routers had to go without, UNREACHABLE once for each destination.
         """
 
     def stats(self) -> dict[str, int]:
         """`interfaces`, `classes`, `tables`, and the tables' `filters`, `constraints`, `bytes` in sum."""
+
+def forward_without_fib(
+    datagram: bytes, ingress: int
+) -> tuple[list[bytes], list[tuple[int, bytes]], list[DropReason]]:
+    """What the data plane does with a datagram before it has a FIB, as `Fib.forward_datagram` tells it."""
+
+def count_messages(datagram: bytes) -> int:
+    """How many MESSAGE packets a datagram holds; none if it is not well framed."""

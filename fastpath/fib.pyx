@@ -5,7 +5,7 @@ Matching and forwarding are done by table.hpp and fib.hpp without the GIL; here
 Python's values are checked and made.
 """
 
-from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize, PyBytes_GET_SIZE
+from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_GET_SIZE
 from libc.stdint cimport uint8_t, uint32_t, uint64_t
 from libcpp cimport bool as cbool
 from libcpp.algorithm cimport sort
@@ -21,16 +21,24 @@ from enum import IntEnum
 
 from fastpath.codec import UsageError, WireError
 
-__all__ = ["ALGORITHMS", "ClassEntry", "DropReason", "Fib", "ForwardingTable", "UsageError", "WireError"]
+__all__ = [
+    "ALGORITHMS",
+    "ClassEntry",
+    "DropReason",
+    "Fib",
+    "ForwardingTable",
+    "Route",
+    "UsageError",
+    "WireError",
+    "count_messages",
+    "forward_without_fib",
+]
 
 cdef uint32_t DEFAULT_MAX_DATAGRAM = 1472
 ALGORITHMS = ("fast", "selective", "counting")
 
 
 cdef extern from "fib_calls.hpp" namespace "cbn" nogil:
-    cdef cppclass Rewrite:
-        void apply(uint8_t *)
-
     cdef cppclass Output "cbn::Outcome::Output":
         uint32_t interface
         vector[uint8_t] bytes
@@ -47,8 +55,9 @@ cdef extern from "fib_calls.hpp" namespace "cbn" nogil:
     Scratch &thread_scratch()
     Status match_packet(const Index &, Bytes, const Bits *) except +
     Status match_packets(const Index &, const vector[Bytes] &, const Bits *, Matches &) except +
-    void forward_for_python(const FibData &, Bytes, uint32_t, Outcome &) except +
-    uint8_t forward_one(const FibData &, Bytes, uint32_t, Rewrite &) except +
+    void forward_for_python(const FibData *, Bytes, uint32_t, Outcome &) except +
+    void forward_one(const FibData &, Bytes, uint32_t, Outcome &) except +
+    size_t c_count_messages "cbn::count_messages"(Bytes)
 
 
 cdef extern from "paper_index.hpp" namespace "cbn::paper" nogil:
@@ -70,6 +79,7 @@ class DropReason(IntEnum):
     SPOOFED_SOURCE = 5
     NO_FIB = 6
     SEND_FAILED = 7
+    UNREACHABLE = 8
 
 
 @dataclass(frozen=True)
@@ -81,6 +91,17 @@ class ClassEntry:
     out: int
     table: int
     rewrite: int
+    routed: bool = False
+
+
+@dataclass(frozen=True)
+class Route:
+    """How messages of routed classes travel: our id, whose table finds destinations, and the ways to them."""
+
+    node: int
+    table: int
+    destinations: tuple
+    one_each: bool = False
 
 
 cdef inline Bytes view(bytes data) noexcept:
@@ -125,8 +146,6 @@ cdef const PaperIndex *paper_index(const TablePointer &index) except NULL:
 
 cdef class ForwardingTable:
     """Predicates by interface, matched against encoded messages."""
-
-    cdef unique_ptr[Table] table
 
     def __cinit__(self, algorithm="fast", rounds=10):
         if algorithm not in ALGORITHMS:
@@ -236,46 +255,42 @@ cdef class ForwardingTable:
         }
 
 
-cdef int add_class(FibData *data, object entry) except -1:
-    cdef uint32_t header_class = u32(entry.header_class, "header_class")
-    cdef str where = f"of header class {header_class}"
-    cdef ClassRule rule
-    if data.classes.count(header_class):
-        raise UsageError(f"header class {header_class} has two entries")
-    rule.accept = mask(entry.accept, f"accept {where}")
-    rule.out = mask(entry.out, f"out {where}")
-    if max(rule.accept.extent(), rule.out.extent()) > data.clients.size():
-        raise UsageError(f"a mask {where} names interfaces beyond the {data.clients.size()} there are")
-    rule.table = u32(entry.table, f"table {where}")
-    if rule.table >= data.tables.size():
-        raise UsageError(f"table {where} is {rule.table}; there are {data.tables.size()} tables")
-    rule.rewrite = u32(entry.rewrite, f"rewrite {where}")
-    data.classes[header_class] = rule
-    return 0
+include "fib_parts.pxi"
 
 
-cdef int add_interfaces(FibData *data, object clients, object max_datagram_bytes) except -1:
-    for client in clients:
-        data.clients.push_back(u32(client, "client id"))
-    if max_datagram_bytes is None:
-        data.max_datagram.assign(data.clients.size(), DEFAULT_MAX_DATAGRAM)
-        return 0
-    for size in max_datagram_bytes:
-        data.max_datagram.push_back(u32(size, "max_datagram_bytes", 65535))
-    if data.max_datagram.size() != data.clients.size():
-        raise UsageError(f"{data.max_datagram.size()} datagram sizes for {data.clients.size()} interfaces")
-    return 0
+cdef tuple account(Outcome &outcome):
+    control = [(<const char *>each.data())[:each.size()] for each in outcome.control]
+    outputs = [
+        (each.interface, (<const char *>each.bytes.data())[:each.bytes.size()]) for each in outcome.outputs
+    ]
+    return control, outputs, [DropReason(each) for each in outcome.drops]
+
+
+def forward_without_fib(bytes datagram not None, ingress):
+    """What the data plane does with a datagram before it has a FIB, as `Fib.forward_datagram` tells it."""
+    cdef Bytes data = view(datagram)
+    cdef uint32_t where = u32(ingress, "ingress")
+    cdef Outcome outcome
+    with nogil:
+        forward_for_python(NULL, data, where, outcome)
+    return account(outcome)
+
+
+def count_messages(bytes datagram not None):
+    """How many MESSAGE packets a datagram holds; none if it is not well framed."""
+    return c_count_messages(view(datagram))
 
 
 cdef class Fib:
     """Immutable. `clients[i]` is the id of the client at interface i, 0 for a router."""
 
-    def __cinit__(self, origin_class, clients, classes, tables, max_datagram_bytes=None):
+    def __cinit__(self, origin_class, clients, classes, tables, max_datagram_bytes=None, route=None):
         cdef shared_ptr[FibData] data = make_shared[FibData]()
         data.get().origin_class = u32(origin_class, "origin_class")
         add_interfaces(data.get(), clients, max_datagram_bytes)
         for table in tables:
             data.get().tables.push_back((<ForwardingTable?>table).table.get().current())
+        add_route(data.get(), route)
         for entry in classes:
             add_class(data.get(), entry)
         self.data = <FibPointer>data
@@ -290,15 +305,11 @@ cdef class Fib:
         """One MESSAGE packet: (0, [(interface, packet to send there)...]) or (DropReason, [])."""
         cdef Bytes data = view(packet)
         cdef uint32_t where = self.port(ingress)
-        cdef Rewrite rewrite
-        cdef uint8_t drop
+        cdef Outcome outcome
         with nogil:
-            drop = forward_one(self.data.get()[0], data, where, rewrite)
-        if thread_scratch().matched.empty():
-            return (DropReason(drop) if drop else 0), []
-        copy = PyBytes_FromStringAndSize(PyBytes_AS_STRING(packet), PyBytes_GET_SIZE(packet))
-        rewrite.apply(<uint8_t *>PyBytes_AS_STRING(copy))
-        return 0, [(interface, copy) for interface in thread_scratch().matched]
+            forward_one(self.data.get()[0], data, where, outcome)
+        _, outputs, drops = account(outcome)
+        return (drops[0] if drops and not outputs else 0), outputs
 
     def forward_datagram(self, bytes datagram not None, ingress):
         """A whole datagram: (control packets, [(interface, datagram to send)...], drop reasons)."""
@@ -306,13 +317,8 @@ cdef class Fib:
         cdef uint32_t where = self.port(ingress)
         cdef Outcome outcome
         with nogil:
-            forward_for_python(self.data.get()[0], data, where, outcome)
-        control = [(<const char *>each.data())[:each.size()] for each in outcome.control]
-        outputs = [
-            (each.interface, (<const char *>each.bytes.data())[:each.bytes.size()])
-            for each in outcome.outputs
-        ]
-        return control, outputs, [DropReason(each) for each in outcome.drops]
+            forward_for_python(self.data.get(), data, where, outcome)
+        return account(outcome)
 
     def stats(self):
         """`interfaces`, `classes`, `tables`, and the tables' `filters`, `constraints`, `bytes` in sum."""

@@ -11,11 +11,13 @@
 
 namespace cbn {
 
-// One scratch a thread: it grows with the largest table and is never freed before the thread ends.
-inline Scratch& thread_scratch() {
-    thread_local Scratch scratch;
-    return scratch;
+// One workspace a thread: it grows with the largest table and is never freed before the thread ends.
+inline Workspace& thread_workspace() {
+    thread_local Workspace workspace;
+    return workspace;
 }
+
+inline Scratch& thread_scratch() { return thread_workspace().scratch; }
 
 // The interfaces that match one MESSAGE, in thread_scratch().matched, in any order; `allowed` null means all.
 inline wire::Status match_packet(const Index& index, wire::Bytes packet, const Bits* allowed) {
@@ -44,7 +46,7 @@ inline wire::Status match_packets(const Index& index, const std::vector<wire::By
     return {};
 }
 
-// What one datagram led to. `control` points into the datagram, `datagrams` into `bytes`.
+// What one packet or one datagram led to. `control` points into the datagram.
 struct Outcome {
     struct Output {
         std::uint32_t interface = 0;
@@ -53,17 +55,35 @@ struct Outcome {
     std::vector<wire::Bytes> control;
     std::vector<Output> outputs;
     std::vector<std::uint8_t> drops;
+
+    void drop(Drop reason, std::size_t count = 1) {
+        drops.insert(drops.end(), count, static_cast<std::uint8_t>(reason));
+    }
 };
 
-class OutcomeSink {
+// Copies one by one.
+struct PacketSink {
+    Outcome& outcome;
+
+    void drop(Drop reason, std::size_t count = 1) { outcome.drop(reason, count); }
+    template <class C>
+    void output(std::uint32_t interface, const C& copy) {
+        outcome.outputs.push_back({interface, {}});
+        copy.append_to(outcome.outputs.back().bytes);
+    }
+};
+
+// Copies bundled into datagrams.
+class DatagramSink {
   public:
-    OutcomeSink(const FibData& fib, Outcome& outcome) : fib_(fib), outcome_(outcome) {}
+    DatagramSink(const FibData* fib, Outcome& outcome) : fib_(fib), outcome_(outcome) {}
 
     void message(wire::Bytes) const noexcept {}
     void control(wire::Bytes packet) { outcome_.control.push_back(packet); }
-    void drop(Drop reason) { outcome_.drops.push_back(static_cast<std::uint8_t>(reason)); }
-    void output(std::uint32_t interface, wire::Bytes packet, const Rewrite& rewrite) {
-        outbox_.add(interface, packet, rewrite, fib_.max_datagram[interface]);
+    void drop(Drop reason, std::size_t count = 1) { outcome_.drop(reason, count); }
+    template <class C>
+    void output(std::uint32_t interface, const C& copy) {
+        outbox_.add(interface, copy, fib_->max_datagram[interface]);
     }
 
     void finish() {
@@ -76,20 +96,31 @@ class OutcomeSink {
     }
 
   private:
-    const FibData& fib_;
+    const FibData* fib_;
     Outcome& outcome_;
     Outbox outbox_;
 };
 
-inline void forward_for_python(const FibData& fib, wire::Bytes datagram, std::uint32_t ingress,
+// `fib` null: as before the first is installed.
+inline void forward_for_python(const FibData* fib, wire::Bytes datagram, std::uint32_t ingress,
                                Outcome& outcome) {
-    OutcomeSink sink(fib, outcome);
-    forward_datagram(&fib, datagram, ingress, thread_scratch(), sink);
+    DatagramSink sink(fib, outcome);
+    forward_datagram(fib, datagram, ingress, thread_workspace(), sink);
     sink.finish();
 }
 
-inline std::uint8_t forward_one(const FibData& fib, wire::Bytes packet, std::uint32_t ingress, Rewrite& rewrite) {
-    return static_cast<std::uint8_t>(forward(fib, packet, ingress, thread_scratch(), rewrite));
+inline void forward_one(const FibData& fib, wire::Bytes packet, std::uint32_t ingress, Outcome& outcome) {
+    PacketSink sink{outcome};
+    forward(fib, packet, ingress, thread_workspace(), sink);
+}
+
+// How many packets of a datagram are messages; none if it is not well framed.
+inline std::size_t count_messages(wire::Bytes datagram) noexcept {
+    if (!wire::check_framing(datagram).ok()) return 0;
+    std::size_t count = 0;
+    wire::FrameCursor frames(datagram);
+    for (wire::Frame frame; frames.next(frame);) count += frame.type == wire::PacketType::Message;
+    return count;
 }
 
 }  // namespace cbn

@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "fib.hpp"
+#include "fib_data.hpp"
 
 namespace cbn {
 
@@ -26,17 +26,17 @@ class Outbox {
         std::vector<Datagram> datagrams;
     };
 
-    void add(std::uint32_t interface, wire::Bytes packet, const Rewrite& rewrite, std::uint32_t max_bytes) {
+    // `copy` is a Copy or a RoutedCopy.
+    template <class C>
+    void add(std::uint32_t interface, const C& copy, std::uint32_t max_bytes) {
         if (interface >= lanes_.size()) lanes_.resize(interface + 1);
         Lane& lane = lanes_[interface];
         if (lane.datagrams.empty()) used_.push_back(interface);
-        if (lane.datagrams.empty() || lane.datagrams.back().size + packet.size() > max_bytes) {
+        if (lane.datagrams.empty() || lane.datagrams.back().size + copy.size() > max_bytes) {
             lane.datagrams.push_back({lane.bytes.size(), 0, 0});
         }
-        const std::size_t at = lane.bytes.size();
-        lane.bytes.insert(lane.bytes.end(), packet.begin(), packet.end());
-        rewrite.apply(lane.bytes.data() + at);
-        lane.datagrams.back().size += packet.size();
+        copy.append_to(lane.bytes);
+        lane.datagrams.back().size += copy.size();
         ++lane.datagrams.back().packets;
     }
 

@@ -45,13 +45,43 @@ _BROADCAST = Option(
     choices=("tree", "reverse-path"),
 )
 
+_CBCB = (
+    Option(
+        "mode",
+        "safe",
+        "where an advertisement stops: where it adds nothing to what its issuer advertised before (`safe`), "
+        "or to the whole predicate of the interface (`literal`, as published: loses messages where there are "
+        "cycles, until the next request)",
+        choices=("safe", "literal"),
+    ),
+    Option(
+        "ra_period_ms",
+        0,
+        "how often a router repeats its advertisement; 0: it speaks on change only",
+        least=0,
+    ),
+    Option("sr_period_ms", 60_000, "how often a router asks for no other cause; 0: on change only", least=0),
+    Option(
+        "sr_on_change",
+        True,
+        "whether routers also ask when one wants less than before; if not, tables narrow at the next period",
+    ),
+    Option("sr_timeout_ms", 5_000, "when a request that is not answered is sent again; 0: never", least=0),
+)
+
 CATALOG: Mapping[str, tuple[Option, ...]] = {
+    "drp": (),
+    "cbcb": _CBCB,
     "flood": (_BROADCAST,),
     "ipsf": (),
     "pif": (_BROADCAST,),
     "psf": (),
+    "unicast": (),
 }
 """The options of every scheme there is."""
+
+ROUTED = frozenset({"drp", "unicast"})
+"""The schemes whose messages carry their destinations, so that they grow in the network."""
 
 
 def option_problem(scheme: str, name: str, value: OptionValue) -> str:

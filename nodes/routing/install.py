@@ -10,11 +10,11 @@ from __future__ import annotations
 from collections.abc import Hashable
 
 from fastpath import codec
-from fastpath.fib import ClassEntry, Fib, ForwardingTable
+from fastpath.fib import ClassEntry, Fib, ForwardingTable, Route
 from nodes.config import NodeConfig
 from nodes.routing.channel import UDP_OVERHEAD_BYTES
 from nodes.routing.predicates import filters_of, reduced_union
-from nodes.routing.schemes.base import EVERYTHING, FibSpec, Source, TableSpec
+from nodes.routing.schemes.base import EVERYTHING, FibSpec, RouteSpec, Source, TableSpec
 from nodes.routing.store import PredicateStore
 from nodes.wire.packets import Role
 
@@ -72,6 +72,7 @@ class Installer:
         self.serial = 0
         """Counts the FIBs made."""
         self._store = store
+        self._node = config.node_id
         self._clients = [i.peer_id if i.peer_role is Role.CLIENT else 0 for i in config.interfaces]
         self._datagram_bytes = [i.mtu - UDP_OVERHEAD_BYTES for i in config.interfaces]
         self._tables: list[_Table] = []
@@ -106,6 +107,13 @@ class Installer:
         return dict(self._fib.stats()) if self._fib is not None else {}
 
     def _make(self, spec: FibSpec) -> Fib:
-        entries = [ClassEntry(c.header_class, c.accept, c.out, c.table, c.rewrite) for c in spec.classes]
+        entries = [
+            ClassEntry(c.header_class, c.accept, c.out, c.table, c.rewrite, c.routed) for c in spec.classes
+        ]
         tables = [table.compiled for table in self._tables]
-        return Fib(spec.origin_class, self._clients, entries, tables, self._datagram_bytes)
+        route = _route(self._node, spec.route) if spec.route else None
+        return Fib(spec.origin_class, self._clients, entries, tables, self._datagram_bytes, route)
+
+
+def _route(node: int, spec: RouteSpec) -> Route:
+    return Route(node, spec.table, spec.destinations, spec.one_each)

@@ -42,12 +42,17 @@ def tables(router: Router) -> str:
     lines = [f"{router.config.name}: scheme {router.config.scheme}, origin class {spec.origin_class}"]
     for entry in spec.classes:
         accept, out = _named(entry.accept, names), _named(entry.out, names)
-        lines.append(f"class {entry.header_class}: from {accept} to {out}, table {entry.table}")
+        routed = ", routers by the message's destinations" if entry.routed else ""
+        lines.append(f"class {entry.header_class}: from {accept} to {out}, table {entry.table}{routed}")
+    ways = spec.route.destinations if spec.route else ()
+    lines += [f"router {destination}: towards {names[interface]}" for destination, interface in ways]
     for number, table in enumerate(spec.tables):
-        for interface, sources in table.items():
+        found_by_route = spec.route is not None and spec.route.table == number
+        rows = [f"router {destination}" for destination, _ in ways] if found_by_route else names
+        for row, sources in table.items():
             texts = sorted(format_filter(decode_filter(f)) for s in sources for f in router.store.filters(s))
-            lines += [f"table {number} {names[interface]}: {text}" for text in dict.fromkeys(texts)]
-            lines += [f"table {number} {names[interface]}: everything"] if EVERYTHING in sources else []
+            lines += [f"table {number} {rows[row]}: {text}" for text in dict.fromkeys(texts)]
+            lines += [f"table {number} {rows[row]}: everything"] if EVERYTHING in sources else []
     return "\n".join(lines) + "\n"
 
 

@@ -1,20 +1,20 @@
 """The shell around a core in the simulator: what a daemon does with sockets and timers, without either.
 
-A router's data plane is the compiled FIB's `forward_datagram`; before the
-first `Install` the data plane's own rule holds: messages are dropped as
-NO_FIB, control passes.
+A router's data plane is the compiled FIB's `forward_datagram`, and before the
+first `Install` the kernel's `forward_without_fib`.
 """
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections import Counter
+from collections import Counter, defaultdict, deque
 from collections.abc import Callable, Sequence
+from enum import Enum
 from typing import Protocol
 
 from fastpath.codec import WireError, split_datagram
-from fastpath.fib import DropReason, Fib
-from nodes.config import NodeConfig
+from fastpath.fib import DropReason, Fib, count_messages, forward_without_fib
+from nodes.config import InterfaceConfig, NodeConfig
 from nodes.routing.effects import Core, Drop, Install, Log, Output, Send
 from nodes.wire.packets import PacketType
 from testbed.sim.link import Channel
@@ -26,6 +26,18 @@ Forward = Callable[[bytes, int], tuple[Sequence[bytes], Sequence[tuple[int, byte
 Record = Callable[[dict[str, object]], None]
 
 
+RECEIVE_BUFFER_BYTES = 8 * 1024 * 1024
+"""How much waits on an interface for a node that stands still: what a daemon asks its kernel for."""
+
+
+class Life(Enum):
+    """Whether a node's process is there, and goes."""
+
+    RUNNING = "running"
+    PAUSED = "paused"
+    CRASHED = "crashed"
+
+
 class Application(Protocol):
     """A client's script: starts at time zero and keeps the account of what happened."""
 
@@ -34,19 +46,6 @@ class Application(Protocol):
 
     def take_events(self) -> list[dict[str, object]]:
         """What happened since the last call."""
-
-
-def forward_without_fib(
-    datagram: bytes, ingress: int
-) -> tuple[list[bytes], list[tuple[int, bytes]], list[int]]:
-    """What the data plane does before it has a FIB."""
-    del ingress
-    try:
-        packets = split_datagram(datagram)
-    except WireError:
-        return [], [], [DropReason.MALFORMED]
-    control = [datagram[at : at + size] for kind, at, size in packets if kind > PacketType.MESSAGE]
-    return control, [], [DropReason.NO_FIB for kind, _, _ in packets if kind == PacketType.MESSAGE]
 
 
 class SimulatedNode(ABC):
@@ -61,11 +60,52 @@ class SimulatedNode(ABC):
         self._scheduler = scheduler
         self._log = log
         self._armed_ns: int | None = None
+        self._life = Life.RUNNING
+        self._held: deque[tuple[int, bytes]] = deque()
+        self._held_bytes: Counter[int] = Counter()
+        self._overflows: Counter[int] = Counter()
         self._drops: Counter[str] = Counter()
+        self._sent_messages: defaultdict[int, int] = defaultdict(int)
+        self._received_messages: defaultdict[int, int] = defaultdict(int)
 
     def start(self) -> None:
         """Let the core begin."""
         self._settle()
+
+    @property
+    def life(self) -> Life:
+        """Whether the node runs."""
+        return self._life
+
+    def pause(self) -> None:
+        """Stand still; what arrives is kept as far as there is room."""
+        self._stop(Life.PAUSED)
+
+    def resume(self) -> None:
+        """Go on, first with what has arrived meanwhile."""
+        self._life = Life.RUNNING
+        held, self._held = self._held, deque()
+        self._held_bytes.clear()
+        for interface, datagram in held:
+            self.receive(interface, datagram)
+        self._settle()
+
+    def arrive(self, interface: int, datagram: bytes) -> None:
+        """A datagram comes in from a link, whether there is somebody to take it or not."""
+        if self._life is Life.RUNNING:
+            self.receive(interface, datagram)
+        elif self._life is Life.CRASHED:
+            self._drops["node_down"] += 1
+        elif self._held_bytes[interface] + len(datagram) > RECEIVE_BUFFER_BYTES:
+            self._overflows[interface] += 1
+        else:
+            self._held_bytes[interface] += len(datagram)
+            self._held.append((interface, datagram))
+
+    def _stop(self, life: Life) -> None:
+        self._life = life
+        self._scheduler.withdraw(self)
+        self._armed_ns = None
 
     @abstractmethod
     def receive(self, interface: int, datagram: bytes) -> None:
@@ -77,12 +117,17 @@ class SimulatedNode(ABC):
 
     def final_status(self) -> dict[str, object]:
         """For `logs/<node>.status.json`: the core's account and the counters, as a daemon reports them."""
-        rows = zip(self.config.interfaces, self.outgoing, self.incoming, strict=True)
         return {
             "core": self._core.status(),
-            "interfaces": [{"name": i.name, **tx.sent(), **rx.received()} for i, tx, rx in rows],
+            "interfaces": [self._counters(i) for i in self.config.interfaces],
             "drops": {"control": dict(sorted(self._drops.items()))},
         }
+
+    def _counters(self, interface: InterfaceConfig) -> dict[str, object]:
+        at = interface.index
+        sent = {"tx_messages": self._sent_messages[at], **self.outgoing[at].sent()}
+        received = {"rx_messages": self._received_messages[at], **self.incoming[at].received()}
+        return {"name": interface.name, **sent, **received}
 
     def _settle(self) -> None:
         """Carry out what the core asks for and see to its next deadline."""
@@ -133,12 +178,27 @@ class SimulatedRouter(SimulatedNode):
         self._dropped = [0] * (max(DropReason) + 1)
         self.forwarded = 0
 
+    def crash(self) -> None:
+        """Stop without a word: all that the core knew is gone, and what waited for it."""
+        self._stop(Life.CRASHED)
+        self._held.clear()
+        self._held_bytes.clear()
+        self._forward = forward_without_fib
+
+    def restart(self, core: Core) -> None:
+        """Start anew, with a core that knows nothing yet."""
+        self._core = core
+        self._life = Life.RUNNING
+        self._settle()
+
     def receive(self, interface: int, datagram: bytes) -> None:
         """Forward the messages of a datagram; hand the core what is left."""
         control, outputs, drops = self._forward(datagram, interface)
-        outgoing = self.outgoing
-        for egress, packet in outputs:
-            outgoing[egress].send(packet, True)
+        self._received_messages[interface] += count_messages(datagram)
+        outgoing, sent = self.outgoing, self._sent_messages
+        for egress, bundle in outputs:
+            sent[egress] += count_messages(bundle)
+            outgoing[egress].send(bundle, True)
         self.forwarded += len(outputs)
         for reason in drops:
             self._dropped[reason] += 1
@@ -193,16 +253,16 @@ class SimulatedClient(SimulatedNode):
         except WireError:
             self._drops[DropReason.MALFORMED.name] += 1
             return
+        self._received_messages[interface] += count_messages(datagram)
         for kind, at, size in packets:
             if kind != PacketType.PAD:
                 self._core.receive(self._scheduler.now_ns, interface, datagram[at : at + size])
                 self._settle()
 
     def _send(self, output: Send) -> None:
-        kinds = split_datagram(output.datagram)
-        self.outgoing[output.interface].send(
-            output.datagram, any(kind == PacketType.MESSAGE for kind, _, _ in kinds)
-        )
+        messages = count_messages(output.datagram)
+        self._sent_messages[output.interface] += messages
+        self.outgoing[output.interface].send(output.datagram, messages > 0)
 
     def _settle(self) -> None:
         super()._settle()

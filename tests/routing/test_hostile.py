@@ -13,6 +13,7 @@ from nodes.model import UsageError, parse_predicate
 from nodes.routing.drops import Reason
 from nodes.routing.effects import Log
 from nodes.routing.router import Router
+from nodes.scheme_catalog import CATALOG
 from nodes.wire.codec import encode, encode_payload
 from nodes.wire.packets import Ack, Control, Hello, Interest, Kind, LinkState, Message, Role, Subscribe
 from tests.routing.fabric import MS, SECOND, Network, configure, line, ring
@@ -266,7 +267,7 @@ def test_a_client_drops_what_no_router_would_send() -> None:
 
 def test_an_unknown_scheme_is_refused_with_the_names_of_those_there_are() -> None:
     config = replace(configure([(1, 2, 1)])["r1"], scheme="magic")
-    with pytest.raises(UsageError, match=r"no routing scheme 'magic'; there are: pif"):
+    with pytest.raises(UsageError, match=f"no routing scheme 'magic'; there are: {', '.join(CATALOG)}"):
         Router(config, random.Random(1))
-    with pytest.raises(UsageError, match="pif, option speed = 1: expected no options"):
-        Router(replace(config, scheme="pif", scheme_options={"speed": 1}), random.Random(1))
+    with pytest.raises(UsageError, match="psf, option speed = 1: expected no options"):
+        Router(replace(config, scheme="psf", scheme_options={"speed": 1}), random.Random(1))

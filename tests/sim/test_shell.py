@@ -7,11 +7,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fastpath.codec import encode_ack, encode_hello, encode_message, encode_pad
-from fastpath.fib import DropReason, Fib
+from fastpath.fib import DropReason, Fib, forward_without_fib
 from nodes.config import NodeConfig
 from nodes.routing.effects import Drop, Log, Output
 from nodes.wire.packets import Role
-from testbed.sim.node import SimulatedRouter, forward_without_fib
+from testbed.sim.node import SimulatedRouter
 from testbed.sim.scheduler import Scheduler, SimulationStuckError
 
 MESSAGE = encode_message(7, 1, 0, [(2, "price", 5)])

@@ -6,19 +6,25 @@ from collections.abc import Mapping
 
 from nodes.model import UsageError
 from nodes.routing.schemes.base import Options, Scheme
+from nodes.routing.schemes.drp import Drp
+from nodes.routing.schemes.cbcb import Cbcb
 from nodes.routing.schemes.flood import Flood
 from nodes.routing.schemes.ipsf import Ipsf
 from nodes.routing.schemes.pif import Pif
 from nodes.routing.schemes.psf import Psf
+from nodes.routing.schemes.unicast import Unicast
 from nodes.scheme_catalog import complete, option_problem
 
 SCHEMES: Mapping[str, type[Scheme]] = {
     scheme.name: scheme
     for scheme in (
+        Drp,
+        Cbcb,
         Flood,
         Ipsf,
         Pif,
         Psf,
+        Unicast,
     )
 }
 

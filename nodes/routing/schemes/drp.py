@@ -1,0 +1,67 @@
+"""DRP: dynamic receiver partitioning (RTE 3.4, T5).
+
+    Init_v(m)  = H_W, W = {x : m in pred(x)}
+    Fwd_u(H_W) = {unicast_u(x) : x in W, x != u}
+    Hdr_u      = W partitioned by next hop, without u (E10, E11)
+
+The source finds all interested routers, and the message carries them. A router
+on the way looks at them alone: what it needs is where each router lies. So
+there is one class in the whole network, taken from any router, and no tree but
+each router's own.
+
+Every destination is in one copy at any time, so a message comes to no router
+twice whatever the state of the tables, and where routers disagree for a moment
+the hop limit ends what goes in circles.
+"""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from nodes.routing.schemes.base import (
+    ClassSpec,
+    FibSpec,
+    Options,
+    RouteSpec,
+    View,
+    mask,
+    of_router,
+)
+
+ROUTED_CLASS = 1
+CLIENT_TABLE, ROUTER_TABLE = 0, 1
+
+
+class Drp:
+    """Dynamic receiver partitioning."""
+
+    name: ClassVar[str] = "drp"
+    floods_interest: ClassVar[bool] = True
+
+    def __init__(self, options: Options) -> None:
+        del options
+
+    def compile(self, view: View) -> FibSpec:
+        """One class, the predicates of all routers, and the way to each."""
+        return routed(view)
+
+
+def routed(view: View, one_each: bool = False) -> FibSpec:
+    """Destinations resolved at the source; with `one_each` a copy for each."""
+    destinations = unicast(view)
+    wanting = frozenset(view.wanting)
+    wanted = {
+        position: (of_router(router),)
+        for position, (router, _) in enumerate(destinations)
+        if router in wanting
+    }
+    any_router = mask(tuple(i for interfaces in view.interfaces.values() for i in interfaces))
+    entry = ClassSpec(ROUTED_CLASS, any_router, view.client_mask, CLIENT_TABLE, ROUTED_CLASS, routed=True)
+    route = RouteSpec(ROUTER_TABLE, destinations, one_each)
+    return FibSpec(ROUTED_CLASS, (entry,), (view.client_tables, wanted), route)
+
+
+def unicast(view: View) -> tuple[tuple[int, int], ...]:
+    """unicast_v: every other router that can be reached, ascending, and the interface towards it."""
+    hops = sorted(view.topology.first_hops(view.node).items())
+    return tuple((router, view.interfaces[hop][0]) for router, hop in hops if hop in view.interfaces)
