@@ -10,6 +10,8 @@ from libcpp.vector cimport vector
 
 cdef extern from "<string_view>" namespace "std" nogil:
     cdef cppclass string_view:
+        string_view()
+        string_view(const char *, size_t)
         const char *data()
         size_t size()
 
@@ -151,6 +153,18 @@ cdef extern from "codec.hpp" namespace "cbn::wire" nogil:
     Status parse_interest(Bytes, PredicateView &)
     Status parse_subscribe(Bytes, PredicateView &)
     Status parse_unsubscribe(Bytes, uint32_t &)
+
+    cdef cppclass ChangeView:
+        uint32_t origin
+        uint64_t sequence
+        Bytes digest
+        Bytes removed
+        size_t removed_at
+        Bytes added
+        size_t added_at
+
+    Status parse_interest_change(Bytes, ChangeView &)
+    Status parse_interest_request(Bytes, uint32_t &)
 
     cdef cppclass DestinationCursor:
         DestinationCursor()

@@ -5,7 +5,14 @@
 
 namespace cbn::wire {
 
-enum class Kind : std::uint8_t { LinkState = 1, Interest = 2, Subscribe = 3, Unsubscribe = 4 };
+enum class Kind : std::uint8_t {
+    LinkState = 1,
+    Interest = 2,
+    Subscribe = 3,
+    Unsubscribe = 4,
+    InterestChange = 5,
+    InterestRequest = 6
+};
 
 struct NeighbourView {
     std::uint32_t node = 0;
@@ -54,7 +61,32 @@ struct PredicateView {
     std::size_t predicate_at = 0;  // offset in the payload
 };
 
+// INTEREST_CHANGE. Two predicates follow each other, each ending where its last filter does.
+struct ChangeView {
+    static constexpr std::size_t DIGEST = 16;
+
+    std::uint32_t origin = 0;
+    std::uint64_t sequence = 0;
+    Bytes digest{};
+    Bytes removed{}, added{};
+    std::size_t removed_at = 0, added_at = 0;  // offsets in the payload
+};
+
 namespace detail {
+
+// A predicate that something follows: how many bytes it has is found by reading it.
+[[nodiscard]] inline Status measure_predicate(Bytes data, std::size_t base, std::size_t& size) noexcept {
+    Reader in(data, base);
+    const auto count = in.number<std::uint32_t>("filter count");
+    for (std::uint32_t left = count; left > 0 && in.ok(); --left) {
+        std::size_t filter = 0;
+        const Status status = check_filter(data.subspan(in.at()), filter, base + in.at());
+        if (!status.ok()) return status;
+        static_cast<void>(in.bytes(filter, "filter"));
+    }
+    size = in.at();
+    return in.status();
+}
 
 [[nodiscard]] inline Status take_predicate(Reader& in, PredicateView& out) noexcept {
     out.predicate_at = in.at();
@@ -85,10 +117,35 @@ namespace detail {
     return in.status();
 }
 
+[[nodiscard]] inline Status parse_interest_change(Bytes payload, ChangeView& out) noexcept {
+    Reader in(payload);
+    out.origin = in.nonzero<std::uint32_t>("origin");
+    out.sequence = in.number63("sequence");
+    out.digest = in.bytes(ChangeView::DIGEST, "digest");
+    if (!in.ok()) return in.status();
+    out.removed_at = in.at();
+    std::size_t size = 0;
+    Status status = detail::measure_predicate(payload.subspan(out.removed_at), out.removed_at, size);
+    if (!status.ok()) return status;
+    out.removed = in.bytes(size, "removed");
+    out.added_at = in.at();
+    out.added = in.bytes(in.left(), "added");
+    status = validate_predicate(out.removed, out.removed_at);
+    return status.ok() ? validate_predicate(out.added, out.added_at) : status;
+}
+
+[[nodiscard]] inline Status parse_interest_request(Bytes payload, std::uint32_t& origin) noexcept {
+    Reader in(payload);
+    origin = in.nonzero<std::uint32_t>("origin");
+    in.finish("INTEREST_REQUEST");
+    return in.status();
+}
+
 // One whole control payload of any kind.
 [[nodiscard]] inline Status validate_payload(std::uint8_t kind, Bytes payload) noexcept {
     PredicateView view;
-    std::uint32_t subscription = 0;
+    ChangeView change;
+    std::uint32_t number = 0;
     switch (static_cast<Kind>(kind)) {
         case Kind::LinkState: {
             LinkStateCursor cursor(payload);
@@ -98,7 +155,9 @@ namespace detail {
         }
         case Kind::Interest: return parse_interest(payload, view);
         case Kind::Subscribe: return parse_subscribe(payload, view);
-        case Kind::Unsubscribe: return parse_unsubscribe(payload, subscription);
+        case Kind::Unsubscribe: return parse_unsubscribe(payload, number);
+        case Kind::InterestChange: return parse_interest_change(payload, change);
+        case Kind::InterestRequest: return parse_interest_request(payload, number);
     }
     return {Fault::BadKind, "kind", 0};
 }
