@@ -20,7 +20,7 @@ from typing import Protocol, runtime_checkable
 from nodes.config import InterfaceConfig, NodeConfig
 from nodes.routing.predicates import NOTHING, reduced_union
 from nodes.routing.schemes import make_scheme
-from nodes.routing.schemes.base import FibSpec, Options, TalkingScheme, View, of_client, of_router
+from nodes.routing.schemes.base import FibSpec, Options, View, of_client, of_router, talks
 from nodes.routing.store import PredicateStore
 from nodes.routing.trees import Edge, Topology
 from nodes.wire.packets import Role
@@ -61,7 +61,7 @@ class Network:
         made = make_scheme(scheme, options or {})
         if isinstance(made, Foreseen):
             return made.foresee(self.view(router))
-        if isinstance(made, TalkingScheme):
+        if talks(made):
             return make_scheme("pif", {}).compile(self.view(router))
         return made.compile(self.view(router, interest=made.floods_interest))
 

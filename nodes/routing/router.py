@@ -32,7 +32,7 @@ from nodes.routing.pending import Pending
 from nodes.routing.predicates import COUNT, NOTHING, filter_count, reduced_union
 from nodes.routing.records import HEAD, Records, Verdict, head
 from nodes.routing.schemes import make_scheme
-from nodes.routing.schemes.base import TalkingScheme, View, of_client, of_router
+from nodes.routing.schemes.base import View, of_client, of_router, talks
 from nodes.routing.store import PredicateStore
 from nodes.wire.packets import Kind, Role
 
@@ -84,7 +84,7 @@ class Router:
         self.conversation = Conversation(
             config.node_id, self.links, self.store, config.limits, self._compile.want
         )
-        if isinstance(self._scheme, TalkingScheme):
+        if talks(self._scheme):
             self.conversation.join(self._scheme, rng)
         self._outputs: list[Output] = []
         self._begun = False

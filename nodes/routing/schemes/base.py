@@ -19,7 +19,7 @@ from __future__ import annotations
 import random
 from collections.abc import Hashable, Mapping
 from dataclasses import dataclass
-from typing import ClassVar, NamedTuple, Protocol, runtime_checkable
+from typing import ClassVar, NamedTuple, Protocol, TypeGuard
 
 from nodes.config import LimitConfig
 from nodes.routing.drops import Reason
@@ -163,7 +163,6 @@ class Talk(Protocol):
         """`compile` would give something else, or a learned predicate changed: make the tables anew soon."""
 
 
-@runtime_checkable
 class TalkingScheme(Protocol):
     """A scheme whose routers speak with their neighbours. All of it is sans-IO, as the router is.
 
@@ -205,6 +204,11 @@ class TalkingScheme(Protocol):
 
         Where each end's first is the other's second, the network agrees.
         """
+
+
+def talks(scheme: Scheme) -> TypeGuard[TalkingScheme]:
+    """Whether a scheme is a `TalkingScheme`: by its class, as before `attach` it may not know its state."""
+    return hasattr(type(scheme), "kinds")
 
 
 def mask(interfaces: Mapping[int, object] | tuple[int, ...]) -> int:
