@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import platform
 import subprocess
+from dataclasses import asdict
 from importlib import metadata
 from pathlib import Path
 
@@ -51,6 +52,7 @@ def manifest(plan: Plan, run_id: str, world: str, outcome: Outcome) -> dict[str,
         "machine": {"cores": os.cpu_count(), "memory_bytes": memory_bytes()},
         "versions": versions(),
         "implementation": dict(outcome.implementation),
+        "convergence": [asdict(entry) for entry in outcome.convergence],
         "captures": {"packets": outcome.capture_packets, "drops": outcome.capture_drops},
     }
 

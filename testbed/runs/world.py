@@ -29,6 +29,18 @@ class Progress(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
+class Convergence:
+    """How long the network took to find its fixpoint after something happened to it."""
+
+    since_ns: int
+    """When it happened."""
+    causes: tuple[str, ...]
+    """`start`, or the faults of that instant."""
+    took_ns: int | None
+    """None: something else happened first, or the run ended."""
+
+
+@dataclass(frozen=True, slots=True)
 class Outcome:
     """How a run ended."""
 
@@ -41,6 +53,8 @@ class Outcome:
     implementation: Mapping[str, str] = field(default_factory=dict)
     capture_packets: int = 0
     capture_drops: int = 0
+    convergence: tuple[Convergence, ...] = ()
+    """After the start and after each fault, in order; empty where the world cannot tell."""
 
 
 class World(Protocol):

@@ -1,42 +1,64 @@
-"""Builds the simulated network of a plan: nodes, channels, captures."""
+"""Builds the simulated network of a plan, and breaks and mends it: nodes, channels, links.
+
+Not here: when something breaks (`faults`), what a run keeps on disk (`recording`).
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from pathlib import Path
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping
 from random import Random
 
 from nodes.client.core import ClientCore
 from nodes.client.script import ScriptedClient
+from nodes.convergence import unconverged
 from nodes.routing.router import Router
 from testbed.plan import node_config
-from testbed.plan.model import Impairment, InterfacePlan, LinkPlan, NodePlan, Plan
-from testbed.runs.captures import Captured, capture_name, write_capture_index
-from testbed.runs.directory import RunDirectory
-from testbed.runs.events import JsonLines
+from testbed.plan.model import Fault, Impairment, InterfacePlan, LinkPlan, NodePlan, Plan
 from testbed.sim.capture import Capture
 from testbed.sim.fate import Fate
 from testbed.sim.frames import Framer
 from testbed.sim.link import Channel, End, Flight
-from testbed.sim.node import Record, SimulatedClient, SimulatedNode, SimulatedRouter
+from testbed.sim.node import Life, Record, SimulatedClient, SimulatedNode, SimulatedRouter
 from testbed.sim.scheduler import Scheduler
 
 
 class Network:
-    """All parts of a running simulation, in order of node id."""
+    """All parts of a running simulation, in order of node id.
 
-    def __init__(self, plan: Plan, directory: RunDirectory, scheduler: Scheduler, events: Record) -> None:
+    Args:
+        plan: What to build.
+        run_id: Of the run.
+        scheduler: The clock.
+        events: Takes the clients' events.
+        log_of: The log of a node, by its name.
+        captures: By the interface's name; no other interface is captured.
+    """
+
+    def __init__(
+        self,
+        plan: Plan,
+        run_id: str,
+        scheduler: Scheduler,
+        events: Record,
+        *,
+        log_of: Callable[[str], Record],
+        captures: Mapping[str, Capture],
+    ) -> None:
         self.flight = Flight()
-        self.captures: dict[str, Capture] = {}
         self._plan = plan
+        self._run_id = run_id
         self._scheduler = scheduler
-        self._directory = directory
-        self._logs = {n.name: JsonLines(directory.logs / f"{n.name}.jsonl") for n in plan.nodes}
-        self.routers = [self._router(node) for node in plan.routers]
-        self.clients = [self._client(node, events) for node in plan.clients]
+        self._captures = captures
+        self._starts: Counter[str] = Counter()
+        self.cores: dict[str, Router] = {}
+        """The core of each router as it is now, for those who look on."""
+        self.routers = [self._router(node, log_of(node.name)) for node in plan.routers]
+        self.clients = [self._client(node, events, log_of(node.name)) for node in plan.clients]
         self._nodes: dict[str, SimulatedNode] = {n.config.name: n for n in (*self.routers, *self.clients)}
-        if plan.record.captures:
-            self._open_captures()
+        self._channels: dict[str, tuple[Channel, Channel]] = {}
+        self._down_links: set[str] = set()
+        self._waiting = ""
         self._connect()
 
     @property
@@ -44,54 +66,83 @@ class Network:
         """Routers and clients, in order of id."""
         return self._nodes.values()
 
+    @property
+    def down(self) -> set[str]:
+        """Nodes that do not run, and interfaces whose link is down, by name."""
+        still = {name for name, node in self._nodes.items() if node.life is not Life.RUNNING}
+        links = (link for link in self._plan.links if link.name in self._down_links)
+        return still | {name for link in links for name in (link.a_interface, link.b_interface)}
+
     def statuses(self) -> dict[str, dict[str, object]]:
-        """What every core says of itself, by the node's name."""
-        return {name: node.status() for name, node in self._nodes.items()}
+        """What every core that runs says of itself, by the node's name."""
+        return {name: node.status() for name, node in self._nodes.items() if node.life is Life.RUNNING}
+
+    def unconverged(self) -> list[str]:
+        """Why the network, as it is meant to be now, has not converged; empty: it has."""
+        return unconverged(self.statuses(), self.down)
+
+    def has_converged(self) -> bool:
+        """Whether nothing speaks against it; soon answered while somebody is busy."""
+        waiting = self._nodes.get(self._waiting)
+        if waiting is not None and waiting.life is Life.RUNNING and not waiting.status()["settled"]:
+            return False
+        for name, node in self._nodes.items():
+            if node.life is Life.RUNNING and not node.status()["settled"]:
+                self._waiting = name
+                return False
+        return not self.unconverged()
 
     def start(self) -> None:
         """Let every node begin, at this instant."""
         for node in self.nodes:
             node.start()
 
-    def flush(self) -> None:
-        """Write what captures and logs still hold."""
-        for capture in self.captures.values():
-            capture.flush()
-        for log in self._logs.values():
-            log.flush()
+    def strike(self, fault: Fault) -> None:
+        """Let a fault happen, at this instant."""
+        match fault.do:
+            case "link_down":
+                self._down_links.add(fault.target)
+                for channel in self._channels[fault.target]:
+                    channel.cut()
+            case "link_up":
+                self._down_links.remove(fault.target)
+                for channel in self._channels[fault.target]:
+                    channel.mend()
+            case "pause":
+                self._nodes[fault.target].pause()
+            case "resume":
+                self._nodes[fault.target].resume()
+            case "crash":
+                self._crashable(fault.target).crash()
+            case "start":
+                router = self._crashable(fault.target)
+                router.restart(self._new_core(router))
 
-    def write_status(self) -> None:
-        """Write each node's last account of itself beside its log."""
-        for node in self.nodes:
-            self._directory.write_json(f"logs/{node.config.name}.status.json", node.final_status())
+    def _crashable(self, name: str) -> SimulatedRouter:
+        node = self._nodes[name]
+        assert isinstance(node, SimulatedRouter), f"{name} is a client: only routers crash"
+        return node
 
-    def write_index(self, start_ns: int) -> None:
-        """Write `captures/index.json`."""
-        captured = {
-            name: Captured(capture.packets, capture.frame_bytes, drops=0)
-            for name, capture in self.captures.items()
-        }
-        write_capture_index(self._plan, self._directory, start_ns, captured)
+    def _luck(self, name: str) -> Random:
+        """A restarted node must have other luck than before."""
+        self._starts[name] += 1
+        again = f"/{self._starts[name]}" if self._starts[name] > 1 else ""
+        return Random(f"{self._plan.seed}/node/{name}{again}")
 
-    def _router(self, node: NodePlan) -> SimulatedRouter:
-        config = node_config(self._plan, node, self._directory.run_id)
-        core = Router(config, Random(f"{self._plan.seed}/node/{node.name}"))
-        return SimulatedRouter(config, core, self._scheduler, self._logs[node.name].write)
+    def _new_core(self, router: SimulatedRouter) -> Router:
+        name = router.config.name
+        self.cores[name] = Router(router.config, self._luck(name))
+        return self.cores[name]
 
-    def _client(self, node: NodePlan, events: Record) -> SimulatedClient:
-        config = node_config(self._plan, node, self._directory.run_id)
-        core = ClientCore(config, Random(f"{self._plan.seed}/node/{node.name}"))
-        script = ScriptedClient(core, node.script)
-        return SimulatedClient(
-            config, script, self._scheduler, self._logs[node.name].write, application=script, events=events
-        )
+    def _router(self, node: NodePlan, log: Record) -> SimulatedRouter:
+        config = node_config(self._plan, node, self._run_id)
+        core = self.cores[node.name] = Router(config, self._luck(node.name))
+        return SimulatedRouter(config, core, self._scheduler, log)
 
-    def _open_captures(self) -> None:
-        folder: Path = self._directory.captures
-        for node in self._plan.routers:
-            for interface in node.interfaces:
-                path = folder / capture_name(interface)
-                self.captures[interface.name] = Capture(path, self._plan.record.snap_bytes)
+    def _client(self, node: NodePlan, events: Record, log: Record) -> SimulatedClient:
+        config = node_config(self._plan, node, self._run_id)
+        script = ScriptedClient(ClientCore(config, self._luck(node.name)), node.script)
+        return SimulatedClient(config, script, self._scheduler, log, application=script, events=events)
 
     def _connect(self) -> None:
         """Make both channels of every link and hand them to the nodes at its ends."""
@@ -101,11 +152,13 @@ class Network:
         arriving: dict[str, Channel] = {}
         for link in self._plan.links:
             rng = Random(f"{self._plan.seed}/link/{link.name}")
-            for here, there in ((link.a_interface, link.b_interface), (link.b_interface, link.a_interface)):
-                target = interfaces[there]
-                end = End(target.index, owner[there].receive, self.captures.get(there))
-                impairment = link.impairment if here == link.a_interface else link.impairment_back
+            for here, there, impairment in (
+                (link.a_interface, link.b_interface, link.impairment),
+                (link.b_interface, link.a_interface, link.impairment_back),
+            ):
+                end = End(interfaces[there].index, owner[there].arrive, self._captures.get(there))
                 leaving[here] = arriving[there] = self._channel(link, interfaces[here], impairment, rng, end)
+            self._channels[link.name] = leaving[link.a_interface], leaving[link.b_interface]
         for node in self.nodes:
             node.outgoing = [leaving[i.name] for i in node.config.interfaces]
             node.incoming = [arriving[i.name] for i in node.config.interfaces]
@@ -122,6 +175,6 @@ class Network:
             framer,
             impairment=impairment,
             fate=Fate(impairment, self._plan.timing.hop_delay_ns, rng),
-            capture=self.captures.get(source.name),
+            capture=self._captures.get(source.name),
             end=end,
         )

@@ -1,31 +1,21 @@
 """The simulated world: runs a plan's phases on simulated time.
 
 Phases are those of every world: build, ready (the network converges), workload
-(the scripts run), drain (until no message is on its way), stop.
+(the scripts run, and things break), drain (until no message is on its way), stop.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 
-from nodes.convergence import unconverged
 from testbed.plan.model import Plan
 from testbed.runs.directory import RunDirectory
 from testbed.runs.events import EventLog
-from testbed.runs.world import Outcome, Progress
-from testbed.sim.network import Network
-from testbed.sim.scheduler import Scheduler, SimulationStuckError
+from testbed.runs.world import Convergence, Outcome, Progress
+from testbed.sim.recording import Recording
+from testbed.sim.scheduler import SimulationStuckError
+from testbed.sim.simulation import EPOCH_NS, Simulation, SimulationFailedError
 
-EPOCH_NS = 946_684_800 * 1_000_000_000
-"""2000-01-01 UTC: where the simulated clock starts."""
-
-READY_CHECK_NS = 10_000_000
-"""How often, in simulated time, the network is asked whether it has converged."""
-
-SLICE_EVENTS = 20_000
-"""Events between two reports of progress."""
-
-_SHOWN = 5
 _SECOND = 1_000_000_000
 IMPLEMENTATION = {
     "codec": "fastpath",
@@ -34,10 +24,6 @@ IMPLEMENTATION = {
     "capture": "simulated",
     "clock": "simulated",
 }
-
-
-class _RunFailedError(Exception):
-    """The run cannot go on; the text says why."""
 
 
 class SimulatedWorld:
@@ -56,7 +42,7 @@ class SimulatedWorld:
         try:
             run.perform()
             return run.outcome("complete", "")
-        except (_RunFailedError, SimulationStuckError) as error:
+        except (SimulationFailedError, SimulationStuckError) as error:
             return run.outcome("failed", str(error))
         except OSError as error:
             return run.outcome("failed", f"cannot write {error.filename or directory.path}: {error.strerror}")
@@ -65,15 +51,15 @@ class SimulatedWorld:
 
 
 class _Run:
-    """One run: its clock, its network and how far it has come."""
+    """One run and how far it has come."""
 
     def __init__(self, plan: Plan, directory: RunDirectory, progress: Progress) -> None:
         self._plan = plan
         self._directory = directory
         self._progress = progress
-        self._scheduler = Scheduler(EPOCH_NS)
-        self._start_ns = 0
         self._phases: dict[str, float] = {}
+        self._start_ns, self._end_ns = 0, EPOCH_NS
+        self._convergence: tuple[Convergence, ...] = ()
         self._packets = 0
 
     def perform(self) -> None:
@@ -81,15 +67,21 @@ class _Run:
         self._progress.phase("build")
         self._phases["build_s"] = 0.0
         with EventLog(self._directory.events) as events:
-            network = Network(self._plan, self._directory, self._scheduler, events.add)
+            recording = Recording(self._plan, self._directory)
+            simulation = Simulation(
+                self._plan,
+                self._directory.run_id,
+                events.add,
+                log_of=recording.log_of,
+                captures=recording.captures,
+            )
             try:
-                self._timed("ready", lambda: self._get_ready(network))
-                self._timed("workload", lambda: self._work(network))
-                self._timed("drain", lambda: self._drain(network))
+                self._conduct(simulation)
             finally:
                 self._progress.phase("stop")
                 self._phases["stop_s"] = 0.0
-                self._finish(network)
+                self._note(simulation, recording)
+                recording.finish(simulation.network.nodes, simulation.start_ns)
 
     def outcome(self, how: str, message: str) -> Outcome:
         """How the run ended."""
@@ -98,74 +90,37 @@ class _Run:
             outcome=how,  # type: ignore[arg-type]
             message=message,
             start_ns=self._start_ns,
-            end_ns=self._scheduler.now_ns,
+            end_ns=self._end_ns,
             phases=self._phases,
             implementation=IMPLEMENTATION,
             capture_packets=self._packets,
+            convergence=self._convergence,
         )
 
-    def _timed(self, phase: str, perform: Callable[[], None]) -> None:
+    def _conduct(self, simulation: Simulation) -> None:
+        total = sum(len(node.script) for node in self._plan.clients)
+        self._timed(simulation, "ready", None, simulation.get_ready)
+        self._timed(simulation, "workload", total, lambda: simulation.work(self._progress.advance))
+        self._timed(simulation, "drain", None, simulation.drain)
+        self._report_failed_actions(simulation)
+
+    def _timed(
+        self, simulation: Simulation, phase: str, total: int | None, perform: Callable[[], None]
+    ) -> None:
         """Perform a phase and note the simulated seconds it took."""
-        before_ns = self._scheduler.now_ns
+        self._progress.phase(phase, total)
+        before_ns = simulation.scheduler.now_ns
         perform()
-        self._phases[f"{phase}_s"] = (self._scheduler.now_ns - before_ns) / _SECOND
+        self._phases[f"{phase}_s"] = (simulation.scheduler.now_ns - before_ns) / _SECOND
 
-    def _get_ready(self, network: Network) -> None:
-        self._progress.phase("ready")
-        limit_ns = EPOCH_NS + self._plan.timing.ready_timeout_ns
-        network.start()
-        while waiting := unconverged(network.statuses()):
-            if self._scheduler.now_ns >= limit_ns:
-                raise _RunFailedError(_not_ready(waiting, self._plan.timing.ready_timeout_ns))
-            self._run(min(self._scheduler.now_ns + READY_CHECK_NS, limit_ns))
-        self._start_ns = self._scheduler.now_ns
+    def _note(self, simulation: Simulation, recording: Recording) -> None:
+        self._start_ns, self._end_ns = simulation.start_ns, simulation.scheduler.now_ns
+        self._convergence = tuple(simulation.watch.history)
+        self._packets = recording.packets
 
-    def _work(self, network: Network) -> None:
-        actions = [action for node in self._plan.clients for action in node.script]
-        end_ns = self._start_ns + max((action.at_ns for action in actions), default=0)
-        self._progress.phase("workload", len(actions))
-        for client in network.clients:
-            client.start_script()
-        self._run(end_ns, report=lambda: self._progress.advance(sum(c.acted for c in network.clients)))
-
-    def _drain(self, network: Network) -> None:
-        self._progress.phase("drain")
-        limit_ns = self._scheduler.now_ns + self._plan.timing.drain_timeout_ns
-
-        self._run(limit_ns, done=lambda: not network.flight.messages)
-        if network.flight.messages:
-            raise _RunFailedError(
-                f"{network.flight.messages} datagrams with messages were still on their way "
-                f"{self._plan.timing.drain_timeout_ns / _SECOND:g} s after the last action"
-            )
-        self._report_failed_actions(network)
-
-    def _report_failed_actions(self, network: Network) -> None:
-        for name, status in network.statuses().items():
+    def _report_failed_actions(self, simulation: Simulation) -> None:
+        for name, status in simulation.network.statuses().items():
             if failed := status.get("script_failed"):
                 self._progress.say(
                     f"{failed} actions of {name} could not be carried out: see logs/{name}.jsonl"
                 )
-
-    def _run(
-        self,
-        limit_ns: int,
-        done: Callable[[], bool] | None = None,
-        report: Callable[[], None] = lambda: None,
-    ) -> None:
-        while not self._scheduler.run(limit_ns, SLICE_EVENTS, done):
-            report()
-        report()
-
-    def _finish(self, network: Network) -> None:
-        network.flush()
-        network.write_status()
-        if self._plan.record.captures:
-            network.write_index(self._start_ns)
-        self._packets = sum(capture.packets for capture in network.captures.values())
-
-
-def _not_ready(waiting: list[str], timeout_ns: int) -> str:
-    more = [f"and {len(waiting) - _SHOWN} more"] if len(waiting) > _SHOWN else []
-    reasons = "; ".join([*waiting[:_SHOWN], *more])
-    return f"the network was not ready after {timeout_ns / _SECOND:g} s of simulated time: {reasons}"

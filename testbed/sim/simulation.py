@@ -1,0 +1,122 @@
+"""A simulation in its phases, on simulated time: ready, workload, drain.
+
+Not here: files (`recording`), how a run is told to people (`world`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+from testbed.plan.model import Plan
+from testbed.sim.capture import Capture
+from testbed.sim.faults import OnConverged, Watch
+from testbed.sim.network import Network
+from testbed.sim.node import Record
+from testbed.sim.scheduler import Scheduler
+
+EPOCH_NS = 946_684_800 * 1_000_000_000
+"""2000-01-01 UTC: where the simulated clock starts."""
+
+SLICE_EVENTS = 20_000
+"""Events between two reports of progress."""
+
+_SHOWN = 5
+_SECOND = 1_000_000_000
+
+
+class SimulationFailedError(Exception):
+    """The run cannot go on; the text says why."""
+
+
+def _unseen(_: Network) -> None:
+    """Nobody looks on."""
+
+
+class Simulation:
+    """One simulation of a plan; the phases are to be called in order."""
+
+    def __init__(
+        self,
+        plan: Plan,
+        run_id: str,
+        events: Record,
+        *,
+        log_of: Callable[[str], Record] = lambda _: lambda _: None,
+        captures: Mapping[str, Capture] | None = None,
+        on_converged: OnConverged = _unseen,
+    ) -> None:
+        self.scheduler = Scheduler(EPOCH_NS)
+        self.network = Network(plan, run_id, self.scheduler, events, log_of=log_of, captures=captures or {})
+        self.watch = Watch(self.network, self.scheduler, events, on_converged)
+        self.start_ns = 0
+        """The scenario's time zero; 0 until the network is ready."""
+        self._plan = plan
+
+    def get_ready(self) -> None:
+        """Start all nodes and wait for the fixpoint.
+
+        Raises:
+            SimulationFailedError: It was not reached in time.
+        """
+        self.network.start()
+        self.watch.begin()
+        self._settle("was not ready")
+        self.start_ns = self.scheduler.now_ns
+
+    def work(self, report: Callable[[int], None] = lambda _: None) -> None:
+        """Let the scripts run and the faults happen; then wait until the network has got over the last.
+
+        Args:
+            report: Told now and then how many actions were carried out.
+
+        Raises:
+            SimulationFailedError: The network does not converge any more.
+        """
+        clients, plan = self.network.clients, self._plan
+        for fault in plan.faults:
+            self.watch.plan(fault, self.start_ns + fault.at_ns)
+        for client in clients:
+            client.start_script()
+        ends = [action.at_ns for node in plan.clients for action in node.script]
+        ends += [fault.at_ns for fault in plan.faults]
+        self._run(self.start_ns + max(ends, default=0), report=lambda: report(sum(c.acted for c in clients)))
+        self._settle("had not converged again")
+
+    def drain(self) -> None:
+        """Wait until no message is on its way.
+
+        Raises:
+            SimulationFailedError: Some still are.
+        """
+        timeout_ns, flight = self._plan.timing.drain_timeout_ns, self.network.flight
+        self._run(self.scheduler.now_ns + timeout_ns, done=lambda: not flight.messages)
+        if flight.messages:
+            raise SimulationFailedError(
+                f"{flight.messages} datagrams with messages were still on their way "
+                f"{timeout_ns / _SECOND:g} s after the last action"
+            )
+
+    def _settle(self, how: str) -> None:
+        timeout_ns = self._plan.timing.ready_timeout_ns
+        self._run(self.scheduler.now_ns + timeout_ns, done=lambda: self.watch.calm)
+        if not self.watch.calm:
+            self.watch.give_up()
+            reasons = _some(self.network.unconverged())
+            raise SimulationFailedError(
+                f"the network {how} after {timeout_ns / _SECOND:g} s of simulated time: {reasons}"
+            )
+
+    def _run(
+        self,
+        limit_ns: int,
+        done: Callable[[], bool] | None = None,
+        report: Callable[[], None] = lambda: None,
+    ) -> None:
+        while not self.scheduler.run(limit_ns, SLICE_EVENTS, done):
+            report()
+        report()
+
+
+def _some(reasons: list[str]) -> str:
+    more = [f"and {len(reasons) - _SHOWN} more"] if len(reasons) > _SHOWN else []
+    return "; ".join([*reasons[:_SHOWN], *more])
