@@ -16,7 +16,7 @@ examples:
   cbn reproduce fwd-fig8 --page docs/experiments
       and write the page, its figure and its rows there, by the experiment's name
 
-Writes rows.parquet, rows.json, figure.svg and page.md into DIR, in place of those
+Writes rows.parquet, rows.json, the figures and page.md into DIR, in place of those
 of an earlier run. docs/experiments has the pages of a run and says what reproduces.
 """
 
@@ -29,7 +29,7 @@ def add_reproduce(commands: Any, command: Callable[..., Any], json: Callable[...
     made.add_argument("--quick", action="store_true", help="a small slice of the sweep")
     made.add_argument("--out", type=Path, metavar="DIR", help="where to (default: runs/reproduce/NAME)")
     made.add_argument("--seed", type=int, default=1, metavar="N", help="of the workloads (default: 1)")
-    made.add_argument("--page", type=Path, metavar="DIR", help="also write NAME.md, .svg and .json there")
+    made.add_argument("--page", type=Path, metavar="DIR", help="also write page, figures and rows there by NAME")
     made.add_argument(
         "--rows", type=Path, metavar="FILE", help="write the page of these rows, measure nothing"
     )

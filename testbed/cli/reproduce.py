@@ -7,7 +7,7 @@ import json
 from dataclasses import asdict
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from testbed.cli import exits
 from testbed.cli.progress import progress
@@ -15,7 +15,7 @@ from topologies.library import experiment_file, experiment_names
 
 if TYPE_CHECKING:
     from testbed.experiments.definition import Experiment
-    from testbed.experiments.rows import Results
+    from testbed.experiments.results import Results
 
 OUT = Path("runs", "reproduce")
 
@@ -51,7 +51,7 @@ def _list(args: argparse.Namespace) -> int:
         print(json.dumps([{"name": e.name, "paper": e.paper, "title": e.title} for e in found], indent=1))
         return exits.OK
     for each in found:
-        print(f"{each.name:<12} {each.paper:<24} {each.title}")
+        print(f"{each.name:<18} {each.paper:<24} {each.title}")
     return exits.OK
 
 
@@ -70,44 +70,46 @@ def _load(name: str, quick: bool) -> Experiment:
         raise exits.CommandError(str(error)) from error
 
 
-def _results(args: argparse.Namespace, experiment: Experiment) -> Results:
+def _results(args: argparse.Namespace, experiment: Experiment) -> Results[Any]:
     """Measured, or read where --rows names the rows of an earlier run."""
     if args.rows is not None:
-        return _read(args.rows, experiment.name)
-    from testbed.experiments.measure import DisagreementError, measure
+        return _read(args.rows, experiment)
+    from testbed.experiments.kind import DisagreementError
 
     try:
         with progress(args.quiet) as shown:
-            return measure(experiment, args.seed, shown)
+            return experiment.of_kind.measure(experiment, args.seed, shown)
     except DisagreementError as error:
         raise exits.CommandError(str(error), exits.FAILED) from error
     except MemoryError as error:
         raise exits.CommandError("this machine has not enough memory; try --quick", exits.MACHINE) from error
 
 
-def _read(path: Path, name: str) -> Results:
-    from testbed.experiments.rows import from_json
+def _read(path: Path, experiment: Experiment) -> Results[Any]:
+    from testbed.experiments.results import from_json
 
     try:
-        results = from_json(path.read_text(encoding="utf-8"))
+        results: Results[Any] = from_json(path.read_text(encoding="utf-8"), experiment.of_kind.row)
     except OSError as error:
         raise exits.CommandError(f"{path}: {error.strerror}") from error
     except ValueError as error:
         raise exits.CommandError(f"{path}: {error}") from error
-    if results.experiment != name:
-        raise exits.CommandError(f"{path}: these are rows of {results.experiment}, not of {name}")
+    if results.experiment != experiment.name:
+        raise exits.CommandError(f"{path}: these are rows of {results.experiment}, not of {experiment.name}")
     return results
 
 
-def _write(folder: Path, page: Path | None, experiment: Experiment, results: Results) -> list[Path]:
+def _write(folder: Path, page: Path | None, experiment: Experiment, results: Results[Any]) -> list[Path]:
     from testbed.experiments.files import write_all, write_page_files
 
     written = write_all(folder, experiment, results)
     return written + (write_page_files(page, experiment, results) if page is not None else [])
 
 
-def _report(args: argparse.Namespace, experiment: Experiment, results: Results, written: list[Path]) -> None:
-    from testbed.experiments.page import found
+def _report(
+    args: argparse.Namespace, experiment: Experiment, results: Results[Any], written: list[Path]
+) -> None:
+    from testbed.experiments.page import TOO_SMALL, found
 
     statements = found(experiment, results)
     if args.json:
@@ -121,7 +123,7 @@ def _report(args: argparse.Namespace, experiment: Experiment, results: Results, 
         )
         return
     if results.quick:
-        print("the quick slice: too small for what the paper says of large tables")
+        print(f"the quick slice: {TOO_SMALL}")
     words = {True: "reproduces", False: "does not", None: "not comparable"}
     for claim, finding in statements:
         print(f"[{words[finding.holds]}] {claim}\n    here: {finding.ours}")

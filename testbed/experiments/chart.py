@@ -97,6 +97,14 @@ def line_chart(
     return Figure(key, title, told, WIDTH, HEIGHT, "".join(body))
 
 
+def short_count(value: float) -> str:
+    """`500 k`, `5 M`."""
+    for size, unit in ((1_000_000, " M"), (1000, " k")):
+        if value >= size:
+            return f"{value / size:g}{unit}"
+    return f"{value:g}"
+
+
 def _legend(at: int, series: Series) -> str:
     row, column = divmod(at, LEGEND_COLUMNS)
     x = LEFT + column * (WIDTH - LEFT - RIGHT) / LEGEND_COLUMNS

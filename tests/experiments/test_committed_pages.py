@@ -3,21 +3,31 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from testbed.experiments.definition import load_experiment
-from testbed.experiments.drawings import draw
+from testbed.experiments.definition import Experiment, load_experiment
 from testbed.experiments.page import write_page
-from testbed.experiments.rows import Results, from_json, to_json
+from testbed.experiments.results import Results, from_json, to_json
 from topologies.library import experiment_file, experiment_names
 
 PAGES = Path(__file__).parents[2] / "docs" / "experiments"
 AGAIN = "write them again: cbn reproduce NAME --rows docs/experiments/NAME.json --page docs/experiments"
 
 
-def rows_of(name: str) -> Results:
-    return from_json((PAGES / f"{name}.json").read_text(encoding="utf-8"))
+def experiment_of(name: str) -> Experiment:
+    return load_experiment(experiment_file(name))
+
+
+def rows_of(name: str) -> Results[Any]:
+    text = (PAGES / f"{name}.json").read_text(encoding="utf-8")
+    return from_json(text, experiment_of(name).of_kind.row)
+
+
+def figures_of(name: str) -> dict[str, str]:
+    drawn = experiment_of(name).of_kind.figures(experiment_of(name), rows_of(name))
+    return {f"{name}{suffix}.svg": figure.to_svg() + "\n" for suffix, figure in drawn.items()}
 
 
 @pytest.fixture(params=experiment_names())
@@ -28,20 +38,45 @@ def name(request: pytest.FixtureRequest) -> str:
 def test_the_page_is_written_from_its_rows(name: str) -> None:
     page = (PAGES / f"{name}.md").read_text(encoding="utf-8")
     assert f"$ cbn reproduce {name}\n" in page
-    assert page == write_page(load_experiment(experiment_file(name)), rows_of(name), f"{name}.svg"), AGAIN
+    assert page == write_page(experiment_of(name), rows_of(name), list(figures_of(name))), AGAIN
 
 
-def test_the_figure_is_drawn_from_its_rows(name: str) -> None:
-    figure = draw(load_experiment(experiment_file(name)), rows_of(name)).to_svg()
-    assert (PAGES / f"{name}.svg").read_text(encoding="utf-8") == figure + "\n", AGAIN
+def test_the_figures_are_drawn_from_its_rows_and_there_are_no_others(name: str) -> None:
+    for file, drawn in figures_of(name).items():
+        assert (PAGES / file).read_text(encoding="utf-8") == drawn, AGAIN
+    assert {p.name for p in PAGES.glob(f"{name}*.svg")} == set(figures_of(name))
 
 
-def test_the_rows_are_those_of_the_whole_sweep_as_the_file_has_it_now(name: str) -> None:
-    results, tables = rows_of(name), load_experiment(experiment_file(name)).tables
+def test_the_rows_are_a_whole_sweep_and_written_as_they_are_now(name: str) -> None:
+    results = rows_of(name)
     assert not results.quick
-    swept = [(r.interfaces, r.rounds) for r in results.of("selective")]
-    assert swept == [(t.interfaces, r) for t in tables for r in t.rounds]
     assert to_json(results) == (PAGES / f"{name}.json").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("name", [n for n in experiment_names() if n.startswith("fwd-")])
+def test_the_forwarding_rows_are_of_the_tables_that_the_file_has_now(name: str) -> None:
+    swept = [(r.interfaces, r.rounds) for r in rows_of(name).rows if r.algorithm == "selective"]
+    assert swept == [(t.interfaces, r) for t in experiment_of(name).sweep.tables for r in t.rounds]
+
+
+def test_D1_the_rows_of_fig_5_are_of_the_numbers_that_the_file_has_now() -> None:
+    sweep, rows = experiment_of("rte-alpha-general").sweep, rows_of("rte-alpha-general").rows
+    assert sorted({r.number for r in rows}) == sorted(sweep.numbers)
+    assert sorted({r.universe for r in rows}) == sorted(sweep.universes) == [10**4, 10**5, 10**6]
+    assert {r.repeat for r in rows} == {sweep.repeat}
+
+
+def test_D3_the_rows_of_figs_6_and_7_are_of_the_names_that_the_file_has_now() -> None:
+    sweep, rows = experiment_of("rte-alpha-model").sweep, rows_of("rte-alpha-model").rows
+    assert sorted({r.number for r in rows}) == sorted(sweep.numbers)
+    assert {r.of for r in rows} == set(sweep.names)
+    assert {str(n) for n in sweep.names} == {
+        "zipf over 500 names",
+        "zipf over 5000 names",
+        "uniform over 50 names",
+        "uniform over 500 names",
+    }
+    assert {r.repeat for r in rows} == {sweep.repeat}
 
 
 def test_the_contents_name_every_experiment_and_its_command(name: str) -> None:

@@ -7,20 +7,21 @@ from typing import Any
 
 import pytest
 
-from testbed.experiments.checks import CHECKS
-from testbed.experiments.definition import Table, load_experiment
-from testbed.experiments.network import hops
+from testbed.experiments.definition import load_experiment
+from testbed.experiments.forwarding.network import hops
+from testbed.experiments.forwarding.tables import Table
+from testbed.experiments.kinds import KINDS
 from testbed.plan.problems import ScenarioError
 from topologies.library import experiment_file, experiment_names
 
 GOOD = """\
 name: small
+kind: forwarding
 paper: Fig. 0
 title: Small
 question: Is it right?
 drawing: by_constraints
-repeat: 1
-tables: [{filters: [10], interfaces: [each]}]
+sweep: {repeat: 1, tables: [{filters: [10], interfaces: [each]}]}
 quick: {repeat: 1, tables: [{filters: [10], interfaces: [2]}]}
 printed: [{check: growth, claim: it grows, paper: "yes"}]
 remarks: [It is small.]
@@ -38,8 +39,8 @@ def problems(text: str, tmp_path: Path) -> str:
 def test_a_good_file_loads(tmp_path: Path) -> None:
     (tmp_path / "good.yaml").write_text(GOOD)
     loaded = load_experiment(tmp_path / "good.yaml")
-    assert loaded.tables == (Table(10, 10),)
-    assert load_experiment(tmp_path / "good.yaml", quick=True).tables == (Table(10, 2),)
+    assert loaded.sweep.tables == (Table(10, 10),)
+    assert load_experiment(tmp_path / "good.yaml", quick=True).sweep.tables == (Table(10, 2),)
 
 
 @pytest.mark.parametrize(
@@ -50,8 +51,9 @@ def test_a_good_file_loads(tmp_path: Path) -> None:
         ("interfaces: [2]", "interfaces: [11]", "quick.tables.0: more interfaces than filters"),
         ("interfaces: [each]", "interfaces: [all]", "a number, or the word each"),
         ("drawing: by_constraints", "drawing: by_luck", "by_constraints, by_ratio"),
-        ("repeat: 1\ntables", "repeats: 1\ntables", "did you mean repeat?"),
-        ("filters: [10], interfaces: [each]", "filters: [0], interfaces: [each]", "tables.0.filters.0"),
+        ("sweep: {repeat: 1", "sweep: {repeats: 1", "did you mean repeat?"),
+        ("kind: forwarding", "kind: forwading", "did you mean forwarding?"),
+        ("filters: [10], interfaces: [each]", "filters: [0], interfaces: [each]", "sweep.tables.0.filters.0"),
         ('paper: "yes"', "paper: 48", "put it in quotes"),
     ],
 )
@@ -66,8 +68,9 @@ def test_a_file_is_named_as_its_experiment(name: str) -> None:
 
 
 def test_every_check_is_asked_for_by_some_file() -> None:
-    asked = {p.check for name in experiment_names() for p in load_experiment(experiment_file(name)).printed}
-    assert asked == set(CHECKS)
+    loaded = [load_experiment(experiment_file(name)) for name in experiment_names()]
+    asked = {(each.kind, printed.check) for each in loaded for printed in each.printed}
+    assert asked == {(kind, check) for kind in KINDS for check in KINDS[kind].checks}
 
 
 def test_F7_f_l_is_one_and_f_h_gives_the_mean() -> None:
@@ -78,7 +81,9 @@ def test_F7_f_l_is_one_and_f_h_gives_the_mean() -> None:
 
 def test_F8_the_sweeps_go_as_far_as_the_papers() -> None:
     largest = {
-        n: max(t.filters for t in load_experiment(experiment_file(n)).tables) for n in experiment_names()
+        n: max(t.filters for t in load_experiment(experiment_file(n)).sweep.tables)
+        for n in experiment_names()
+        if n.startswith("fwd-")
     }
     assert largest["fwd-fig8"] * 5 > 5_000_000
     assert largest["fwd-fig9"] == largest["fwd-fig11"] == largest["fwd-network"] == 1_000_000

@@ -14,9 +14,11 @@ import pytest
 from fastpath.workload import Generator
 from testbed.cli.main import main
 from testbed.cli.progress import SilentProgress
-from testbed.experiments.definition import Experiment, Table, load_experiment
-from testbed.experiments.measure import measure
-from testbed.experiments.rows import Results, Row, from_json
+from testbed.experiments.definition import Experiment, load_experiment
+from testbed.experiments.forwarding.measure import measure
+from testbed.experiments.forwarding.rows import Measured, Row, rows_of
+from testbed.experiments.forwarding.tables import Table
+from testbed.experiments.results import from_json
 from tests.benchmarks.reference_answers import answers
 from topologies.library import experiment_file, experiment_names
 
@@ -32,30 +34,30 @@ def done(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactor
     return load_experiment(experiment_file(request.param), quick=True), folder
 
 
-def rows_of(folder: Path) -> Results:
-    return from_json((folder / "rows.json").read_text(encoding="utf-8"))
+def results_in(folder: Path) -> Measured:
+    return from_json((folder / "rows.json").read_text(encoding="utf-8"), Row)
 
 
 def test_the_six_experiments_are_shipped() -> None:
-    assert sorted(experiment_names()) == sorted(NAMES)
+    assert sorted(n for n in experiment_names() if n.startswith("fwd-")) == sorted(NAMES)
 
 
 def test_every_algorithm_is_measured_on_every_table(done: tuple[Experiment, Path]) -> None:
     experiment, folder = done
-    rows = rows_of(folder).rows
+    rows = results_in(folder).rows
     assert {r.algorithm for r in rows} == ALGORITHMS
     for algorithm in ("counting", "fast"):
         assert [r.interfaces for r in rows if r.algorithm == algorithm] == [
-            t.interfaces for t in experiment.tables
+            t.interfaces for t in experiment.sweep.tables
         ]
     swept = [(r.interfaces, r.rounds) for r in rows if r.algorithm == "selective"]
-    assert swept == [(t.interfaces, r) for t in experiment.tables for r in t.rounds]
+    assert swept == [(t.interfaces, r) for t in experiment.sweep.tables for r in t.rounds]
 
 
 def test_F7_the_tables_are_of_the_size_that_was_asked_for(done: tuple[Experiment, Path]) -> None:
     experiment, folder = done
-    rows = [r for r in rows_of(folder).rows if r.algorithm == "fast"]
-    for table, row in zip(experiment.tables, rows, strict=True):
+    rows = [r for r in results_in(folder).rows if r.algorithm == "fast"]
+    for table, row in zip(experiment.sweep.tables, rows, strict=True):
         assert row.filters == table.filters if table.central else row.filters >= table.interfaces
         mean = sum(table.constraints) / 2
         assert row.constraints == pytest.approx(mean * row.filters, rel=0.2)
@@ -63,7 +65,7 @@ def test_F7_the_tables_are_of_the_size_that_was_asked_for(done: tuple[Experiment
 
 
 def test_every_time_is_one_and_the_whole_is_not_more_than_its_parts(done: tuple[Experiment, Path]) -> None:
-    for row in rows_of(done[1]).rows:
+    for row in results_in(done[1]).rows:
         assert 0 < row.time_us <= row.p99_us <= row.max_us
         assert row.counting_us > 0
         assert row.build_s > 0
@@ -72,7 +74,7 @@ def test_every_time_is_one_and_the_whole_is_not_more_than_its_parts(done: tuple[
 
 def test_the_parquet_file_has_the_rows_of_the_json_file(done: tuple[Experiment, Path]) -> None:
     written = [Row(**row) for row in pq.read_table(done[1] / "rows.parquet").to_pylist()]
-    assert tuple(written) == rows_of(done[1]).rows
+    assert tuple(written) == results_in(done[1]).rows
 
 
 def test_the_figure_draws_every_algorithm_that_was_swept(done: tuple[Experiment, Path]) -> None:
@@ -94,8 +96,8 @@ def test_the_page_names_the_command_and_answers_every_statement(done: tuple[Expe
 def test_the_same_seed_gives_the_same_tables(done: tuple[Experiment, Path]) -> None:
     """E2, E3: what is drawn depends on the recipe alone."""
     experiment, folder = done
-    drawn = [Generator(table.recipe(1)).filters_total for table in experiment.tables]
-    assert [r.filters for r in rows_of(folder).of("fast")] == drawn
+    drawn = [Generator(table.recipe(1)).filters_total for table in experiment.sweep.tables]
+    assert [r.filters for r in rows_of(results_in(folder), "fast")] == drawn
 
 
 @pytest.mark.parametrize(("interfaces", "constraints"), [(300, (1, 9)), (12, (1, 3))])
@@ -135,9 +137,8 @@ def _small(table: Table, messages: int) -> str:
         "title": "Small",
         "question": "Is it exact?",
         "drawing": "by_constraints",
-        "repeat": 1,
-        "messages": messages,
-        "tables": [group],
+        "kind": "forwarding",
+        "sweep": {"repeat": 1, "messages": messages, "tables": [group]},
         "quick": {"repeat": 1, "tables": [group]},
         "remarks": ["none"],
         "printed": [{"check": "largest_time", "claim": "none", "paper": "none"}],
@@ -148,7 +149,7 @@ def _small(table: Table, messages: int) -> str:
 def test_F9_ten_entries_rule_out_most_predicates_and_more_entries_more(
     done: tuple[Experiment, Path],
 ) -> None:
-    counted = [r for r in rows_of(done[1]).rows if r.eliminated_mean is not None]
+    counted = [r for r in results_in(done[1]).rows if r.eliminated_mean is not None]
     if done[0].name != "fwd-claims":
         assert counted == []
         return
@@ -158,18 +159,18 @@ def test_F9_ten_entries_rule_out_most_predicates_and_more_entries_more(
 
 
 def test_F6_rounds_never_change_an_answer(done: tuple[Experiment, Path]) -> None:
-    tables = {(r.interfaces, r.filters, r.constraints) for r in rows_of(done[1]).rows}
+    tables = {(r.interfaces, r.filters, r.constraints) for r in results_in(done[1]).rows}
     for interfaces, filters, constraints in sorted(tables):
         matched = {
             r.matched_mean
-            for r in rows_of(done[1]).rows
+            for r in results_in(done[1]).rows
             if (r.interfaces, r.filters, r.constraints) == (interfaces, filters, constraints)
         }
         assert len(matched) == 1
 
 
 def test_every_number_of_interfaces_goes_with_every_number_of_filters() -> None:
-    tables = load_experiment(experiment_file("fwd-fig9")).tables
+    tables = load_experiment(experiment_file("fwd-fig9")).sweep.tables
     swept = {t.interfaces for t in tables}, {t.filters for t in tables}
     assert swept[0] == {10, 20, 40}
     assert {(t.interfaces, t.filters) for t in tables} == set(product(*swept))

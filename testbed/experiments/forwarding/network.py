@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from testbed.experiments.rows import Row
+from testbed.experiments.forwarding.rows import Row
 
 
 def hops(interfaces: int, destinations: int) -> int:

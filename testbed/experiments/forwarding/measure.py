@@ -6,8 +6,6 @@ compared was measured side by side.
 
 from __future__ import annotations
 
-import os
-import platform
 import tempfile
 import time
 from collections.abc import Iterable, Mapping
@@ -18,19 +16,19 @@ from typing import TYPE_CHECKING
 from fastpath.bench import Bench, BenchTable
 from fastpath.fib import ForwardingTable
 from fastpath.workload import FilterList, Generator, MessageList
-from testbed.experiments.definition import Experiment, Table
-from testbed.experiments.rows import Results, Row
+from testbed.experiments.forwarding.rows import Measured, Row
+from testbed.experiments.forwarding.tables import Table, Tables
+from testbed.experiments.kind import DisagreementError
+from testbed.experiments.machine import machine
+from testbed.experiments.results import Results
 
 if TYPE_CHECKING:
+    from testbed.experiments.definition import Experiment
     from testbed.runs.world import Progress
 
 COLD_SHARE = 5
 """To flush the caches takes far longer than a message: cold tables are measured so many times less."""
 PLAIN, PRESELECTING, OURS = "counting", "selective", "fast"
-
-
-class DisagreementError(Exception):
-    """Two algorithms answered differently: nothing that was measured can be trusted."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,24 +48,25 @@ class Built:
     build_s: float
 
 
-def measure(experiment: Experiment, seed: int, shown: Progress) -> Results:
+def measure(experiment: Experiment, seed: int, shown: Progress) -> Measured:
     """Measure every table.
 
     Raises:
         DisagreementError: The algorithms do not agree on who gets a message.
     """
-    started, load = time.monotonic(), os.getloadavg()[0]
+    started, measured_on = time.monotonic(), machine()
+    sweep: Tables = experiment.sweep
     rows: list[Row] = []
-    for at, table in enumerate(experiment.tables, 1):
-        shown.phase(f"{experiment.name}, table {at} of {len(experiment.tables)}: {table}")
-        rows += _measure_table(table, _workload(table, experiment.messages, seed), experiment.repeat, shown)
+    for at, table in enumerate(sweep.tables, 1):
+        shown.phase(f"{experiment.name}, table {at} of {len(sweep.tables)}: {table}")
+        rows += _measure_table(table, _workload(table, sweep.messages, seed), sweep.repeat, shown)
     return Results(
         experiment=experiment.name,
         quick=experiment.quick,
         seed=seed,
-        repeat=experiment.repeat,
+        repeat=sweep.repeat,
         seconds=round(time.monotonic() - started, 1),
-        machine=_machine() | {"load": round(load, 1)},
+        machine=measured_on,
         rows=tuple(rows),
     )
 
@@ -172,22 +171,3 @@ def _eliminated(workload: Workload, rounds: int) -> float:
 def _short(value: float) -> float:
     """Four digits: no measurement here has more."""
     return float(f"{value:.4g}")
-
-
-def _machine() -> dict[str, str | float]:
-    """What the page says of where it was measured."""
-    return {
-        "processor": _processor(),
-        "cores": os.cpu_count() or 1,
-        "system": f"{platform.system()} {platform.release()}",
-        "python": platform.python_version(),
-    }
-
-
-def _processor() -> str:
-    try:
-        lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
-    except OSError:
-        return platform.machine()
-    models = [line.partition(":")[2].strip() for line in lines if line.startswith("model name")]
-    return models[0] if models else platform.machine()

@@ -9,24 +9,16 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 from statistics import median
 
 from analysis.figures.axes import count, duration
-from testbed.experiments.rows import Results, Row
+from testbed.experiments.finding import Finding
+from testbed.experiments.forwarding.rows import Measured, Row, rows_of
 
 ALGORITHMS = ("counting", "selective", "fast")
 SMALL_FILTERS = 1000
 """Below, a message takes less than what a round costs, and the curves have not found their slope."""
 HIGH_RATIO = 100
-
-
-@dataclass(frozen=True, slots=True)
-class Finding:
-    """What came out, and whether the paper's statement holds here."""
-
-    ours: str
-    holds: bool | None
 
 
 def time(us: float) -> str:
@@ -46,7 +38,7 @@ def curve_of(row: Row) -> str:
     return f"{size} constraints{', cold' if row.cold else ''}"
 
 
-def largest_time(results: Results) -> Finding:
+def largest_time(results: Measured) -> Finding:
     """Absolute times at the largest table, of each number of interfaces where that is fixed."""
     fixed = _by_interfaces([r for r in results.rows if not r.central]).items()
     said = [f"{interfaces} interfaces: {_times(_largest(rows))}" for interfaces, rows in fixed]
@@ -61,7 +53,7 @@ def _times(rows: Sequence[Row]) -> str:
     return f"{said} at {rows[0].constraints / 1e6:.2g} M constraints"
 
 
-def largest_gain(results: Results) -> Finding:
+def largest_gain(results: Measured) -> Finding:
     """The best saving over the sweep, near 40 %."""
     best = max(_selective(results), key=lambda r: r.gain)
     at = f"at {count(best.interfaces)} interfaces"
@@ -70,20 +62,22 @@ def largest_gain(results: Results) -> Finding:
     return Finding(said, 25 <= best.gain <= 60)
 
 
-def growth(results: Results) -> Finding:
+def growth(results: Measured) -> Finding:
     """Exponents where one filter an interface is swept."""
-    found = {a: _exponent([r for r in results.of(a) if r.central]) for a in ALGORITHMS}
+    found = {a: _exponent([r for r in rows_of(results, a) if r.central]) for a in ALGORITHMS}
     return Finding(_by_algorithm(found), None)
 
 
-def sublinear(results: Results) -> Finding:
+def sublinear(results: Measured) -> Finding:
     """Exponents below one for every fixed number of interfaces."""
-    exponents = {a: [_exponent(rows) for rows in _by_interfaces(results.of(a)).values()] for a in ALGORITHMS}
+    exponents = {
+        a: [_exponent(rows) for rows in _by_interfaces(rows_of(results, a)).values()] for a in ALGORITHMS
+    }
     said = "; ".join(f"{a} {min(e):.2f} to {max(e):.2f}" for a, e in exponents.items())
     return Finding(f"time grows as C to the power of: {said}", max(exponents["counting"]) < 0.9)
 
 
-def rounds_make_no_difference(results: Results) -> Finding:
+def rounds_make_no_difference(results: Measured) -> Finding:
     """Gains about zero where interfaces have many filters."""
     gains = [r.gain for r in _selective(results) if r.filters / r.interfaces >= HIGH_RATIO]
     if not gains:
@@ -93,11 +87,11 @@ def rounds_make_no_difference(results: Results) -> Finding:
     return Finding(said, typical < 5)
 
 
-def best_with_large_disjunctions(results: Results) -> Finding:
+def best_with_large_disjunctions(results: Measured) -> Finding:
     """The more filters an interface has, the faster."""
     said, holds = [], True
     for algorithm in ALGORITHMS:
-        rows = sorted(results.of(algorithm), key=lambda r: r.filters / r.interfaces)
+        rows = sorted(rows_of(results, algorithm), key=lambda r: r.filters / r.interfaces)
         fewest, most, best = rows[0], rows[-1], min(rows, key=lambda r: r.time_us)
         worst = max(rows, key=lambda r: r.time_us)
         said.append(
@@ -109,14 +103,14 @@ def best_with_large_disjunctions(results: Results) -> Finding:
     return Finding("; ".join(said), holds)
 
 
-def gain_with_few_filters(results: Results) -> Finding:
+def gain_with_few_filters(results: Measured) -> Finding:
     """Preselection pays at the left, and not at the right."""
     rows = sorted(_selective(results), key=lambda r: r.filters / r.interfaces)
     said = f"{percent(rows[0].gain)} with one filter an interface, {percent(rows[-1].gain)} with the most"
     return Finding(said, rows[0].gain > 10 and abs(rows[-1].gain) < 10)
 
 
-def turns_to_cost(results: Results) -> Finding:
+def turns_to_cost(results: Measured) -> Finding:
     """Where the gain is gone, curve by curve."""
     said, holds = [], []
     for curves in _conditions(results):
@@ -126,7 +120,7 @@ def turns_to_cost(results: Results) -> Finding:
     return Finding("; ".join(said), any(holds))
 
 
-def gain_rises_and_fades(results: Results) -> Finding:
+def gain_rises_and_fades(results: Measured) -> Finding:
     """A maximum within the sweep."""
     said, holds = [], []
     for curves in _conditions(results):
@@ -138,7 +132,7 @@ def gain_rises_and_fades(results: Results) -> Finding:
     return Finding("; ".join(said), any(holds))
 
 
-def more_constraints_more_gain(results: Results) -> Finding:
+def more_constraints_more_gain(results: Measured) -> Finding:
     """The larger table has the higher curve, under every condition."""
     said, holds = [], True
     for curves in _conditions(results):
@@ -152,8 +146,8 @@ def _ratio(row: Row) -> str:
     return count(round(row.filters / row.interfaces))
 
 
-def _selective(results: Results) -> list[Row]:
-    return results.of("selective")
+def _selective(results: Measured) -> list[Row]:
+    return rows_of(results, "selective")
 
 
 def _largest(rows: Sequence[Row]) -> list[Row]:
@@ -166,7 +160,7 @@ def _by_interfaces(rows: Sequence[Row]) -> dict[int, list[Row]]:
     return {i: [r for r in rows if r.interfaces == i] for i in fixed}
 
 
-def _conditions(results: Results) -> list[list[list[Row]]]:
+def _conditions(results: Measured) -> list[list[list[Row]]]:
     """Warm curves, then cold ones: from the smallest table to the largest, each by rounds."""
     return [c for cold in (False, True) if (c := _curves([r for r in _selective(results) if r.cold == cold]))]
 

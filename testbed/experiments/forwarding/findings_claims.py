@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from analysis.figures.axes import count
-from testbed.experiments.findings import ALGORITHMS, Finding, time
-from testbed.experiments.network import break_even_us, hops, network_us
-from testbed.experiments.rows import Results, Row
+from testbed.experiments.finding import Finding
+from testbed.experiments.forwarding.findings import ALGORITHMS, time
+from testbed.experiments.forwarding.network import break_even_us, hops, network_us
+from testbed.experiments.forwarding.rows import Measured, Row, rows_of
 
 ENTRIES = 10
 PAPER_BYTES = 48
@@ -13,7 +14,7 @@ READINGS = (1, 20)
 """Of "250000 conjunctions formed from 5 million constraints" (E2): five a filter, or 20 in each."""
 
 
-def time_at_twenty(results: Results) -> Finding:
+def time_at_twenty(results: Measured) -> Finding:
     """Section 1's 3 ms, in the readings of E2."""
     said = [
         f"{_table(rows[0])}: " + ", ".join(f"{r.algorithm} {time(r.time_us)}" for r in rows)
@@ -23,7 +24,7 @@ def time_at_twenty(results: Results) -> Finding:
     return Finding("; ".join(said), None)
 
 
-def matched_of_twenty(results: Results) -> Finding:
+def matched_of_twenty(results: Measured) -> Finding:
     """18 of 20, by tables of filters from one constraint on (F9)."""
     tables = [rows[0] for rows in _twenty(results)]
     said = "; ".join(f"{_table(row)}: {row.matched_mean:.1f} of {row.interfaces}" for row in tables)
@@ -31,7 +32,7 @@ def matched_of_twenty(results: Results) -> Finding:
     return Finding(said, any(17.5 <= r.matched_mean <= 19.5 for r in paper_like))
 
 
-def fewer_matches_less_time(results: Results) -> Finding:
+def fewer_matches_less_time(results: Measured) -> Finding:
     """Does a message that goes to fewer neighbours take less?"""
     said, holds = [], True
     for algorithm in ALGORITHMS:
@@ -43,7 +44,7 @@ def fewer_matches_less_time(results: Results) -> Finding:
     return Finding("; ".join(said), holds)
 
 
-def bytes_per_constraint(results: Results) -> Finding:
+def bytes_per_constraint(results: Measured) -> Finding:
     """48 bytes, of the tables the paper may have meant (E2); within a quarter where they are as large."""
     tables = [rows for rows in _twenty(results) if rows[0].constraints_low in READINGS]
     said = [
@@ -55,22 +56,22 @@ def bytes_per_constraint(results: Results) -> Finding:
     return Finding("; ".join(said), all(r.bytes_per_constraint <= 1.25 * PAPER_BYTES for r in papers))
 
 
-def eliminated_by_ten(results: Results) -> Finding:
+def eliminated_by_ten(results: Measured) -> Finding:
     """131,000 of 200,000; F9 expects 120,000 to 128,000."""
-    rows = [r for r in results.of("selective") if r.eliminated_mean is not None and r.rounds == ENTRIES]
+    rows = [r for r in rows_of(results, "selective") if r.eliminated_mean is not None and r.rounds == ENTRIES]
     row = max(rows, key=lambda r: r.interfaces)
     share = (row.eliminated_mean or 0.0) / row.interfaces
     said = f"{count(round(row.eliminated_mean or 0))} of {count(row.interfaces)} ({share:.0%})"
     return Finding(said, abs(share - 131 / 200) < 0.07)
 
 
-def single_router(results: Results) -> Finding:
+def single_router(results: Measured) -> Finding:
     """The first configuration of section 5.4."""
     said = [f"{r.algorithm} {time(r.time_us)}" for r in results.rows if r.central]
     return Finding(", ".join(said), None)
 
 
-def hops_at_twenty(results: Results) -> Finding:
+def hops_at_twenty(results: Measured) -> Finding:
     """E4: the formula gives 10 where the paper has 12."""
     destinations = next(r.filters for r in results.rows if r.central)
     fixed = sorted({r.interfaces for r in results.rows if not r.central})
@@ -78,7 +79,7 @@ def hops_at_twenty(results: Results) -> Finding:
     return Finding(f"{said} (2 log_I {count(destinations)}, rounded up)", hops(20, destinations) <= 12)
 
 
-def network_beats_router(results: Results) -> Finding:
+def network_beats_router(results: Measured) -> Finding:
     """Does a network of routers beat a single one, for each of the paper's algorithms?"""
     said, holds = [], True
     for algorithm in ALGORITHMS:
@@ -92,7 +93,7 @@ def network_beats_router(results: Results) -> Finding:
     return Finding("; ".join(said), holds)
 
 
-def break_even(results: Results) -> Finding:
+def break_even(results: Measured) -> Finding:
     """Not in the paper, which counts matching alone: what a further hop may cost besides."""
     said = []
     for algorithm in ALGORITHMS:
@@ -102,15 +103,15 @@ def break_even(results: Results) -> Finding:
     return Finding("a further hop may cost besides matching: " + ", ".join(said), None)
 
 
-def _ends(results: Results, algorithm: str) -> tuple[Row, Row, int]:
+def _ends(results: Measured, algorithm: str) -> tuple[Row, Row, int]:
     """The single router, the router of 20 interfaces, and how many of these are on the way."""
-    rows = results.of(algorithm)
+    rows = rows_of(results, algorithm)
     single = next(r for r in rows if r.central)
     row = min((r for r in rows if not r.central), key=lambda r: abs(r.interfaces - 20))
     return single, row, hops(row.interfaces, single.filters)
 
 
-def _twenty(results: Results) -> list[list[Row]]:
+def _twenty(results: Measured) -> list[list[Row]]:
     """The rows of the tables with few interfaces, table by table."""
     tables: dict[tuple[int, int], list[Row]] = {}
     for row in results.rows:
@@ -119,9 +120,9 @@ def _twenty(results: Results) -> list[list[Row]]:
     return list(tables.values())
 
 
-def _of_twenty(results: Results, algorithm: str) -> list[Row]:
+def _of_twenty(results: Measured, algorithm: str) -> list[Row]:
     """Of one size, those that differ in the least number of constraints per filter."""
-    rows = [r for r in results.of(algorithm) if r.interfaces == 20 and r.constraints_low < READINGS[1]]
+    rows = [r for r in rows_of(results, algorithm) if r.interfaces == 20 and r.constraints_low < READINGS[1]]
     size = rows[0].filters
     return [r for r in rows if r.filters == size]
 
