@@ -74,6 +74,7 @@ CATALOG: Mapping[str, tuple[Option, ...]] = {
     "cbcb": _CBCB,
     "flood": (_BROADCAST,),
     "ipsf": (),
+    "multicast": (),
     "pif": (_BROADCAST,),
     "psf": (),
     "unicast": (),

@@ -10,6 +10,7 @@ from nodes.routing.schemes.drp import Drp
 from nodes.routing.schemes.cbcb import Cbcb
 from nodes.routing.schemes.flood import Flood
 from nodes.routing.schemes.ipsf import Ipsf
+from nodes.routing.schemes.multicast import Multicast
 from nodes.routing.schemes.pif import Pif
 from nodes.routing.schemes.psf import Psf
 from nodes.routing.schemes.unicast import Unicast
@@ -22,6 +23,7 @@ SCHEMES: Mapping[str, type[Scheme]] = {
         Cbcb,
         Flood,
         Ipsf,
+        Multicast,
         Pif,
         Psf,
         Unicast,
