@@ -13,9 +13,9 @@
 #include <span>
 #include <string_view>
 
+#include "fast_codes.hpp"
 #include "fast_dictionary.hpp"
 #include "fast_memory.hpp"
-#include "fast_patterns.hpp"
 #include "fast_terms.hpp"
 
 namespace cbn::fast {
@@ -117,7 +117,8 @@ class SectionView {
     [[nodiscard]] std::uint32_t rank(std::uint64_t x) const noexcept {
         if (section_.dense != 0) {
             const std::uint64_t first = values()[0];
-            return x < first ? 0 : static_cast<std::uint32_t>(std::min<std::uint64_t>(x - first, section_.groups - 1)) + 1;
+            if (x < first) return 0;
+            return static_cast<std::uint32_t>(std::min<std::uint64_t>(x - first, section_.groups - 1)) + 1;
         }
         return count_up_to(values(), section_.groups, x);
     }

@@ -52,7 +52,9 @@ class BlockBuilder {
         }
         if (kind == Kind::Pattern) {
             codes_.resize(postings.size());
-            for (std::size_t at = 0; at < codes_.size(); ++at) codes_[at] = static_cast<std::uint32_t>(postings[at].value);
+            for (std::size_t at = 0; at < codes_.size(); ++at) {
+                codes_[at] = static_cast<std::uint32_t>(postings[at].value);
+            }
             begin_patterns(item, codes_);
             write_items(item, postings);
             return write(codes_);

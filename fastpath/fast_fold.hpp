@@ -25,7 +25,9 @@ struct Place {
 
 inline Place place_of(const Term& term, bool text, const DictionaryView& operands) noexcept {
     const auto operand = static_cast<std::uint32_t>(term.value);
-    const auto code = [&](std::uint32_t test) { return std::uint64_t{pattern_code(operands.text(operand), operand, test)}; };
+    const auto code = [&](std::uint32_t test) -> std::uint64_t {
+        return pattern_code(operands.text(operand), operand, test);
+    };
     switch (term.test) {
         case Test::Eq:
             if (text) return {Kind::Pattern, code(EQ_CODE)};

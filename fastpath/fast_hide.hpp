@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "fast_block.hpp"
+#include "fast_scan.hpp"
 
 namespace cbn::fast {
 

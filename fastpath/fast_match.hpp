@@ -13,6 +13,7 @@
 
 #include "fast_block.hpp"
 #include "fast_parse.hpp"
+#include "fast_scan.hpp"
 #include "fast_store.hpp"
 #include "index.hpp"
 
