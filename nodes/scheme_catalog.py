@@ -69,6 +69,23 @@ _CBCB = (
     Option("sr_timeout_ms", 5_000, "when a request that is not answered is sent again; 0: never", least=0),
 )
 
+_SIENA = (
+    Option(
+        "tree",
+        "shared",
+        "along what subscriptions and messages travel: one tree of the network (`shared`), or the "
+        "shortest-path tree of whoever subscribes or publishes (`source`)",
+        choices=("shared", "source"),
+    ),
+    Option(
+        "mode",
+        "safe",
+        "on source trees, which filters make a covered one superfluous: those of the same original "
+        "subscriber (`safe`), or all (`literal`, as published: loses messages where there are cycles)",
+        choices=("safe", "literal"),
+    ),
+)
+
 CATALOG: Mapping[str, tuple[Option, ...]] = {
     "drp": (),
     "cbcb": _CBCB,
@@ -77,6 +94,7 @@ CATALOG: Mapping[str, tuple[Option, ...]] = {
     "multicast": (),
     "pif": (_BROADCAST,),
     "psf": (),
+    "siena": _SIENA,
     "unicast": (),
 }
 """The options of every scheme there is."""

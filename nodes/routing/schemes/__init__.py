@@ -13,6 +13,7 @@ from nodes.routing.schemes.ipsf import Ipsf
 from nodes.routing.schemes.multicast import Multicast
 from nodes.routing.schemes.pif import Pif
 from nodes.routing.schemes.psf import Psf
+from nodes.routing.schemes.siena import Siena
 from nodes.routing.schemes.unicast import Unicast
 from nodes.scheme_catalog import complete, option_problem
 
@@ -26,6 +27,7 @@ SCHEMES: Mapping[str, type[Scheme]] = {
         Multicast,
         Pif,
         Psf,
+        Siena,
         Unicast,
     )
 }

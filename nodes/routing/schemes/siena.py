@@ -1,0 +1,196 @@
+"""Siena: subscriptions are forwarded, pruned by the filters that cover them (ADR 3.4, 3.5; S1-S3, E15).
+
+Each router tells its neighbours on a tree what is wanted beyond it, unless they
+were told something that covers it. A message goes where something was told that
+it matches. Options:
+
+- `tree`: `shared`, one tree of the network for all, or `source`, the tree of
+  the original subscriber for subscriptions and of the source for messages (E7);
+- `mode`, on source trees: `safe`, filters prune those of the same original
+  subscriber; `literal`, as printed, which loses messages on cyclic graphs (E6).
+
+The header class is the source router's id on either kind of tree (Init), and
+nobody rewrites it (Hdr, E10): also on the shared tree a message is taken from
+the neighbour on the way back to its source alone, so it cannot come twice
+however the routers' trees differ while the network changes.
+
+A client withdraws by the id of its subscription, not by a filter, so it cancels
+what it named; the subscriptions that are left are what it wants (M10 asks for
+all that is covered, which is the client's to name).
+
+Advertisements (ADR 2.4.2, S1: P_A) have their place in `siena_trees`: what is
+`open_to` an interface is then restricted to where something was advertised that
+overlaps the filter (E14), by tables of their own (M10).
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Mapping
+from typing import ClassVar
+
+from fastpath import cover
+from nodes.routing.drops import Reason
+from nodes.routing.schemes.base import FibSpec, Options, Source, Talk, View, learned, of_client
+from nodes.routing.schemes.siena_literal import LiteralTable
+from nodes.routing.schemes.siena_messages import KINDS, SIENA_SUBSCRIBE, Said, payloads, read
+from nodes.routing.schemes.siena_table import SubscriptionTable
+from nodes.routing.schemes.siena_trees import ANYBODY, SharedTree, SourceTrees, on_shared_tree
+from nodes.routing.schemes.sources import source_classes
+from nodes.wire.codec import WireError
+
+ISSUER_BITS = 32
+
+
+class Siena:
+    """Subscription forwarding over the filters poset."""
+
+    name: ClassVar[str] = "siena"
+    floods_interest: ClassVar[bool] = False
+    kinds: ClassVar[frozenset[int]] = KINDS
+
+    def __init__(self, options: Options) -> None:
+        self._shared = options["tree"] == "shared"
+        literal = options["mode"] == "literal" and not self._shared
+        self.table = LiteralTable() if literal else SubscriptionTable()
+        self._talk: Talk | None = None
+        self._links: dict[int, int] = {}
+        self._told: dict[int, Said] = {}
+        self._basis: object = None
+        self._versions: dict[int, int] = {}
+        self._learned: dict[int, set[int]] = {}
+        """The numbers of what was learned at each interface."""
+
+    def attach(self, talk: Talk, rng: random.Random) -> None:
+        """As `TalkingScheme` says."""
+        del rng
+        self._talk = talk
+
+    @property
+    def settled(self) -> bool:
+        """All that is heard is acted upon at once."""
+        return True
+
+    def next_deadline(self) -> int | None:
+        """Nothing waits for a time."""
+        return None
+
+    def handle_timer(self, now_ns: int) -> None:
+        """Nothing is ever due."""
+
+    def joined(self, now_ns: int, interface: int, neighbour: int) -> None:
+        """As `TalkingScheme` says; what is to be told, `look` finds."""
+        del now_ns
+        self._links[interface] = neighbour
+        self._told[interface] = Said()
+        self.table.open(interface)
+
+    def lost(self, now_ns: int, interface: int) -> None:
+        """As `TalkingScheme` says."""
+        del now_ns, self._links[interface], self._told[interface]
+        self.table.close(interface)
+
+    def look(self, now_ns: int, view: View) -> None:
+        """As `TalkingScheme` says: turn to the trees there are now, and hear what our clients want."""
+        basis = (view.topology, tuple(view.interfaces.items()), tuple(self._links.items()), view.clients)
+        if basis != self._basis:
+            self._basis = basis
+            trees = SharedTree if self._shared else SourceTrees
+            self.table.turn(trees(view, dict(self._links)))
+        for interface in view.clients:
+            self._hear_client(interface)
+        self._speak(now_ns)
+        self._learn()
+
+    def take(self, now_ns: int, interface: int, kind: int, payload: bytes) -> None:
+        """As `TalkingScheme` says.
+
+        Raises:
+            WireError: It is malformed.
+        """
+        issuer, filters = read(payload)
+        if (issuer == ANYBODY) != self._shared:
+            which = f"{ANYBODY} on the shared tree" if self._shared else "the id of a router on source trees"
+            raise WireError(f"the issuer of a subscription is {which}; this is {issuer}")
+        if kind == SIENA_SUBSCRIBE:
+            self._take_subscribe(interface, issuer, filters)
+        else:
+            self._take_unsubscribe(interface, issuer, filters)
+        self._speak(now_ns)
+        if self.table.changed:
+            self._router.changed(now_ns)
+
+    def accounts(self) -> Mapping[int, tuple[str, str]]:
+        """As `TalkingScheme` says."""
+        heard = self.table.accounts
+        return {i: (told.digest, heard[i].said.digest) for i, told in self._told.items()}
+
+    def compile(self, view: View) -> FibSpec:
+        """One class a source router, all over one table: at an interface, what was told to us there."""
+        table = {**self._by_neighbour(view), **view.client_tables}
+        return FibSpec(view.node, source_classes(on_shared_tree(view) if self._shared else view), (table,))
+
+    @property
+    def _router(self) -> Talk:
+        assert self._talk is not None, "attach comes first"
+        return self._talk
+
+    def _by_neighbour(self, view: View) -> dict[int, tuple[Source, ...]]:
+        """Told over any of the links to a neighbour, sent on the first."""
+        found = {}
+        for interfaces in view.interfaces.values():
+            numbers = [n for interface in interfaces for n in sorted(self._learned.get(interface, ()))]
+            if numbers:
+                found[interfaces[0]] = tuple(map(learned, numbers))
+        return dict(sorted(found.items()))
+
+    def _take_subscribe(self, interface: int, issuer: int, filters: list[bytes]) -> None:
+        held, limit = self.table.accounts[interface], self._router.limits.filters_per_neighbour
+        known = held.filters.get(issuer, set())
+        count = held.count + sum(filter_ not in known for filter_ in filters)
+        if count > limit:
+            setting = "limits.filters_per_neighbour"
+            self._router.drop(interface, Reason.TOO_MANY_FILTERS, filters=count, limit=limit, setting=setting)
+        else:
+            self.table.enter(interface, issuer, filters)
+
+    def _take_unsubscribe(self, interface: int, issuer: int, filters: list[bytes]) -> None:
+        if self.table.accounts[interface].filters.get(issuer, set()).issuperset(filters):
+            self.table.withdraw(interface, issuer, filters)
+        else:
+            self._router.drop(interface, Reason.UNKNOWN_SUBSCRIPTION)
+
+    def _hear_client(self, interface: int) -> None:
+        store, issuer = self._router.store, ANYBODY if self._shared else self._router.node
+        version = store.version(of_client(interface))
+        if version == self._versions.get(interface):
+            return
+        self._versions[interface] = version
+        if interface not in self.table.accounts:
+            self.table.open(interface)
+        filters = store.filters(of_client(interface))
+        wanted = {cover.reduce_filter(f) for f in filters if not cover.contradictory(f)}
+        held = set(self.table.accounts[interface].filters.get(issuer, ()))
+        self.table.enter(interface, issuer, sorted(wanted - held))
+        self.table.withdraw(interface, issuer, sorted(held - wanted))
+
+    def _speak(self, now_ns: int) -> None:
+        """Tell the neighbours what changed: to each, what is new before what is withdrawn (E15)."""
+        said: dict[tuple[int, int, int], list[bytes]] = {}
+        for interface, kind, issuer, filter_ in self.table.take_words():
+            if interface in self._links:
+                said.setdefault((interface, kind, issuer), []).append(filter_)
+                self._told[interface].toggle(issuer, filter_)
+        for (interface, kind, issuer), filters in sorted(said.items()):
+            for payload in payloads(issuer, filters):
+                self._router.send(now_ns, interface, kind, payload)
+
+    def _learn(self) -> None:
+        """Put what was told to us into the store, from where tables take it."""
+        for interface, key in self.table.take_changed():
+            number, predicate = interface << ISSUER_BITS | key, self.table.wanted(interface, key)
+            self._router.store.replace(learned(number), predicate)
+            numbers = self._learned.setdefault(interface, set())
+            numbers.discard(number)
+            if self._router.store.wants(learned(number)):
+                numbers.add(number)

@@ -1,0 +1,82 @@
+"""What Siena's routers say to each other: SIENA_SUBSCRIBE and SIENA_UNSUBSCRIBE (ADR 2.4.3, 3.5; E15).
+
+Both are an issuer, the original subscriber's router (`siena_trees`), and the
+filters that are forwarded or withdrawn: subscribe(U, f) for each of them, U
+being the neighbour. A digest of what was said and not withdrawn is kept at both
+ends, so that a run can see them agree.
+
+Not here: what is said when (`siena_table`).
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Iterator
+from typing import NamedTuple
+
+from fastpath import cover
+from nodes.routing.predicates import COUNT, filters_of
+from nodes.wire.codec import WireError
+
+SIENA_SUBSCRIBE = 20
+SIENA_UNSUBSCRIBE = 21
+KINDS = frozenset({SIENA_SUBSCRIBE, SIENA_UNSUBSCRIBE})
+PAYLOAD_BYTES = 48 * 1024
+"""A longer list of filters is said in several payloads, so that the neighbour can begin."""
+
+
+class Word(NamedTuple):
+    """One filter to be forwarded to a neighbour, or to be withdrawn from him."""
+
+    interface: int
+    kind: int
+    issuer: int
+    filter: bytes
+
+
+class Said:
+    """A digest over a set of (issuer, filter), the same in whatever order they came."""
+
+    def __init__(self) -> None:
+        self._sum = 0
+
+    def toggle(self, issuer: int, filter_: bytes) -> None:
+        """It was said, or it was withdrawn."""
+        self._sum ^= int.from_bytes(hashlib.sha256(COUNT.pack(issuer) + filter_).digest())
+
+    @property
+    def digest(self) -> str:
+        """As 64 hexadecimal digits."""
+        return f"{self._sum:064x}"
+
+
+def payloads(issuer: int, filters: Iterable[bytes]) -> Iterator[bytes]:
+    """The payloads that say these filters of an issuer."""
+    chosen: list[bytes] = []
+    size = 0
+    for filter_ in sorted(filters):
+        if chosen and size + len(filter_) > PAYLOAD_BYTES:
+            yield _payload(issuer, chosen)
+            chosen, size = [], 0
+        chosen.append(filter_)
+        size += len(filter_)
+    if chosen:
+        yield _payload(issuer, chosen)
+
+
+def read(payload: bytes) -> tuple[int, list[bytes]]:
+    """(Issuer, filters as `reduce_filter` makes them, each once).
+
+    Raises:
+        WireError: It is malformed, or without a filter.
+    """
+    if len(payload) < COUNT.size:
+        raise WireError(f"an issuer has {COUNT.size} bytes; this payload has {len(payload)}")
+    filters = dict.fromkeys(map(cover.reduce_filter, filters_of(payload[COUNT.size :])))
+    if not filters:
+        raise WireError("a subscription or its withdrawal names at least one filter; this names none")
+    return int(COUNT.unpack_from(payload)[0]), list(filters)
+
+
+def _payload(issuer: int, filters: list[bytes]) -> bytes:
+    return COUNT.pack(issuer) + COUNT.pack(len(filters)) + b"".join(filters)

@@ -1,0 +1,167 @@
+"""All that a router was asked to deliver, and what of it is to be forwarded where (ADR 3.5; E6, E15).
+
+Accounts keep what each neighbour and client said, whether it counts at present
+or not: whether it does is for the trees to say, and they change. What counts is
+in posets. Filters prune each other within one poset, so there is
+
+a poset for each issuer: one on the shared tree, where the issuer is nobody, and
+one for each original subscriber on source trees (mode `safe`).
+
+Why not one for all there: equation (1) leaves f out where a cover f' has gone.
+On a graph with cycles f' went down the trees of its own issuers, which need not
+lead where the tree of f's issuer leads, and messages are lost (E6). Filters of
+one issuer all take the same way.
+
+Not here: what may go where (`siena_trees`), the other mode (`siena_literal`),
+links (`siena`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from functools import partial
+
+from nodes.routing.predicates import NOTHING
+from nodes.routing.schemes.siena_messages import SIENA_SUBSCRIBE, SIENA_UNSUBSCRIBE, Said, Word
+from nodes.routing.schemes.siena_poset import Forwarding, Poset, interfaces
+from nodes.routing.schemes.siena_trees import NoTree, Trees
+
+Pair = tuple[int, int]
+"""(interface, issuer)."""
+
+
+class Account:
+    """What was said at one interface and not withdrawn."""
+
+    def __init__(self) -> None:
+        self.filters: dict[int, set[bytes]] = {}
+        self.said = Said()
+        self.count = 0
+
+    def add(self, issuer: int, filters: Iterable[bytes]) -> list[bytes]:
+        """Enter filters; which of them are news."""
+        held = self.filters.setdefault(issuer, set())
+        return self._toggle(issuer, [f for f in filters if f not in held])
+
+    def remove(self, issuer: int, filters: Iterable[bytes]) -> list[bytes]:
+        """Strike filters; which of them were there."""
+        held = self.filters.get(issuer, set())
+        gone = self._toggle(issuer, [f for f in filters if f in held])
+        if not held:
+            self.filters.pop(issuer, None)
+        return gone
+
+    def _toggle(self, issuer: int, filters: list[bytes]) -> list[bytes]:
+        held = self.filters.get(issuer, set())
+        before = len(held)
+        for filter_ in filters:
+            self.said.toggle(issuer, filter_)
+        held ^= set(filters)
+        self.count += len(held) - before
+        return filters
+
+
+class SubscriptionTable:
+    """The subscriptions of one router; filters prune those of the same issuer."""
+
+    def __init__(self) -> None:
+        self.accounts: dict[int, Account] = {}
+        self._trees: Trees = NoTree()
+        self._posets: dict[int, Poset] = {}
+        self._open: dict[Pair, int] = {}
+        """Of the pairs that count, where they go."""
+        self._changed: set[Pair] = set()
+
+    def open(self, interface: int) -> None:
+        """Begin an account."""
+        self.accounts[interface] = Account()
+
+    def close(self, interface: int) -> None:
+        """What was said at this interface is void."""
+        for issuer, filters in sorted(self.accounts[interface].filters.items()):
+            self.withdraw(interface, issuer, sorted(filters))
+        del self.accounts[interface]
+
+    def enter(self, interface: int, issuer: int, filters: Iterable[bytes]) -> None:
+        """subscribe(U, f) for each filter (S2)."""
+        news = self.accounts[interface].add(issuer, filters)
+        if news and self._trees.counts(interface, issuer):
+            self._open[interface, issuer] = self._trees.open_to(interface, issuer)
+            self._subscribe(interface, issuer, news)
+
+    def withdraw(self, interface: int, issuer: int, filters: Iterable[bytes]) -> None:
+        """Take back these filters and no others (E15)."""
+        gone = self.accounts[interface].remove(issuer, filters)
+        if gone and (interface, issuer) in self._open:
+            self._unsubscribe(interface, issuer, gone)
+            if issuer not in self.accounts[interface].filters:
+                del self._open[interface, issuer]
+
+    def turn(self, trees: Trees) -> None:
+        """The trees are these now; what is found to count comes in before what does not any more goes."""
+        self._trees, before = trees, self._open
+        said = [(i, issuer) for i, account in self.accounts.items() for issuer in account.filters]
+        self._open = {pair: trees.open_to(*pair) for pair in sorted(said) if trees.counts(*pair)}
+        for pair in sorted(self._open.keys() - before.keys()):
+            self._subscribe(*pair, sorted(self._filters(pair)))
+        for pair in sorted(before.keys() - self._open.keys()):
+            self._unsubscribe(*pair, sorted(self._filters(pair)))
+        kept = self._open.keys() & before.keys()
+        for key in {self._key(issuer) for i, issuer in kept if self._open[i, issuer] != before[i, issuer]}:
+            self._redirect(self._posets[key])
+
+    def take_words(self) -> Iterator[Word]:
+        """What is to be told and withdrawn since last asked, in a fixed order."""
+        for key, poset in sorted(self._posets.items()):
+            for forwarding in poset.take_forwardings():
+                yield from self._words(key, forwarding)
+            if poset.empty:
+                del self._posets[key]
+
+    @property
+    def changed(self) -> bool:
+        """Whether `take_changed` would give anything."""
+        return bool(self._changed)
+
+    def take_changed(self) -> list[Pair]:
+        """The (interface, key of a poset) at which something else is wanted than when last asked."""
+        changed, self._changed = sorted(self._changed), set()
+        return changed
+
+    def wanted(self, interface: int, key: int) -> bytes:
+        """What is wanted at an interface by what counts in one poset, encoded and reduced."""
+        return self._posets[key].held(interface) if key in self._posets else NOTHING
+
+    def _key(self, issuer: int) -> int:
+        """The poset an issuer's filters are in."""
+        return issuer
+
+    def _open_to(self, key: int, interface: int, filter_: bytes) -> int:
+        """Where a filter of a poset may go that is wanted at an interface: neighbors - NST."""
+        del filter_
+        return self._open.get((interface, key), 0)
+
+    def _words(self, key: int, forwarding: Forwarding) -> Iterator[Word]:
+        filter_, before, after = forwarding
+        for interface in interfaces(after & ~before):
+            yield Word(interface, SIENA_SUBSCRIBE, key, filter_)
+        for interface in interfaces(before & ~after):
+            yield Word(interface, SIENA_UNSUBSCRIBE, key, filter_)
+
+    def _subscribe(self, interface: int, issuer: int, filters: list[bytes]) -> None:
+        key = self._key(issuer)
+        if key not in self._posets:
+            self._posets[key] = Poset(partial(self._open_to, key))
+        if self._posets[key].subscribe(interface, filters):
+            self._changed.add((interface, key))
+
+    def _unsubscribe(self, interface: int, issuer: int, filters: list[bytes]) -> None:
+        key = self._key(issuer)
+        if self._posets[key].unsubscribe(interface, filters):
+            self._changed.add((interface, key))
+
+    def _redirect(self, poset: Poset) -> None:
+        poset.redirect()
+
+    def _filters(self, pair: Pair) -> set[bytes]:
+        return self.accounts[pair[0]].filters[pair[1]]
