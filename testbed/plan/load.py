@@ -22,6 +22,7 @@ from testbed.plan.problems import ScenarioError, did_you_mean
 from testbed.plan.quantities import duration_ns
 from testbed.plan.reading import read_source
 from testbed.plan.shape import check_shape
+from testbed.plan.sizes import Room
 from testbed.plan.source import Source, Unreadable
 from testbed.plan.topology import read_graph
 from testbed.plan.workload import read_script
@@ -69,8 +70,8 @@ def _plan_of(source: Source, overrides: Mapping[str, str]) -> Plan:
 
 def _build(source: Source, data: Mapping[str, Any], overrides: Mapping[str, str]) -> Plan:
     graph = read_graph(source, data)
-    scripts = _scripts(source, data, graph)
     scheme, options = _scheme(source, data)
+    scripts = _scripts(source, data, graph, scheme)
     timers = _timers(source, data.get("timers") or {})
     faults = read_faults(source, data, graph)
     complete = not source.problems
@@ -95,11 +96,12 @@ def _build(source: Source, data: Mapping[str, Any], overrides: Mapping[str, str]
     )
 
 
-def _scripts(source: Source, data: Mapping[str, Any], graph: Graph) -> dict[str, Any]:
+def _scripts(source: Source, data: Mapping[str, Any], graph: Graph, scheme: str) -> dict[str, Any]:
     mtu = min((wire.mtu for wire in graph.wires), default=1500)
+    room = Room(mtu, scheme, len(graph.routers))
     seed = data.get("seed", 1)
     return {
-        name: read_script(source, name, client, seed, mtu)
+        name: read_script(source, name, client, seed, room)
         for name, client in (data.get("clients") or {}).items()
     }
 

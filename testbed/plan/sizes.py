@@ -3,11 +3,51 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 
 from nodes.model import Time, Value
+from nodes.scheme_catalog import ROUTED
 
+_DATAGRAM_OVERHEAD = 28  # IPv4 and UDP
 _FIXED_BYTES = 36
 _ATTRIBUTE_BYTES = 2  # type and length of the name
+_DESTINATION_BITS = 7  # a byte
+
+
+@dataclass(frozen=True, slots=True)
+class Room:
+    """What a message may take to cross every link.
+
+    Where messages carry destinations, a router cuts them apart so that they
+    fit; what must fit is the message with one.
+    """
+
+    mtu: int
+    """The smallest there is."""
+    scheme: str
+    routers: int
+
+    @property
+    def datagram_bytes(self) -> int:
+        """What a link carries besides the headers of IP and UDP."""
+        return self.mtu - _DATAGRAM_OVERHEAD
+
+    @property
+    def route_bytes(self) -> int:
+        """What one destination takes, if messages carry any: that of the highest id."""
+        if self.scheme not in ROUTED or self.routers < 2:
+            return 0
+        return max(1, -(-(self.routers - 1).bit_length() // _DESTINATION_BITS))
+
+    def complaint(self, message: Mapping[str, Value]) -> tuple[str, str] | None:
+        """Why a message does not fit and what was expected; None if it does."""
+        size = message_packet_bytes(message) + self.route_bytes
+        if size <= self.datagram_bytes:
+            return None
+        carried = f" with the one destination it carries under {self.scheme}" if self.route_bytes else ""
+        expected = f"at most {self.datagram_bytes}: the smallest MTU, {self.mtu}, less {_DATAGRAM_OVERHEAD}"
+        told = f"the message takes {size} bytes{carried}, and messages are not fragmented"
+        return told, f"{expected} for IP and UDP"
 
 
 def message_packet_bytes(message: Mapping[str, Value]) -> int:

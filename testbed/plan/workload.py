@@ -16,15 +16,14 @@ from nodes.model import PredicateSyntaxError, Value, format_message, format_pred
 from testbed.plan.messages import read_message
 from testbed.plan.problems import Key
 from testbed.plan.quantities import duration_ns
-from testbed.plan.sizes import message_packet_bytes
+from testbed.plan.sizes import Room
 from testbed.plan.source import Source
 
 BEFORE_START_NS = -1
-_DATAGRAM_OVERHEAD = 28  # IPv4 and UDP
 
 
 def read_script(
-    source: Source, name: str, client: Mapping[str, Any], seed: int, mtu: int
+    source: Source, name: str, client: Mapping[str, Any], seed: int, room: Room
 ) -> tuple[Action, ...]:
     """One client's actions in order of time; what is wrong is noted in the source."""
     key: Key = ("clients", name)
@@ -32,7 +31,7 @@ def read_script(
     for i, told in enumerate(client.get("publish") or []):
         if told is not None:
             rng = Random(f"{seed}/{name}/publish/{i}")
-            actions.extend(_publications(source, told, (*key, "publish", i), rng, mtu))
+            actions.extend(_publications(source, told, (*key, "publish", i), rng, room))
     return tuple(sorted(actions, key=lambda a: a.at_ns))
 
 
@@ -64,7 +63,7 @@ def _predicate(source: Source, text: str, key: Key) -> str:
 
 
 def _publications(
-    source: Source, told: Mapping[str, Any], key: Key, rng: Random, mtu: int
+    source: Source, told: Mapping[str, Any], key: Key, rng: Random, room: Room
 ) -> Iterator[Action]:
     times = _times(source, told, key)
     if "message" not in told:
@@ -73,7 +72,7 @@ def _publications(
     draw = read_message(source, told["message"], where, rng)
     for n, at_ns in enumerate(times):
         message = draw(n) if draw else None
-        if message is None or not _fits(source, message, where, mtu):
+        if message is None or not _fits(source, message, where, room):
             return  # one complaint a publication, not one a message
         yield Action(at_ns, "publish", text=format_message(message))
 
@@ -97,9 +96,8 @@ def _times(source: Source, told: Mapping[str, Any], key: Key) -> Iterable[int]:
     return range(first, first + step * told["count"], step) if step else [first] * told["count"]
 
 
-def _fits(source: Source, message: Mapping[str, Value], key: Key, mtu: int) -> bool:
-    room, size = mtu - _DATAGRAM_OVERHEAD, message_packet_bytes(message)
-    if size > room:
-        expected = f"at most {room}: the smallest MTU, {mtu}, less {_DATAGRAM_OVERHEAD} for IP and UDP"
-        source.complain(key, f"the message takes {size} bytes, and messages are not fragmented", expected)
-    return size <= room
+def _fits(source: Source, message: Mapping[str, Value], key: Key, room: Room) -> bool:
+    complaint = room.complaint(message)
+    if complaint:
+        source.complain(key, *complaint)
+    return complaint is None

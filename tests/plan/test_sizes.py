@@ -4,9 +4,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nodes.model import Time
-from nodes.wire.codec import encode
+from nodes.wire.codec import encode, encode_destinations
 from nodes.wire.packets import Message
-from testbed.plan.sizes import message_packet_bytes
+from testbed.plan.sizes import Room, message_packet_bytes
 
 INTEGERS = st.integers(-(2**63), 2**63 - 1)
 VALUES = st.one_of(
@@ -18,3 +18,12 @@ VALUES = st.one_of(
 def test_a_message_takes_as_many_bytes_as_it_is_said_to(attributes):
     packet = encode(Message(source=1, sequence=1, publish_time_ns=1, attributes=attributes))
     assert message_packet_bytes(attributes) == len(packet)
+
+
+@given(st.integers(2, 100_000), st.integers(0, 40), st.sampled_from(["drp", "unicast", "pif"]))
+def test_T5_a_message_fits_if_it_does_with_the_destination_that_takes_most(routers, spare, scheme):
+    message = {"a": "x" * 100}
+    route = b"" if scheme == "pif" else max((encode_destinations([id_]) for id_ in (1, routers)), key=len)
+    packet = encode(Message(source=1, sequence=1, publish_time_ns=1, attributes=message, route=route))
+    assert Room(28 + len(packet) + spare, scheme, routers).complaint(message) is None
+    assert Room(28 + len(packet) - 1 - spare, scheme, routers).complaint(message) is not None
