@@ -19,7 +19,8 @@ local PACKETS = { [0] = "PAD", "MESSAGE", "HELLO", "CONTROL", "ACK" }
 local MINIMUM = { [0] = 4, 36, 32, 32, 32 }
 local KNOWN_FLAGS = { [0] = 0, 1, 1, 7, 1 }
 local ROLES = { "router", "client" }
-local KINDS = { [0] = "none", "LINK_STATE", "INTEREST", "SUBSCRIBE", "UNSUBSCRIBE" }
+local KINDS = { [0] = "none", "LINK_STATE", "INTEREST", "SUBSCRIBE", "UNSUBSCRIBE",
+    [16] = "CBCB_RA", [17] = "CBCB_SR", [18] = "CBCB_UR", [19] = "CBCB_ERA" }
 local ALGORITHMS = { "HMAC-SHA-256" }
 local STRING, INTEGER, FLOAT, BOOLEAN, TIME = 1, 2, 3, 4, 5
 local TYPES = { "string", "integer", "float", "boolean", "time" }
@@ -46,9 +47,10 @@ declare("uint8", "kind", base.DEC, KINDS)
 declare("uint8", "algorithm", base.DEC, ALGORITHMS)
 declare("uint16", "length route_length attribute_count value_length key_id hold_time_ms window")
 declare("uint32", "source header_class destination node seen_node link_sequence ack")
-declare("uint32", "origin count neighbour cost subscription")
-declare("uint64", "message_sequence publish_time_ns origin_sequence")
-declare("uint64", "incarnation seen_incarnation peer_incarnation", base.HEX)
+declare("uint32", "origin count neighbour cost subscription revision request router")
+declare("uint8", "narrowed periodic", base.HEX)
+declare("uint64", "message_sequence publish_time_ns origin_sequence renewal")
+declare("uint64", "incarnation seen_incarnation peer_incarnation era nonce", base.HEX)
 declare("bytes", "padding route tag fragment")
 declare("string", "attribute name value predicate filter constraint")
 for name, mask in pairs({ auth = 1, first = 2, last = 4 }) do
@@ -188,6 +190,16 @@ function Reader:origin()
     self:number63("origin_sequence")
 end
 
+-- What begins CBCB_RA, CBCB_SR and CBCB_UR.
+function Reader:cbcb(number, flag)
+    self:nonzero("origin", 4)
+    self:number("era", 8)
+    self:number(number, 4)
+    if flag then
+        self:require(self:number(flag, 1) <= 1, "flags", self.at - 1, "has reserved bits set")
+    end
+end
+
 local PAYLOADS = {
     function(r)
         r:origin()
@@ -211,6 +223,28 @@ local PAYLOADS = {
     function(r)
         r:number("subscription", 4)
         r:finish("UNSUBSCRIBE")
+    end,
+    [16] = function(r)
+        r:cbcb("revision", "narrowed")
+        r:predicate()
+    end,
+    [17] = function(r)
+        r:cbcb("request", "periodic")
+        r:finish("CBCB_SR")
+    end,
+    [18] = function(r)
+        r:cbcb("request")
+        r:predicate()
+    end,
+    [19] = function(r)
+        local last = 0
+        repeat
+            local router = r:nonzero("router", 4)
+            r:require(router > last, "router", r.at - 4, "is not above the one before it")
+            r:number63("renewal")
+            r:number("nonce", 8)
+            last = router
+        until r.at == r.to
     end,
 }
 

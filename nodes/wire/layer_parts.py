@@ -14,7 +14,9 @@ from typing import Any
 from scapy.fields import (
     ByteEnumField,
     ConditionalField,
+    Field,
     FieldLenField,
+    FlagsField,
     IEEEDoubleField,
     IntField,
     LongField,
@@ -24,6 +26,7 @@ from scapy.fields import (
     ShortField,
     SignedLongField,
     StrLenField,
+    XLongField,
     XStrLenField,
 )
 from scapy.packet import Packet
@@ -175,11 +178,58 @@ class CBNUnsubscribe(Part):
     fields_desc = [IntField("subscription", 0)]
 
 
+def _cbcb_head(number: str) -> list[Field[Any, Any]]:
+    return [IntField("origin", 1), XLongField("era", 0), IntField(number, 0)]
+
+
+class CBNCbcbRA(Part):
+    """Control payload of `cbcb`: a receiver advertisement."""
+
+    name = "CBN CBCB_RA"
+    fields_desc = [
+        *_cbcb_head("revision"),
+        FlagsField("flags", 0, 8, ["NARROWED"]),
+        PacketField("predicate", CBNPredicate(), CBNPredicate),
+    ]
+
+
+class CBNCbcbSR(Part):
+    """Control payload of `cbcb`: a sender request."""
+
+    name = "CBN CBCB_SR"
+    fields_desc = [*_cbcb_head("request"), FlagsField("flags", 0, 8, ["PERIODIC"])]
+
+
+class CBNCbcbUR(Part):
+    """Control payload of `cbcb`: an update reply."""
+
+    name = "CBN CBCB_UR"
+    fields_desc = [*_cbcb_head("request"), PacketField("predicate", CBNPredicate(), CBNPredicate)]
+
+
+class CBNRenewal(Part):
+    """One record of a CBCB_ERA."""
+
+    name = "CBN renewal"
+    fields_desc = [IntField("router", 1), LongField("renewal", 0), XLongField("nonce", 0)]
+
+
+class CBNCbcbEra(Part):
+    """Control payload of `cbcb`: routers whose links came or went."""
+
+    name = "CBN CBCB_ERA"
+    fields_desc = [PacketListField("records", [], CBNRenewal, max_count=LIST_MAX)]
+
+
 PAYLOADS: dict[int, type[Part]] = {
     Kind.LINK_STATE: CBNLinkState,
     Kind.INTEREST: CBNInterest,
     Kind.SUBSCRIBE: CBNSubscribe,
     Kind.UNSUBSCRIBE: CBNUnsubscribe,
+    Kind.CBCB_RA: CBNCbcbRA,
+    Kind.CBCB_SR: CBNCbcbSR,
+    Kind.CBCB_UR: CBNCbcbUR,
+    Kind.CBCB_ERA: CBNCbcbEra,
 }
 
 

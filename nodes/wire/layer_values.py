@@ -14,7 +14,17 @@ from typing import Any, TypeVar
 from fastpath.codec import WireError
 from nodes.model import Constraint, Filter, Op, Predicate, Time, Type, Value, check_message, type_of
 from nodes.wire import layers
-from nodes.wire.packets import Interest, LinkState, Payload, Subscribe, Unsubscribe
+from nodes.wire.packets import (
+    CbcbAdvertisement,
+    CbcbEra,
+    CbcbReply,
+    CbcbRequest,
+    Interest,
+    LinkState,
+    Payload,
+    Subscribe,
+    Unsubscribe,
+)
 
 T = TypeVar("T")
 
@@ -96,6 +106,8 @@ def payload_to_layer(payload: Payload) -> layers.Part:
             return layers.CBNSubscribe(subscription=payload.subscription, predicate=predicate)
         case Unsubscribe():
             return layers.CBNUnsubscribe(subscription=payload.subscription)
+        case CbcbAdvertisement() | CbcbRequest() | CbcbReply() | CbcbEra():
+            return _cbcb_layer(payload)
 
 
 def payload_from_layer(layer: layers.Part) -> Payload:
@@ -114,6 +126,11 @@ def payload_from_layer(layer: layers.Part) -> Payload:
             return Subscribe(layer.subscription, predicate_from_layer(layer.predicate))
         case layers.CBNUnsubscribe():
             return Unsubscribe(layer.subscription)
+        case layers.CBNCbcbEra():
+            return _cbcb_era(layer)
+        case layers.CBNCbcbRA() | layers.CBNCbcbSR() | layers.CBNCbcbUR():
+            require(layer, nonzero=["origin"])
+            return _cbcb_payload(layer)
     raise WireError(f"{layer.summary()} is no control payload")
 
 
@@ -165,6 +182,48 @@ def _link_state(layer: layers.CBNLinkState) -> LinkState:
     return LinkState(
         layer.origin, layer.sequence, tuple({link.node: (link.node, link.cost) for link in links}.values())
     )
+
+
+def _cbcb_layer(payload: CbcbAdvertisement | CbcbRequest | CbcbReply | CbcbEra) -> layers.Part:
+    match payload:
+        case CbcbAdvertisement() as p:
+            predicate, flags = predicate_to_layer(p.predicate), int(p.narrowed)
+            return layers.CBNCbcbRA(
+                origin=p.origin, era=p.era, revision=p.revision, flags=flags, predicate=predicate
+            )
+        case CbcbRequest() as p:
+            return layers.CBNCbcbSR(origin=p.origin, era=p.era, request=p.request, flags=int(p.periodic))
+        case CbcbReply() as p:
+            predicate = predicate_to_layer(p.predicate)
+            return layers.CBNCbcbUR(origin=p.origin, era=p.era, request=p.request, predicate=predicate)
+        case CbcbEra():
+            return layers.CBNCbcbEra(
+                records=[
+                    layers.CBNRenewal(router=router, renewal=renewal, nonce=nonce)
+                    for router, renewal, nonce in sorted(payload.records)
+                ]
+            )
+
+
+def _cbcb_payload(layer: Any) -> CbcbAdvertisement | CbcbRequest | CbcbReply:
+    match layer:
+        case layers.CBNCbcbRA():
+            narrowed, predicate = bool(layer.flags & 1), predicate_from_layer(layer.predicate)
+            return CbcbAdvertisement(layer.origin, layer.era, layer.revision, narrowed, predicate)
+        case layers.CBNCbcbSR():
+            return CbcbRequest(layer.origin, layer.era, layer.request, bool(layer.flags & 1))
+    return CbcbReply(layer.origin, layer.era, layer.request, predicate_from_layer(layer.predicate))
+
+
+def _cbcb_era(layer: layers.CBNCbcbEra) -> CbcbEra:
+    records = _only_parts(layer.records, layers.CBNRenewal)
+    if not records:
+        raise WireError("records are missing: there must be one at least")
+    for record in records:
+        require(record, nonzero=["router"], bits63=["renewal"])
+    # Of two records of one router, one is kept: such bytes are not canonical.
+    found = {r.router: (r.router, r.renewal, r.nonce) for r in records}
+    return CbcbEra(tuple(found.values()))
 
 
 def _plain(value: Value) -> str | int | float:

@@ -41,6 +41,10 @@ class Kind(IntEnum):
     INTEREST = 2
     SUBSCRIBE = 3
     UNSUBSCRIBE = 4
+    CBCB_RA = 16
+    CBCB_SR = 17
+    CBCB_UR = 18
+    CBCB_ERA = 19
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,4 +154,44 @@ class Unsubscribe:
     subscription: int
 
 
-Payload = LinkState | Interest | Subscribe | Unsubscribe
+@dataclass(frozen=True, slots=True)
+class CbcbAdvertisement:
+    """`cbcb`, RA: what a router wants besides what it said before in this era."""
+
+    origin: int
+    era: int
+    revision: int
+    narrowed: bool
+    predicate: Predicate
+
+
+@dataclass(frozen=True, slots=True)
+class CbcbRequest:
+    """`cbcb`, SR: a router asks what is wanted below its neighbour."""
+
+    origin: int
+    era: int
+    request: int
+    periodic: bool
+
+
+@dataclass(frozen=True, slots=True)
+class CbcbReply:
+    """`cbcb`, UR: what is wanted by its sender and below, for the origin of a request."""
+
+    origin: int
+    era: int
+    request: int
+    predicate: Predicate
+
+
+@dataclass(frozen=True, slots=True)
+class CbcbEra:
+    """`cbcb`: routers whose links came or went, as (router, renewal, nonce)."""
+
+    records: tuple[tuple[int, int, int], ...]
+
+
+Payload = (
+    LinkState | Interest | Subscribe | Unsubscribe | CbcbAdvertisement | CbcbRequest | CbcbReply | CbcbEra
+)

@@ -10,7 +10,19 @@ from collections.abc import Callable
 
 from fastpath import codec as compiled
 from fastpath.codec import UsageError, WireError
-from nodes.wire.packets import Interest, Kind, LinkState, Payload, Subscribe, Unsubscribe
+from nodes.wire import cbcb_payloads as cbcb
+from nodes.wire.packets import (
+    CbcbAdvertisement,
+    CbcbEra,
+    CbcbReply,
+    CbcbRequest,
+    Interest,
+    Kind,
+    LinkState,
+    Payload,
+    Subscribe,
+    Unsubscribe,
+)
 from nodes.wire.predicates import predicate_tuples, predicate_value
 
 _KINDS: dict[type[Payload], Kind] = {
@@ -18,6 +30,10 @@ _KINDS: dict[type[Payload], Kind] = {
     Interest: Kind.INTEREST,
     Subscribe: Kind.SUBSCRIBE,
     Unsubscribe: Kind.UNSUBSCRIBE,
+    CbcbAdvertisement: Kind.CBCB_RA,
+    CbcbRequest: Kind.CBCB_SR,
+    CbcbReply: Kind.CBCB_UR,
+    CbcbEra: Kind.CBCB_ERA,
 }
 
 
@@ -45,6 +61,16 @@ def encode_payload(payload: Payload) -> bytes:
             return compiled.encode_subscribe(payload.subscription, predicate_tuples(payload.predicate))
         case Unsubscribe():
             return compiled.encode_unsubscribe(payload.subscription)
+        case CbcbAdvertisement() as p:
+            predicate = compiled.encode_predicate(predicate_tuples(p.predicate))
+            return cbcb.Advertisement(p.origin, p.era, p.revision, p.narrowed, predicate).encode()
+        case CbcbRequest() as p:
+            return cbcb.Request(p.origin, p.era, p.request, p.periodic).encode()
+        case CbcbReply() as p:
+            predicate = compiled.encode_predicate(predicate_tuples(p.predicate))
+            return cbcb.Reply(p.origin, p.era, p.request, predicate).encode()
+        case CbcbEra():
+            return cbcb.join_records(payload.records)
 
 
 def decode_payload(kind: int, data: bytes) -> Payload:
@@ -55,7 +81,8 @@ def decode_payload(kind: int, data: bytes) -> Payload:
     """
     decoder = _DECODERS.get(kind)
     if decoder is None:
-        raise WireError(f"control payloads of kind {kind} are unknown here; expected 1 to {max(_DECODERS)}")
+        known = ", ".join(str(int(kind)) for kind in _DECODERS)
+        raise WireError(f"control payloads of kind {kind} are unknown here; expected one of {known}")
     return decoder(data)
 
 
@@ -78,9 +105,33 @@ def _unsubscribe(data: bytes) -> Unsubscribe:
     return Unsubscribe(compiled.decode_unsubscribe(data))
 
 
+def _advertisement(data: bytes) -> CbcbAdvertisement:
+    a = cbcb.Advertisement.decode(data)
+    predicate = predicate_value(compiled.decode_predicate(a.predicate))
+    return CbcbAdvertisement(a.origin, a.era, a.revision, a.narrowed, predicate)
+
+
+def _request(data: bytes) -> CbcbRequest:
+    r = cbcb.Request.decode(data)
+    return CbcbRequest(r.origin, r.era, r.number, r.periodic)
+
+
+def _reply(data: bytes) -> CbcbReply:
+    r = cbcb.Reply.decode(data)
+    return CbcbReply(r.origin, r.era, r.number, predicate_value(compiled.decode_predicate(r.predicate)))
+
+
+def _era(data: bytes) -> CbcbEra:
+    return CbcbEra(tuple(cbcb.split_records(data)))
+
+
 _DECODERS: dict[int, Callable[[bytes], Payload]] = {
     Kind.LINK_STATE: _link_state,
     Kind.INTEREST: _interest,
     Kind.SUBSCRIBE: _subscribe,
     Kind.UNSUBSCRIBE: _unsubscribe,
+    Kind.CBCB_RA: _advertisement,
+    Kind.CBCB_SR: _request,
+    Kind.CBCB_UR: _reply,
+    Kind.CBCB_ERA: _era,
 }

@@ -6,6 +6,10 @@ from nodes.model import Constraint, Filter, Op, Predicate, Time, Type, Value, al
 from nodes.wire.codec import encode_payload, kind_of
 from nodes.wire.packets import (
     Ack,
+    CbcbAdvertisement,
+    CbcbEra,
+    CbcbReply,
+    CbcbRequest,
     Control,
     Hello,
     Interest,
@@ -24,6 +28,7 @@ ALPHABET = "abcxyzABC019 .-_\x00\n\"'`\\éßÿĀ€東\ud7ff\ue000\uffff🛫\U00
 NAMES = ["price", "dest", "airline", "a", "aa", "b", "é", "any", "stock", "x\x00y"]
 EDGES = [0, 1, -1, 2**31, 2**32, -(2**63), 2**63 - 1, 255, 256, 65535]
 FLOATS = [0.0, 1.0, -1.0, 0.1, 1e300, -1e-300, 5e-324, float("inf"), float("-inf"), 2.0**53]
+PAYLOAD_KINDS = ["link_state", "interest", "subscribe", "unsubscribe", "cbcb"]
 PACKET_WEIGHTS = {"message": 10, "control": 5, "hello": 3, "ack": 2, "pad": 1}
 
 
@@ -39,7 +44,7 @@ class Generator:
         return drawn
 
     def payload(self) -> Payload:
-        kind = self._random.choice(["link_state", "interest", "subscribe", "unsubscribe"])
+        kind = self._random.choice(PAYLOAD_KINDS)
         drawn: Payload = getattr(self, f"_{kind}")()
         return drawn
 
@@ -153,6 +158,18 @@ class Generator:
 
     def _unsubscribe(self) -> Unsubscribe:
         return Unsubscribe(self._bits(32))
+
+    def _cbcb(self) -> Payload:
+        head = (self._bits(32, 1), self._bits(64), self._bits(32))
+        match self._random.randrange(4):
+            case 0:
+                return CbcbAdvertisement(*head, self._random.random() < 0.5, self.predicate())
+            case 1:
+                return CbcbRequest(*head, self._random.random() < 0.5)
+            case 2:
+                return CbcbReply(*head, self.predicate())
+        routers = sorted({self._bits(32, 1) for _ in range(1 + self._few(4))})
+        return CbcbEra(tuple((router, self._bits(63), self._bits(64)) for router in routers))
 
     def _filter(self) -> Filter:
         return Filter(self._constraint() for _ in range(self._few(4)))

@@ -14,7 +14,18 @@ from scapy.utils import wrpcap
 
 from nodes.model import format_filter, format_message
 from nodes.wire import codec
-from nodes.wire.packets import PORT, Ack, Control, Hello, LinkState, Message, PacketType, Role, Trailer
+from nodes.wire.packets import (
+    PORT,
+    Ack,
+    CbcbEra,
+    Control,
+    Hello,
+    LinkState,
+    Message,
+    PacketType,
+    Role,
+    Trailer,
+)
 from tests.wire import vectors
 from tests.wire.vectors import PACKET_FILES, PAYLOAD_FILES, Vector, kind_number, packet_of, payload_of
 
@@ -25,7 +36,8 @@ NUMBERS = [
     *("message_sequence", "publish_time_ns", "route_length", "attribute_count", "key_id", "algorithm"),
     *("tag_length", "role", "hold_time_ms", "node", "seen_node", "incarnation", "seen_incarnation", "kind"),
     *("window", "peer_incarnation", "link_sequence", "ack", "origin", "origin_sequence", "neighbour", "cost"),
-    *("subscription", "destination"),
+    *("subscription", "destination", "era", "revision", "narrowed", "request", "periodic"),
+    *("router", "renewal", "nonce"),
 ]
 TEXTS = ["padding", "route", "tag", "fragment", "attribute", "predicate", "filter"]
 FIELDS = [f"cbn.{name}" for name in [*NUMBERS, *TEXTS]] + ["_ws.expert.message"]
@@ -160,10 +172,13 @@ def test_a_datagram_is_shown_as_its_sequence_of_packets(seen, vector: Vector):
 def test_a_payload_in_one_fragment_is_shown_by_its_fields(seen, vector: Vector):
     payload, shown = payload_of(vector.fields["kind"], vector.fields["payload"]), seen[vector.id]
     assert shown["_ws.expert.message"] == []
-    for name in ("origin", "subscription"):
+    for name in ("origin", "subscription", "era", "revision", "narrowed", "request", "periodic"):
         assert shown[name] == ([getattr(payload, name)] if hasattr(payload, name) else [])
     if isinstance(payload, LinkState):
         assert list(zip(shown["neighbour"], shown["cost"], strict=True)) == list(payload.neighbours)
+    if isinstance(payload, CbcbEra):
+        records = zip(*(shown[name] for name in ("router", "renewal", "nonce")), strict=True)
+        assert list(records) == list(payload.records)
     if hasattr(payload, "sequence"):
         assert shown["origin_sequence"] == [payload.sequence]
 

@@ -12,6 +12,10 @@ from nodes.wire.layers import (
     PORT,
     CBNAck,
     CBNAttribute,
+    CBNCbcbEra,
+    CBNCbcbRA,
+    CBNCbcbSR,
+    CBNCbcbUR,
     CBNConstraint,
     CBNControl,
     CBNFilter,
@@ -22,6 +26,7 @@ from nodes.wire.layers import (
     CBNNeighbour,
     CBNPad,
     CBNPredicate,
+    CBNRenewal,
     CBNSubscribe,
     CBNTrailer,
     CBNUnsubscribe,
@@ -75,6 +80,13 @@ LAYERS = [
     CBNControl(kind="INTEREST", fragment_data=CBNInterest(origin=2, sequence=3, predicate=PREDICATE)),
     CBNControl(kind="SUBSCRIBE", fragment_data=CBNSubscribe(subscription=2, predicate=PREDICATE)),
     CBNControl(kind="UNSUBSCRIBE", fragment_data=CBNUnsubscribe(subscription=2)),
+    CBNControl(
+        kind="CBCB_RA",
+        fragment_data=CBNCbcbRA(origin=2, era=3, revision=4, flags="NARROWED", predicate=PREDICATE),
+    ),
+    CBNControl(kind="CBCB_SR", fragment_data=CBNCbcbSR(origin=2, era=3, request=4, flags="PERIODIC")),
+    CBNControl(kind="CBCB_UR", fragment_data=CBNCbcbUR(origin=2, era=3, request=4, predicate=PREDICATE)),
+    CBNControl(kind="CBCB_ERA", fragment_data=CBNCbcbEra(records=[CBNRenewal(router=2, renewal=3, nonce=4)])),
     CBNAck(**SESSION, **TRAILER),
 ]
 

@@ -13,6 +13,10 @@ from typing import Any
 from nodes.model import Constraint, Filter, Op, Predicate, Time, Type, Value
 from nodes.wire.packets import (
     Ack,
+    CbcbAdvertisement,
+    CbcbEra,
+    CbcbReply,
+    CbcbRequest,
     Control,
     Hello,
     Interest,
@@ -30,7 +34,7 @@ from nodes.wire.packets import (
 
 FOLDER = Path(__file__).parents[1] / "vectors"
 PACKET_FILES = ["pad", "message", "hello", "control", "ack"]
-PAYLOAD_FILES = ["link_state", "interest", "subscribe", "unsubscribe"]
+PAYLOAD_FILES = ["link_state", "interest", "subscribe", "unsubscribe", "cbcb"]
 
 Json = dict[str, Any]
 
@@ -115,4 +119,8 @@ _PAYLOADS = {
     "INTEREST": lambda v: Interest(**v | {"predicate": predicate_of(v["predicate"])}),
     "SUBSCRIBE": lambda v: Subscribe(**v | {"predicate": predicate_of(v["predicate"])}),
     "UNSUBSCRIBE": lambda v: Unsubscribe(**v),
+    "CBCB_RA": lambda v: CbcbAdvertisement(**v | {"predicate": predicate_of(v["predicate"])}),
+    "CBCB_SR": lambda v: CbcbRequest(**v),
+    "CBCB_UR": lambda v: CbcbReply(**v | {"predicate": predicate_of(v["predicate"])}),
+    "CBCB_ERA": lambda v: CbcbEra(tuple(map(tuple, v["records"]))),
 }

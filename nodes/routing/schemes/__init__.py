@@ -6,8 +6,8 @@ from collections.abc import Mapping
 
 from nodes.model import UsageError
 from nodes.routing.schemes.base import Options, Scheme
-from nodes.routing.schemes.drp import Drp
 from nodes.routing.schemes.cbcb import Cbcb
+from nodes.routing.schemes.drp import Drp
 from nodes.routing.schemes.flood import Flood
 from nodes.routing.schemes.ipsf import Ipsf
 from nodes.routing.schemes.multicast import Multicast

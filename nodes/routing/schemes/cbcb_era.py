@@ -1,0 +1,114 @@
+"""Eras: which trees the routers agree on, and since when nothing that was said got lost.
+
+All that `cbcb` keeps beyond predicates is true of one topology and of sessions
+that have not broken since. So routers agree on more than the topology: each
+says a record that is renewed whenever a link of its comes up or a parallel link
+goes, and these records are flooded as link state is. The era is a digest over
+the topology and its routers' records. Whatever may have lost a payload (a
+restart, a flap too short for the topology to show, a parallel link) thereby
+begins a new era at every router; and as records carry a number drawn at random,
+an era never comes back.
+
+Not here: what is done in a new era (`cbcb`).
+"""
+
+from __future__ import annotations
+
+import hashlib
+import random
+import struct
+from collections.abc import Iterator
+
+from fastpath.codec import WireError
+from nodes.routing.records import HEAD, Records, Verdict, head
+from nodes.routing.schemes.base import View
+from nodes.wire.packets import Kind
+
+NONCE = struct.Struct(">Q")
+RECORD_BYTES = HEAD.size + NONCE.size
+ORIGINS_MAX = 65_536
+"""Of so many routers records are kept; more than any network this is made for."""
+
+
+class Eras:
+    """The records of all routers, and what follows for one of them."""
+
+    def __init__(self, node: int, rng: random.Random) -> None:
+        self.id = 0
+        self.hops: dict[int, int] = {}
+        """The neighbour on the way to each other router: the reverse path of what it issues."""
+        self._node = node
+        self._rng = rng
+        self._records = Records(Kind.CBCB_ERA, node, b"")
+        self._known: dict[int, bytes] = {}
+        self._seen: tuple[object, int] | None = None
+        self._children: dict[int, list[int]] = {}
+
+    def renew(self) -> bytes:
+        """Say that a link of ours came or went: the payload to flood."""
+        payload = self._records.originate(NONCE.pack(self._rng.randrange(1 << 64)))
+        assert payload is not None, "64 random bits came twice in a row"
+        self._known[self._node] = payload
+        return payload
+
+    def everything(self) -> bytes:
+        """All records, as a payload for a new neighbour."""
+        return b"".join(payload for _, payload in self._records.payloads())
+
+    def take(self, payload: bytes) -> tuple[bytes, bool]:
+        """Learn records; returns those that were news, and whether ours has to be said anew.
+
+        Raises:
+            WireError: It is malformed or too much; nothing was changed.
+        """
+        records = list(_split(payload))
+        verdicts = [(record, self._records.consider(record)) for record in records]
+        news = [record for record, v in verdicts if v in (Verdict.NEWER, Verdict.CONTRADICTION)]
+        ours = [record for record, verdict in verdicts if verdict is Verdict.OURS]
+        new = sum(head(record)[0] not in self._known for record in news)
+        if new and len(self._known) + new > ORIGINS_MAX:
+            raise WireError(f"with this there are records of more than {ORIGINS_MAX} routers")
+        for record in news:
+            self._records.store(record)
+            self._known[head(record)[0]] = record
+        for record in ours:
+            self._records.jump_above(record)
+        return b"".join(news), bool(ours)
+
+    def see(self, view: View) -> bool:
+        """Whether it is another era than before."""
+        seen = (view.topology, self._records.version)
+        if seen == self._seen:
+            return False
+        self._seen = seen
+        whole = hashlib.sha256(view.topology.digest.encode())
+        for router in view.topology.nodes:
+            whole.update(self._known.get(router, b""))
+        era = int.from_bytes(whole.digest()[:8], "big")
+        if era == self.id:
+            return False
+        self.id = era
+        self.hops = view.topology.first_hops(view.node)
+        self._children = {v: list(to) for v, to in view.topology.children(view.node).items() if to}
+        return True
+
+    def children(self, issuer: int) -> list[int]:
+        """Our children in the tree of a router."""
+        return self._children.get(issuer, [])
+
+
+def _split(payload: bytes) -> Iterator[bytes]:
+    if not payload or len(payload) % RECORD_BYTES:
+        raise WireError(
+            f"a CBCB_ERA has one or more records of {RECORD_BYTES} bytes; this has {len(payload)}"
+        )
+    before = 0
+    for offset in range(0, len(payload), RECORD_BYTES):
+        record = payload[offset : offset + RECORD_BYTES]
+        origin, _ = head(record)
+        if origin <= before:
+            raise WireError(
+                f"origin {origin} at byte {offset} comes after {before}; expected ascending order"
+            )
+        before = origin
+        yield record

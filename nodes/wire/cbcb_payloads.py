@@ -1,0 +1,168 @@
+"""The payloads of the scheme `cbcb` as bytes (docs/wire-format.md, kinds 16 to 19), predicates left encoded.
+
+Routers work on these; `payloads` turns them into the readable values of `packets`.
+"""
+
+from __future__ import annotations
+
+import struct
+from dataclasses import dataclass
+
+from fastpath import cover
+from fastpath.codec import UsageError, WireError
+
+_RA = struct.Struct(">IQIB")
+_SR = struct.Struct(">IQIB")
+_UR = struct.Struct(">IQI")
+_RECORD = struct.Struct(">IQQ")
+RECORD_BYTES = _RECORD.size
+
+
+@dataclass(frozen=True, slots=True)
+class Advertisement:
+    """RA: what a router wants in addition to what it said before (FWD 2.1, P2)."""
+
+    origin: int
+    era: int
+    revision: int
+    narrowed: bool
+    predicate: bytes
+
+    def encode(self) -> bytes:
+        """The payload."""
+        return _pack(_RA, self.origin, self.era, self.revision, self.narrowed) + self.predicate
+
+    @classmethod
+    def decode(cls, data: bytes) -> Advertisement:
+        """Read a payload.
+
+        Raises:
+            WireError: It is no advertisement.
+        """
+        origin, era, revision, flags = _unpack(_RA, data)
+        return cls(_origin(origin), era, revision, _flag(flags), _predicate(data, _RA.size))
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """SR: asks for the predicates of all routers below, in the origin's tree (P3)."""
+
+    origin: int
+    era: int
+    number: int
+    periodic: bool
+
+    def encode(self) -> bytes:
+        """The payload."""
+        return _pack(_SR, self.origin, self.era, self.number, self.periodic)
+
+    @classmethod
+    def decode(cls, data: bytes) -> Request:
+        """Read a payload.
+
+        Raises:
+            WireError: It is no request.
+        """
+        origin, era, number, flags = _unpack(_SR, data)
+        request = cls(_origin(origin), era, number, _flag(flags))
+        if len(data) != _SR.size:
+            raise WireError(f"flags at byte {_SR.size - 1} is followed by bytes that belong to nothing")
+        return request
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """UR: the predicates of the sender and of all routers below it, in the tree of the SR's origin (P3)."""
+
+    origin: int
+    era: int
+    number: int
+    predicate: bytes
+
+    def encode(self) -> bytes:
+        """The payload."""
+        return _pack(_UR, self.origin, self.era, self.number) + self.predicate
+
+    @classmethod
+    def decode(cls, data: bytes) -> Reply:
+        """Read a payload.
+
+        Raises:
+            WireError: It is no reply.
+        """
+        origin, era, number = _unpack(_UR, data)
+        return cls(_origin(origin), era, number, _predicate(data, _UR.size))
+
+
+def join_records(records: tuple[tuple[int, int, int], ...]) -> bytes:
+    """An ERA payload of (router, renewal, nonce) records.
+
+    Raises:
+        UsageError: The format cannot carry it.
+    """
+    joined = b"".join(_pack(_RECORD, *record) for record in sorted(records))
+    try:
+        split_records(joined)
+    except WireError as error:
+        raise UsageError(f"these are not the records of an ERA payload: {error}") from error
+    return joined
+
+
+def split_records(data: bytes) -> list[tuple[int, int, int]]:
+    """The (router, renewal, nonce) records of an ERA payload.
+
+    Raises:
+        WireError: It is none.
+    """
+    if not data or len(data) % RECORD_BYTES:
+        at = len(data) - len(data) % RECORD_BYTES
+        raise WireError(
+            f"record at byte {at} runs past the end; expected one or more of {RECORD_BYTES} bytes"
+        )
+    records = list(_RECORD.iter_unpack(data))
+    before = 0
+    for number, (router, renewal, _) in enumerate(records):
+        at = number * RECORD_BYTES
+        _origin(router, "router", at)
+        if router <= before:
+            raise WireError(f"router at byte {at} is not above the one before it")
+        if renewal >> 63:
+            raise WireError(f"renewal at byte {at + 4} has its top bit set")
+        before = router
+    return records
+
+
+def _pack(layout: struct.Struct, origin: int, *fields: int) -> bytes:
+    if not origin:
+        raise UsageError("the id of a router is 0; expected 1 to 4294967295")
+    try:
+        return layout.pack(origin, *fields)
+    except struct.error as error:
+        raise UsageError(f"a number does not fit: {error}") from error
+
+
+def _unpack(layout: struct.Struct, data: bytes) -> tuple[int, ...]:
+    if len(data) < layout.size:
+        raise WireError(f"the head at byte 0 runs past the end: it has {layout.size} bytes, of {len(data)}")
+    return layout.unpack_from(data)
+
+
+def _predicate(data: bytes, at: int) -> bytes:
+    predicate = data[at:]
+    try:
+        cover.count(predicate)
+    except WireError as error:
+        raise WireError(f"the predicate at byte {at}: {error}") from error
+    return predicate
+
+
+def _origin(origin: int, name: str = "origin", at: int = 0) -> int:
+    if not origin:
+        raise WireError(f"{name} at byte {at} is 0, which is not allowed")
+    return origin
+
+
+def _flag(flags: int) -> bool:
+    if flags > 1:
+        raise WireError(f"flags at byte {_RA.size - 1} has reserved bits set")
+    return flags == 1
