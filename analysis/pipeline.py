@@ -21,13 +21,15 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.types import StructType
 
 from analysis import summary, transforms
+from analysis.calm import History
 from analysis.errors import AnalysisError
+from analysis.expected import to_expected
 from analysis.findings import Findings, Ingested, SubscriberCounts
 from analysis.ingest import captured_bytes, ingest
-from analysis.oracle import readable_claims, to_expected
+from analysis.oracle import readable_claims
 from analysis.progress import Progress, Silence
 from analysis.report.page import render
-from analysis.rundir import Run, load_run, subscription_changes
+from analysis.rundir import Run, load_run, network_history, subscription_changes
 from analysis.schemas import CLIENTS, EVENTS, KINDS, LINKS, NAMES
 from analysis.session import start_session
 from analysis.verdict import to_verdict
@@ -84,7 +86,9 @@ def _find(spark: SparkSession, run: Run, tables: Path, progress: Progress) -> Fi
     packets, ingested = ingest(spark, run, tables / "packets.parquet")
     progress.phase("tables", STEPS)
     work = _Tables(spark, run, tables, progress, packets)
-    return work.findings(claims, ingested, [*odd_lines, *odd_claims, *unreadable])
+    history, odd_changes = network_history(run)
+    notes = [*odd_lines, *odd_changes, *odd_claims, *unreadable]
+    return work.findings(claims, history, ingested, notes)
 
 
 @dataclass
@@ -98,11 +102,13 @@ class _Tables:
     packets: DataFrame
     _done: int = 0
 
-    def findings(self, claims: Sequence[Claim], ingested: Ingested, notes: Sequence[str]) -> Findings:
+    def findings(
+        self, claims: Sequence[Claim], history: History, ingested: Ingested, notes: Sequence[str]
+    ) -> Findings:
         """Write all tables and count what the verdict and the report tell."""
         events = self.spark.read.schema(EVENTS).json(str(self.run.path / "events.jsonl"))
         publications = self._stage("publications", transforms.to_publications(self.packets, events))
-        expected = self._stage("expected", to_expected(publications, claims))
+        expected = self._stage("expected", to_expected(publications, claims, history))
         deliveries = self._stage("deliveries", transforms.to_deliveries(self.packets, publications))
         crossings = self._stage("crossings", transforms.to_crossings(self.packets, deliveries))
         verdicts = self._stage(

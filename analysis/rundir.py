@@ -15,6 +15,7 @@ from typing import Any
 from ruamel.yaml import YAML
 from ruamel.yaml.error import YAMLError
 
+from analysis.calm import History, NetworkChange, history_of
 from analysis.errors import AnalysisError
 
 CLIENT_ROLES = ("2", "client")
@@ -159,6 +160,23 @@ def _change(event: Mapping[str, Any]) -> SubscriptionChange | None:
     return SubscriptionChange(
         int(event["time_ns"]), str(event["node"]), int(event["subscription"]), predicate
     )
+
+
+def network_history(run: Run) -> tuple[History, list[str]]:
+    """When the network stood still, by the `fault` and `converged` events, and what was wrong with any."""
+    changes, problems = [], []
+    for number, line in _lines(run.path / "events.jsonl"):
+        if '"event":"fault"' not in line and '"event":"converged"' not in line:
+            continue
+        try:
+            event = json.loads(line)
+            do, target = (str(event[key]) if event["event"] == "fault" else "" for key in ("do", "target"))
+            changes.append(NetworkChange(int(event["time_ns"]), do, target))
+        except (ValueError, KeyError, TypeError) as error:
+            problems.append(f"events.jsonl:{number}: not an event ({_what(error)}); the line was skipped")
+    ids = {n.name: n.node_id for n in run.nodes}
+    links = [(link.name, link.a, link.b) for link in run.links]
+    return history_of(ids, links, changes, run.start_ns, run.settle_ns), problems
 
 
 def _lines(path: Path) -> Iterator[tuple[int, str]]:

@@ -39,6 +39,7 @@ def to_verdict(findings: Findings) -> dict[str, Any]:
         "hops": _hops(findings.curves),
         "control": _load(t for t in findings.traffic if t.type != PacketType.MESSAGE),
         "messages": _load(t for t in findings.traffic if t.type == PacketType.MESSAGE),
+        "convergence_ns": _convergence(findings.run),
         "captures": {
             "packets": findings.ingested.packets,
             "drops": findings.drops,
@@ -62,6 +63,21 @@ def _hops(curves: Sequence[LatencyCurve]) -> dict[str, float] | None:
         return None
     mean = sum(h * n for h, n in counted) / sum(n for _, n in counted)
     return {"min": counted[0][0], "mean": round(mean, 3), "max": counted[-1][0]}
+
+
+def _convergence(run: Run) -> dict[str, int | None] | None:
+    """How long the network took to converge after its start and after what happened to it later."""
+    told = [entry["took_ns"] for entry in run.manifest.get("convergence", ())]
+    if not told:
+        return None
+    after = sorted(took for took in told[1:] if took is not None)
+    return {
+        "start": told[0],
+        "disturbances": len(told) - 1,
+        "overtaken": len(told) - 1 - len(after),
+        "p50": after[len(after) // 2] if after else None,
+        "max": after[-1] if after else None,
+    }
 
 
 def _load(traffic: Iterable[Traffic]) -> dict[str, int]:

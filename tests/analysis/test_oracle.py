@@ -5,7 +5,8 @@ from __future__ import annotations
 import pyarrow as pa
 import pytest
 
-from analysis.oracle import Oracle, expected_batch, readable_claims
+from analysis.expected import expected_batch
+from analysis.oracle import Oracle, readable_claims
 from analysis.windows import Clock
 from nodes.wire.codec import encode_attributes
 

@@ -58,6 +58,7 @@ def test_a_faultless_run_is_found_so(spark, hand_made):
         "hops": {"min": 1, "mean": 1.333, "max": 2},
         "control": {"packets": 0, "bytes": 0},
         "messages": {"packets": 3 + 3 + 2, "bytes": verdict["messages"]["bytes"]},
+        "convergence_ns": None,
         "captures": {"packets": packets, "drops": 0, "skipped": {}},
         "problems": [],
     }

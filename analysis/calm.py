@@ -1,0 +1,138 @@
+"""When the network stood still, and who was connected with whom then.
+
+A network is *calm* from the moment at which it has converged until the next
+fault. A message published in a calm, and arriving in it, must reach everyone
+who wants it and is connected with its publisher, and can reach nobody else. At
+any other time some routers know of a change and some do not, and either
+outcome is right.
+
+Plain Python over what `events.jsonl` says; the analysis and the test harnesses
+share it. Not here: what subscriptions claim (`windows`).
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+FOREVER = 2**63 - 1
+
+
+@dataclass(frozen=True, slots=True)
+class NetworkChange:
+    """A `fault` event (with what it does, and to whom) or a `converged` event (without)."""
+
+    time_ns: int
+    do: str = ""
+    target: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Calm:
+    """A time in which nothing changed; published after `after_ns` and before `until_ns` is within it."""
+
+    after_ns: int
+    until_ns: int
+    part_of: Mapping[int, int]
+    """The part of the network a node belongs to; nodes that do not run are in none."""
+
+    def connects(self, source: int, subscriber: int) -> bool:
+        """Whether a path leads from one node to the other."""
+        part = self.part_of.get(source)
+        return part is not None and part == self.part_of.get(subscriber)
+
+
+@dataclass(frozen=True, slots=True)
+class History:
+    """The calms of a run, in order. `settle_ns` bounds how long a message takes to arrive."""
+
+    calms: Sequence[Calm]
+    settle_ns: int
+    _ends: list[int] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        """Keep the ends for searching."""
+        self._ends[:] = [calm.until_ns - 1 for calm in self.calms]
+
+    def owes(self, source: int, subscriber: int, published_ns: int) -> bool:
+        """Whether a message published then must get from one to the other."""
+        calm = self._calm_at(published_ns)
+        in_time = calm is not None and published_ns + self.settle_ns <= calm.until_ns
+        return in_time and calm is not None and calm.connects(source, subscriber)
+
+    def allows(self, source: int, subscriber: int, published_ns: int) -> bool:
+        """Whether a message published then may get from one to the other."""
+        calm = self._calm_at(published_ns)
+        if calm is None or published_ns + self.settle_ns > calm.until_ns:
+            return True
+        return calm.connects(source, subscriber)
+
+    def _calm_at(self, time_ns: int) -> Calm | None:
+        at = bisect_left(self._ends, time_ns)
+        return self.calms[at] if at < len(self.calms) and self.calms[at].after_ns < time_ns else None
+
+
+Ends = tuple[str, str, str]
+"""A link: its name and the nodes at its ends."""
+
+
+def history_of(
+    nodes: Mapping[str, int],
+    links: Iterable[Ends],
+    changes: Iterable[NetworkChange],
+    start_ns: int,
+    settle_ns: int,
+) -> History:
+    """The history of a run.
+
+    Args:
+        nodes: Node id by name.
+        links: All links.
+        changes: In order of time.
+        start_ns: The scenario's time zero, when the network had converged for the first time.
+        settle_ns: The plan's.
+    """
+    links, state, calms = tuple(links), _State(), []
+    after_ns: int | None = start_ns - 1
+    for change in (c for c in changes if c.time_ns >= start_ns):
+        if change.do:
+            if after_ns is not None:
+                calms.append(Calm(after_ns, change.time_ns, state.parts(nodes, links)))
+            after_ns = None
+            state.note(change)
+        elif after_ns is None:
+            after_ns = change.time_ns
+    if after_ns is not None:
+        calms.append(Calm(after_ns, FOREVER, state.parts(nodes, links)))
+    return History(calms, settle_ns)
+
+
+class _State:
+    """What is broken at a moment."""
+
+    def __init__(self) -> None:
+        self._broken: set[str] = set()
+
+    def note(self, change: NetworkChange) -> None:
+        """A fault has happened. Links and nodes have no name in common."""
+        if change.do in ("link_down", "crash", "pause"):
+            self._broken.add(change.target)
+        else:
+            self._broken.discard(change.target)
+
+    def parts(self, nodes: Mapping[str, int], links: Sequence[Ends]) -> dict[int, int]:
+        """The part each running node belongs to: the least id in it."""
+        near: dict[str, list[str]] = {name: [] for name in nodes if name not in self._broken}
+        for name, a, b in links:
+            if name not in self._broken and a in near and b in near:
+                near[a].append(b)
+                near[b].append(a)
+        part_of: dict[int, int] = {}
+        for name in sorted(near, key=nodes.__getitem__):
+            frontier = [] if nodes[name] in part_of else [name]
+            while frontier:
+                at = frontier.pop()
+                part_of[nodes[at]] = nodes[name]
+                frontier += [n for n in near[at] if nodes[n] not in part_of]
+        return part_of

@@ -1,0 +1,77 @@
+"""Table `expected`: the oracle asked about every publication, in Spark's Python workers.
+
+Claims travel there as text. Not here: the oracle itself (`oracle`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any
+
+import pyarrow as pa
+from pyspark.sql import DataFrame
+
+from analysis.calm import History
+from analysis.oracle import Oracle
+from analysis.schemas import EXPECTED
+from analysis.windows import Claim
+from nodes.model import PredicateSyntaxError, Value, parse_message
+from nodes.wire.codec import WireError, decode_attributes
+
+Publication = tuple[int, int, int, Mapping[str, Value]]
+"""source, sequence, time_ns, attributes"""
+EXPECTED_ARROW = pa.schema(
+    [("source", pa.int64()), ("sequence", pa.int64()), ("subscriber", pa.int32()), ("owed", pa.bool_())]
+)
+
+
+def to_expected(publications: DataFrame, claims: Sequence[Claim], history: History) -> DataFrame:
+    """Who is owed and who may get each publication: table `expected`."""
+    needed = publications.select(
+        "source", "sequence", "time_ns", "announced_ns", "attribute_count", "attributes", "message"
+    )
+    return needed.mapInArrow(_judge(tuple(claims), history), EXPECTED)
+
+
+def _judge(
+    claims: tuple[Claim, ...], history: History
+) -> Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
+    def judge(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        oracle = Oracle(claims, history)
+        for batch in batches:
+            yield expected_batch(oracle, batch)
+
+    return judge
+
+
+def expected_batch(oracle: Oracle, batch: pa.RecordBatch) -> pa.RecordBatch:
+    """The expectations of one batch of publications."""
+    rows = [
+        (source, sequence, subscriber, owed)
+        for source, sequence, time_ns, attributes in _publications(batch)
+        for subscriber, owed in oracle.expected(source, time_ns, attributes).items()
+    ]
+    columns = list(zip(*rows, strict=True)) or [()] * 4
+    arrays = [pa.array(values, field.type) for values, field in zip(columns, EXPECTED_ARROW, strict=True)]
+    return pa.RecordBatch.from_arrays(arrays, schema=EXPECTED_ARROW)
+
+
+def _publications(batch: pa.RecordBatch) -> Iterator[Publication]:
+    for row in batch.to_pylist():
+        attributes = _content(row)
+        if attributes is not None:
+            time_ns = row["announced_ns"] if row["time_ns"] is None else row["time_ns"]
+            yield row["source"], row["sequence"], time_ns, attributes
+
+
+def _content(row: Mapping[str, Any]) -> Mapping[str, Value] | None:
+    """What was published; None if neither capture nor client tells.
+
+    Nobody is owed what cannot be read, and a delivery of it is spurious.
+    """
+    try:
+        if row["attributes"] is not None:
+            return decode_attributes(row["attributes"], row["attribute_count"])
+        return None if row["message"] is None else parse_message(row["message"])
+    except (WireError, PredicateSyntaxError):
+        return None

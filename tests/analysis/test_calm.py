@@ -1,0 +1,68 @@
+"""When a network stood still, who was connected then, and what that makes of a delivery."""
+
+from __future__ import annotations
+
+import pytest
+
+from analysis.calm import NetworkChange, history_of
+from analysis.oracle import Oracle
+from analysis.windows import Clock
+
+START, SETTLE = 1_000, 10
+NODES = {"r1": 1, "r2": 2, "a": 3, "b": 4}
+LINKS = [("r1--r2", "r1", "r2"), ("r1--a", "r1", "a"), ("r2--b", "r2", "b")]
+A, B = 3, 4
+
+
+def history(*changes):
+    converged = NetworkChange(START)
+    told = [NetworkChange(time_ns, *what) for time_ns, *what in changes]
+    return history_of(NODES, LINKS, [converged, *told], START, SETTLE)
+
+
+def verdicts(of, *times):
+    return "".join("o" if of.owes(A, B, t) else "a" if of.allows(A, B, t) else "-" for t in times)
+
+
+def test_without_faults_all_is_owed_from_the_start_on():
+    assert verdicts(history(), START - 1, START, START + 10**9) == "aoo"
+
+
+def test_what_may_still_be_on_its_way_at_a_fault_is_allowed_and_not_owed():
+    of = history((2_000, "pause", "x"), (2_500,))
+    assert verdicts(of, 2_000 - SETTLE, 2_000 - SETTLE + 1, 2_000, 2_499, 2_500, 2_501) == "oaaaao"
+
+
+@pytest.mark.parametrize(
+    "fault", [("link_down", "r1--r2"), ("crash", "r2"), ("pause", "r1"), ("link_down", "r2--b")]
+)
+def test_once_the_network_has_converged_nothing_comes_over_what_is_broken(fault):
+    of = history((2_000, *fault), (2_100,))
+    assert verdicts(of, 1_500, 2_050, 2_101, 10**9) == "oa--"
+
+
+@pytest.mark.parametrize(
+    ("fault", "mend"),
+    [(("link_down", "r1--r2"), "link_up"), (("crash", "r2"), "start"), (("pause", "r1"), "resume")],
+)
+def test_what_is_mended_counts_again_once_the_network_has_converged(fault, mend):
+    of = history((2_000, *fault), (2_100,), (3_000, mend, fault[1]), (3_100,))
+    assert verdicts(of, 2_500, 2_995, 3_050, 3_101) == "-aao"
+
+
+def test_a_network_that_never_converges_again_owes_nothing_more():
+    of = history((2_000, "crash", "r2"), (2_050, "start", "r2"))
+    assert verdicts(of, 1_500, 2_001, 10**9) == "oaa"
+
+
+def test_a_fault_of_another_part_of_the_network_leaves_a_path_what_it_was():
+    of = history((2_000, "crash", "r2"), (2_100,))
+    assert of.owes(A, 1, 2_500)
+
+
+def test_a_claim_and_the_network_must_both_owe():
+    clock = Clock(START, SETTLE)
+    of = history((2_000, "link_down", "r1--r2"), (2_100,), (3_000, "link_up", "r1--r2"), (3_100,))
+    oracle = Oracle([clock.claim(B, "x = 1", 0, 3_500)], of)
+    told = {t: oracle.expected(A, t, {"x": 1}) for t in (1_500, 2_050, 2_500, 3_050, 3_200, 3_495, 3_600)}
+    assert [*told.values()] == [{B: True}, {B: False}, {}, {B: False}, {B: True}, {B: False}, {}]
