@@ -112,6 +112,9 @@ class TableEditor:
     def settle(self) -> bool:
         """Bring the table to what was said and commit it; whether there was anything to do."""
 
+    def contents(self) -> dict[int, bytes]:
+        """The encoded predicate that stands in the table at each interface that has any filter."""
+
     def __len__(self) -> int:
         """How many filters stand in the table."""
 

@@ -10,6 +10,8 @@ from libc.stdint cimport uint8_t, uint32_t, uint64_t
 from libcpp cimport bool as cbool
 from libcpp.memory cimport make_shared, shared_ptr, unique_ptr
 from libcpp.string cimport string
+from libcpp.utility cimport pair
+from libcpp.vector cimport vector
 
 from fastpath.fib cimport ForwardingTable, Table
 from fastpath.wire cimport Bytes, ChangeView, Status, describe, parse_interest_change, string_view
@@ -56,6 +58,7 @@ cdef extern from "interests.hpp" namespace "cbn::interests" nogil:
         void add(uint32_t, const CPredicate &) except +
         cbool remove(uint32_t, const CPredicate &) except +
         cbool settle(Table &) except +
+        vector[pair[uint32_t, string]] contents() except +
         size_t size()
         size_t bytes()
 
@@ -256,6 +259,15 @@ cdef class TableEditor:
         if changed:
             self.table.commit()
         return changed
+
+    def contents(self):
+        """The encoded predicate that stands in the table at each interface."""
+        cdef vector[pair[uint32_t, string]] rows = self.rows.get().contents()
+        cdef dict found = {}
+        cdef size_t at
+        for at in range(rows.size()):
+            found[rows[at].first] = to_bytes(rows[at].second)
+        return found
 
     def __len__(self):
         return self.rows.get().size()

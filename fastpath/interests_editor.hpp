@@ -3,7 +3,9 @@
 
 #include <cstdint>
 #include <map>
+#include <string>
 #include <utility>
+#include <vector>
 
 #include "interests_union.hpp"
 
@@ -38,6 +40,17 @@ class TableEditor {
         }
         std::erase_if(rows_, [](const auto& each) { return each.second.wanted.idle(); });
         return changed;
+    }
+
+    // By interface, what stands in the table, encoded.
+    [[nodiscard]] std::vector<std::pair<std::uint32_t, std::string>> contents() const {
+        std::vector<std::pair<std::uint32_t, std::string>> found;
+        for (const auto& [interface, row] : rows_) {
+            Predicate filed(pool_);
+            row.filed.each_key([&](std::uint32_t id) { filed.put(id); });
+            if (filed.size() != 0) found.emplace_back(interface, filed.encoded());
+        }
+        return found;
     }
 
     [[nodiscard]] std::size_t size() const noexcept {

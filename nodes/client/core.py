@@ -19,8 +19,8 @@ from nodes.model import Predicate, UsageError, Value, check_message
 from nodes.routing.adjacency import draw_incarnation
 from nodes.routing.drops import Reason
 from nodes.routing.effects import Deliver, Drop, Output
-from nodes.routing.interest import subscriptions_digest
 from nodes.routing.link import Arrived, Link, LinkEvent, LinkUp
+from nodes.routing.subscriptions import subscriptions_digest
 from nodes.wire.codec import WireError, decode, encode, encode_predicate
 from nodes.wire.packets import Kind, Message, PacketType, Role
 

@@ -1,8 +1,12 @@
 """From a scheme's plain tables to the compiled FIB, changing only what changed.
 
-A table is kept and edited: filters that came or went are added or removed and
-committed at once. FIBs made before hold the table as it was then, so each is
-immutable and the swap is atomic.
+A table is kept and edited. For each interface the kernel counts which filters
+the union of the named predicates has. When a predicate changes, the store tells
+the difference, which is counted in wherever the predicate stands; when the names
+change, the predicates that came or went are counted in or out. What follows for
+the table is committed at once. A union of few filters is installed reduced (D2),
+a large one as it is (`predicates`). FIBs made before hold the table as it was
+then, so each is immutable and the swap is atomic.
 """
 
 from __future__ import annotations
@@ -11,9 +15,10 @@ from collections.abc import Hashable
 
 from fastpath import codec
 from fastpath.fib import ClassEntry, Fib, ForwardingTable, Route
+from fastpath.interests import Predicate, TableEditor
 from nodes.config import NodeConfig
 from nodes.routing.channel import UDP_OVERHEAD_BYTES
-from nodes.routing.predicates import filters_of, reduced_union
+from nodes.routing.predicates import REDUCED_FILTERS_MAX, filters_of, reduced_union
 from nodes.routing.schemes.base import EVERYTHING, FibSpec, RouteSpec, Source, TableSpec
 from nodes.routing.store import PredicateStore
 from nodes.wire.packets import Role
@@ -22,40 +27,50 @@ MATCHES_EVERYTHING = codec.encode_predicate([[]])
 
 
 class _Table:
-    """A forwarding table, what is in it, and by which state of the store."""
+    """A forwarding table, and the names of what is in it."""
 
     def __init__(self, store: PredicateStore) -> None:
         self.compiled = ForwardingTable()
+        self.editor = TableEditor(store.pool, self.compiled, REDUCED_FILTERS_MAX)
+        self.spec: TableSpec = {}
         self._store = store
-        self._made_of: dict[int, tuple[tuple[Hashable, int], ...]] = {}
-        self._ids: dict[int, dict[bytes, int]] = {}
+        self._everything = store.pool.read(MATCHES_EVERYTHING)
 
     def become(self, spec: TableSpec) -> bool:
         """Hold what the spec says, as the store has it now; whether that is a change."""
-        changed = [
-            self._edit(interface, spec.get(interface, ())) for interface in sorted({*self._made_of, *spec})
-        ]
-        if any(changed):
-            self.compiled.commit()
-        return any(changed)
+        spec = {interface: _effective(sources) for interface, sources in spec.items()}
+        for interface in sorted({*self.spec, *spec}):
+            held, wanted = self.spec.get(interface, ()), spec.get(interface, ())
+            if held != wanted:
+                self._edit(interface, held, wanted)
+        self.spec = spec
+        return self.editor.settle()
 
-    def _edit(self, interface: int, sources: tuple[Source, ...]) -> bool:
-        made_of = tuple((source, self._store.version(source)) for source in sources)
-        if made_of == self._made_of.get(interface, ()):
-            return False
-        ids = self._ids.setdefault(interface, {})
-        wanted = united(sources, self._store)
-        gone, new = [f for f in ids if f not in wanted], sorted(wanted.difference(ids))
-        for filter_ in gone:
-            self.compiled.remove(ids.pop(filter_))
-        for filter_ in new:
-            ids[filter_] = self.compiled.add(interface, filter_)
-        self._made_of[interface] = made_of
-        return bool(gone or new)
+    def _edit(self, interface: int, held: tuple[Source, ...], wanted: tuple[Source, ...]) -> None:
+        gone, new = set(held).difference(wanted), set(wanted).difference(held)
+        for source in sorted(new):
+            self.editor.add(interface, self._of(source))
+        for source in sorted(gone):
+            self.editor.remove(interface, self._of(source))
+
+    def _of(self, source: Source) -> Predicate:
+        return self._everything if source == EVERYTHING else self._store.named(source)
 
     def contents(self) -> dict[int, frozenset[bytes]]:
         """The filters at each interface."""
-        return {interface: frozenset(ids) for interface, ids in self._ids.items() if ids}
+        return {i: frozenset(filters_of(p)) for i, p in self.editor.contents().items()}
+
+    def stats(self) -> dict[str, int]:
+        """Filters, constraints, and bytes with those of keeping the table up."""
+        stats = self.compiled.stats()
+        return {name: stats[name] for name in ("filters", "constraints")} | {
+            "bytes": stats["bytes"] + self.editor.bytes
+        }
+
+
+def _effective(sources: tuple[Source, ...]) -> tuple[Source, ...]:
+    """Each source once; beside what every message matches, nothing else counts."""
+    return (EVERYTHING,) if EVERYTHING in sources else tuple(dict.fromkeys(sources))
 
 
 def united(sources: tuple[Source, ...], store: PredicateStore) -> frozenset[bytes]:
@@ -78,6 +93,8 @@ class Installer:
         self._tables: list[_Table] = []
         self._spec: FibSpec | None = None
         self._fib: Fib | None = None
+        self._places: dict[Hashable, list[tuple[_Table, int]]] = {}
+        store.watch(self._note)
 
     @property
     def spec(self) -> FibSpec | None:
@@ -91,6 +108,8 @@ class Installer:
         del self._tables[len(spec.tables) :]
         pairs = zip(self._tables, spec.tables, strict=True)
         changes = [table.become(wanted) for table, wanted in pairs]
+        if self._spec is None or spec.tables != self._spec.tables:
+            self._find_places()
         if spec == self._spec and not any(changes):
             return None
         self._spec = spec
@@ -102,9 +121,25 @@ class Installer:
         """The filters at each interface of each table, as they were installed."""
         return tuple(table.contents() for table in self._tables)
 
-    def stats(self) -> dict[str, int]:
-        """Sizes of the last FIB."""
-        return dict(self._fib.stats()) if self._fib is not None else {}
+    def stats(self) -> dict[str, object]:
+        """Sizes of the last FIB in sum, `by_table`, and of what is kept to change them (`upkeep_bytes`)."""
+        if self._fib is None:
+            return {}
+        kept = self._store.stats()["bytes"] + sum(table.editor.bytes for table in self._tables)
+        by_table = [table.stats() for table in self._tables]
+        return {**self._fib.stats(), "by_table": by_table, "upkeep_bytes": kept}
+
+    def _note(self, name: Hashable, removed: Predicate, added: Predicate) -> None:
+        for table, interface in self._places.get(name, ()):
+            table.editor.add(interface, added)
+            table.editor.remove(interface, removed)
+
+    def _find_places(self) -> None:
+        self._places = {}
+        for table in self._tables:
+            for interface, sources in table.spec.items():
+                for source in sources:
+                    self._places.setdefault(source, []).append((table, interface))
 
     def _make(self, spec: FibSpec) -> Fib:
         entries = [

@@ -16,6 +16,7 @@ from collections.abc import Callable
 from functools import partial
 
 from fastpath.codec import WireError
+from fastpath.interests import Union
 from nodes.config import NodeConfig
 from nodes.model import UsageError
 from nodes.routing import report
@@ -25,15 +26,16 @@ from nodes.routing.drops import Reason
 from nodes.routing.effects import Drop, Install, Log, Output
 from nodes.routing.flooding import Flooding
 from nodes.routing.install import Installer
-from nodes.routing.interest import InterestDatabase, Subscriptions
+from nodes.routing.interest import InterestDatabase
 from nodes.routing.link import Arrived, Link, LinkEvent, LinkUp
 from nodes.routing.linkstate import LinkStateDatabase
 from nodes.routing.pending import Pending
-from nodes.routing.predicates import COUNT, NOTHING, filter_count, reduced_union
+from nodes.routing.predicates import COUNT, NOTHING, REDUCED_FILTERS_MAX, filter_count
 from nodes.routing.records import HEAD, Records, Verdict, head
 from nodes.routing.schemes import make_scheme
 from nodes.routing.schemes.base import View, of_client, of_router, talks
 from nodes.routing.store import PredicateStore
+from nodes.routing.subscriptions import Subscriptions
 from nodes.wire.packets import Kind, Role
 
 STORM_FACTOR = 16
@@ -61,10 +63,12 @@ class Router:
         self.links = [Link(config, interface, self.incarnation, rng) for interface in config.interfaces]
         self.network = LinkStateDatabase(config.node_id)
         self.interest = InterestDatabase(config.node_id)
-        self.subscriptions = {
-            i.index: Subscriptions() for i in config.interfaces if i.peer_role is Role.CLIENT
-        }
         self.store = PredicateStore()
+        self.subscriptions = {
+            i.index: Subscriptions(self.store.pool) for i in config.interfaces if i.peer_role is Role.CLIENT
+        }
+        self._resubscribed: set[int] = set()
+        self._wanted = Union(self.store.pool, REDUCED_FILTERS_MAX)
         self.installer = Installer(config, self.store)
         self.drops: Counter[str] = Counter()
         self._flooding = Flooding(self.links)
@@ -234,17 +238,25 @@ class Router:
             link.drop(Reason.UNKNOWN_SUBSCRIPTION)
 
     def _changed_subscriptions(self, now_ns: int, interface: int) -> None:
-        self.store.replace(of_client(interface), self.subscriptions[interface].predicate())
+        self._resubscribed.add(interface)
         self._say_interest.want(now_ns)
         self._compile.want(now_ns)
 
+    def _take_up_subscriptions(self) -> None:
+        """Many changes of one client's subscriptions cost one."""
+        for interface in sorted(self._resubscribed):
+            removed, added = self.subscriptions[interface].settle()
+            self.store.change(of_client(interface), removed, added)
+            self._wanted.add(added)
+            self._wanted.remove(removed)
+        self._resubscribed.clear()
+
     def _say_what_we_want(self, now_ns: int) -> None:
-        wanted = reduced_union(held.predicate() for held in self.subscriptions.values())
+        self._take_up_subscriptions()
+        ours = of_router(self.config.node_id)
+        self.store.change(ours, *self._wanted.settle())
         if self._scheme.floods_interest:
-            self._flood(now_ns, Kind.INTEREST, self.interest.originate(wanted))
-            self._remember(self.config.node_id)
-        else:
-            self.store.replace(of_router(self.config.node_id), wanted)
+            self._flood(now_ns, Kind.INTEREST, self.interest.originate(self.store.predicate(ours)))
         self.conversation.look(now_ns, self._view())
 
     def _remember(self, origin: int) -> None:
@@ -280,6 +292,7 @@ class Router:
         )
 
     def _install(self, now_ns: int) -> None:
+        self._take_up_subscriptions()
         view = self._view()
         self.conversation.look(now_ns, view)
         fib = self.installer.build(self._scheme.compile(view))
