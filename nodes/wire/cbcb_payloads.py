@@ -5,17 +5,19 @@ Routers work on these; `payloads` turns them into the readable values of `packet
 
 from __future__ import annotations
 
+import re
 import struct
 from dataclasses import dataclass
 
 from fastpath import cover
 from fastpath.codec import UsageError, WireError
 
-_RA = struct.Struct(">IQIB")
-_SR = struct.Struct(">IQIB")
-_UR = struct.Struct(">IQI")
-_RECORD = struct.Struct(">IQQ")
+_RA, _SR, _UR, _RECORD = (struct.Struct(layout) for layout in (">IQIB", ">IQIB", ">IQI", ">IQQ"))
 RECORD_BYTES = _RECORD.size
+_RA_FIELDS = (("origin", 4), ("era", 8), ("revision", 4), ("flags", 1))
+_SR_FIELDS = (("origin", 4), ("era", 8), ("request", 4), ("flags", 1))
+_UR_FIELDS = (("origin", 4), ("era", 8), ("request", 4))
+_RECORD_FIELDS = (("router", 4), ("renewal", 8), ("nonce", 8))
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +41,7 @@ class Advertisement:
         Raises:
             WireError: It is no advertisement.
         """
-        origin, era, revision, flags = _unpack(_RA, data)
+        origin, era, revision, flags = _unpack(_RA, _RA_FIELDS, data)
         return cls(_origin(origin), era, revision, _flag(flags), _predicate(data, _RA.size))
 
 
@@ -63,10 +65,10 @@ class Request:
         Raises:
             WireError: It is no request.
         """
-        origin, era, number, flags = _unpack(_SR, data)
+        origin, era, number, flags = _unpack(_SR, _SR_FIELDS, data)
         request = cls(_origin(origin), era, number, _flag(flags))
         if len(data) != _SR.size:
-            raise WireError(f"flags at byte {_SR.size - 1} is followed by bytes that belong to nothing")
+            raise WireError(f"request at byte {_SR.size} is followed by bytes that belong to nothing")
         return request
 
 
@@ -90,7 +92,7 @@ class Reply:
         Raises:
             WireError: It is no reply.
         """
-        origin, era, number = _unpack(_UR, data)
+        origin, era, number = _unpack(_UR, _UR_FIELDS, data)
         return cls(_origin(origin), era, number, _predicate(data, _UR.size))
 
 
@@ -114,11 +116,9 @@ def split_records(data: bytes) -> list[tuple[int, int, int]]:
     Raises:
         WireError: It is none.
     """
-    if not data or len(data) % RECORD_BYTES:
-        at = len(data) - len(data) % RECORD_BYTES
-        raise WireError(
-            f"record at byte {at} runs past the end; expected one or more of {RECORD_BYTES} bytes"
-        )
+    whole = len(data) - len(data) % RECORD_BYTES
+    if not data or whole < len(data):
+        _require(_RECORD_FIELDS, data, whole)
     records = list(_RECORD.iter_unpack(data))
     before = 0
     for number, (router, renewal, _) in enumerate(records):
@@ -141,10 +141,16 @@ def _pack(layout: struct.Struct, origin: int, *fields: int) -> bytes:
         raise UsageError(f"a number does not fit: {error}") from error
 
 
-def _unpack(layout: struct.Struct, data: bytes) -> tuple[int, ...]:
-    if len(data) < layout.size:
-        raise WireError(f"the head at byte 0 runs past the end: it has {layout.size} bytes, of {len(data)}")
+def _unpack(layout: struct.Struct, fields: tuple[tuple[str, int], ...], data: bytes) -> tuple[int, ...]:
+    _require(fields, data)
     return layout.unpack_from(data)
+
+
+def _require(fields: tuple[tuple[str, int], ...], data: bytes, at: int = 0) -> None:
+    for name, size in fields:
+        if at + size > len(data):
+            raise WireError(f"{name} at byte {at} runs past the end")
+        at += size
 
 
 def _predicate(data: bytes, at: int) -> bytes:
@@ -152,7 +158,8 @@ def _predicate(data: bytes, at: int) -> bytes:
     try:
         cover.count(predicate)
     except WireError as error:
-        raise WireError(f"the predicate at byte {at}: {error}") from error
+        why = re.sub(r"at byte (\d+)", lambda found: f"at byte {int(found[1]) + at}", str(error))
+        raise WireError(why) from error
     return predicate
 
 
