@@ -92,9 +92,16 @@ class _Tables:
 
     def __init__(self) -> None:
         self.rows: list[Row] = []
+        self._places: dict[tuple[tuple[int, tuple[Source, ...]], ...], int] = {}
 
     def place(self, row: Row) -> int:
         """Put a row into the first table where it fits; which."""
+        key = tuple(row.items())
+        if key not in self._places:
+            self._places[key] = self._fit(row)
+        return self._places[key]
+
+    def _fit(self, row: Row) -> int:
         for number, table in enumerate(self.rows):
             if all(table.get(interface, sources) == sources for interface, sources in row.items()):
                 table.update(row)

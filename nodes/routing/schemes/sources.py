@@ -25,12 +25,15 @@ REVERSE_PATH = "reverse-path"
 def source_classes(view: View, broadcast: str = TREE) -> tuple[ClassSpec, ...]:
     """A class for each source router, all by one table."""
     towards = view.topology.first_hops(view.node)
-    return tuple(
-        ClassSpec(
-            source, accept_mask(view, towards, source), view.client_mask | out_mask(view, to), 0, source
-        )
-        for source, to in _receivers(view, towards, broadcast).items()
-    )
+    # Many sources, few masks: both are the neighbours', of whom there are few.
+    accept = {router: mask(interfaces) for router, interfaces in view.interfaces.items()}
+    out: dict[tuple[int, ...], int] = {}
+    classes = []
+    for source, to in _receivers(view, towards, broadcast).items():
+        if (receivers := tuple(to)) not in out:
+            out[receivers] = view.client_mask | out_mask(view, receivers)
+        classes.append(ClassSpec(source, accept.get(towards.get(source, 0), 0), out[receivers], 0, source))
+    return tuple(classes)
 
 
 def accept_mask(view: View, towards: Mapping[int, int], router: int) -> int:
