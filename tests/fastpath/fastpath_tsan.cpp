@@ -7,6 +7,7 @@
 #include <arpa/inet.h>
 #include <poll.h>
 
+#include <atomic>
 #include <cstdio>
 #include <cstdlib>
 #include <memory>
@@ -66,22 +67,25 @@ struct Pair {
     }
 };
 
-// Class and only interface are the same number: a mixture of two FIBs would show.
-FibPointer fib_to(std::uint32_t interface, Table& table) {
+// Class and only interface are the same number: a mixture of two FIBs would show. Half of the FIBs find the
+// interface by the message's destinations.
+FibPointer fib_to(std::uint32_t interface, Table& table, bool routed = false) {
     auto fib = std::make_shared<FibData>();
     fib->origin_class = 1;
     fib->clients = {CLIENT, 0, 0};
     fib->max_datagram = {1472, 1472, 1472};
     ClassRule rule;
-    rule.out.set(interface);
+    rule.out.set(routed ? 0 : interface);
     rule.rewrite = interface;
+    rule.routed = routed;
     fib->classes[1] = rule;
     fib->tables.push_back(table.current());
+    fib->route = {10, 0, false, {{5, interface}, {6, interface}, {7, interface}}};
     return fib;
 }
 
 // What waits at a peer; the number of those that bear another class than its own.
-std::size_t mixed(int peer, std::uint32_t own, std::size_t& arrived) {
+std::size_t mixed(int peer, std::uint32_t own, std::size_t& arrived, std::size_t& routed) {
     std::uint8_t buffer[2048];
     std::size_t wrong = 0;
     while (true) {
@@ -92,6 +96,7 @@ std::size_t mixed(int peer, std::uint32_t own, std::size_t& arrived) {
             if (frame.type != wire::PacketType::Message) continue;
             ++arrived;
             wrong += wire::load<std::uint32_t>(buffer + frame.offset + wire::HEADER_CLASS_AT) != own;
+            routed += wire::load<std::uint16_t>(buffer + frame.offset + wire::ROUTE_LENGTH_AT) != 0;
         }
     }
 }
@@ -109,13 +114,15 @@ int main(int count, char** arguments) {
     table.commit();
     loop.install(fib_to(1, table));
     std::thread forwarding([&] { static_cast<void>(loop.run()); });
+    std::atomic<bool> swapped = false;
     std::thread swapping([&] {
         for (std::size_t turn = 0; turn < messages; ++turn) {
             const std::uint64_t id = table.add(2, bytes_of(everything));
             table.commit();
-            loop.install(fib_to(1 + turn % 2, table));
+            loop.install(fib_to(1 + turn % 2, table, turn % 4 < 2));
             static_cast<void>(table.remove(id));
         }
+        swapped = true;
     });
     std::thread controlling([&] {
         const std::string ack = std::string("\1\4\0\40\0\0\0\0", 8) + std::string(24, '\1');
@@ -126,16 +133,19 @@ int main(int count, char** arguments) {
             static_cast<void>(loop.count(1, 0) + loop.drops(1));
         }
     });
-    std::size_t wrong = 0, arrived = 0;
-    for (std::size_t turn = 0; turn < messages; ++turn) {
+    std::size_t wrong = 0, arrived = 0, routed = 0;
+    const auto look = [&] {
+        return mixed(pairs[1].peer, 1, arrived, routed) + mixed(pairs[2].peer, 2, arrived, routed);
+    };
+    for (std::size_t turn = 0; turn < messages || !swapped; ++turn) {
         static_cast<void>(::send(pairs[0].peer, packet.data(), packet.size(), MSG_DONTWAIT));
-        if (turn % 16 == 0) wrong += mixed(pairs[1].peer, 1, arrived) + mixed(pairs[2].peer, 2, arrived);
+        if (turn % 16 == 0) wrong += look();
     }
     swapping.join();
     controlling.join();
     loop.stop();
     forwarding.join();
-    wrong += mixed(pairs[1].peer, 1, arrived) + mixed(pairs[2].peer, 2, arrived);
-    std::printf("%zu arrived, %zu mixed\n", arrived, wrong);
+    wrong += look();
+    std::printf("%zu arrived, %zu with destinations, %zu mixed\n", arrived, routed, wrong);
     return arrived > 0 && wrong == 0 ? 0 : 1;
 }

@@ -29,9 +29,18 @@ def test_F1_kernels_stay_within_their_bytes_and_agree_with_a_plain_search(folder
     assert min(matches, out, packets) > 1000, "the inputs no longer reach what is to be tested"
 
 
+def test_T5_hostile_routes_lead_each_destination_that_has_a_way_there_once(folder):
+    program = compile_sanitized(HERE / "route_asan.cpp", folder)
+    seed = str(time.time_ns())
+    print(f"again with: route_asan {seed} 1500")
+    disagreements, copies, destinations, drops = figures(run_sanitized(program, seed, "1500"))
+    assert disagreements == 0
+    assert min(copies, destinations, drops) > 1000, "the inputs no longer reach what is to be tested"
+
+
 def test_the_loop_shares_nothing_unguarded_while_fibs_are_swapped(folder):
     """ThreadSanitizer sees every access; each message is forwarded by one FIB, whole."""
     program = compile_sanitized(HERE / "fastpath_tsan.cpp", folder, sanitizers=["-fsanitize=thread"])
-    arrived, mixed = figures(run_sanitized(program, "3000"))
-    assert arrived > 0
+    arrived, routed, mixed = figures(run_sanitized(program, "3000"))
+    assert arrived > routed > 0
     assert mixed == 0
