@@ -5,7 +5,7 @@
 
 The header class is the source router's id all the way (Init, Hdr; E10). Sources
 share a table where they can; what the paper counts for each source apart is
-still to be had (`nodes.routing.state`).
+still to be had (`nodes.routing.schemes.state`).
 """
 
 from __future__ import annotations
