@@ -12,7 +12,7 @@ from nodes.routing.schemes.base import Options
 
 DELAY_MS = 10
 """How long causes are gathered before a router asks, or says that its links changed."""
-ASK_STORM_FACTOR = 32
+ASK_STORM_FACTOR = 16
 RENEW_STORM_FACTOR = 128
 """How much longer it waits at most while causes keep coming."""
 PATIENCE_FACTOR = 16
