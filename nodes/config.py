@@ -39,6 +39,7 @@ class TimerConfig:
     retransmit_ms: int = 100
     retransmit_max_ms: int = 2000
     install_delay_ms: int = 10
+    forget_ms: int = 600_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +47,7 @@ class LimitConfig:
     """Bounds on what a neighbour may make us hold."""
 
     filters_per_neighbour: int = 1_000_000
+    bytes_per_neighbour: int = 1024 * 1024 * 1024
     payload_bytes: int = 64 * 1024 * 1024
     window_packets: int = 64
 

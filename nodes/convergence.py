@@ -28,6 +28,7 @@ def unconverged(statuses: Statuses, down: Collection[str] = ()) -> list[str]:
     routers = {n: s for n, s in statuses.items() if s["role"] == "router" and n not in down}
     clients = {n: s for n, s in statuses.items() if s["role"] == "client" and n not in down}
     return [
+        *_identity_reasons(routers),
         *_adjacency_reasons(routers, down),
         *(f"{name} is not settled" for name, status in routers.items() if not status["settled"]),
         *_digest_reasons(routers, down),
@@ -35,6 +36,13 @@ def unconverged(statuses: Statuses, down: Collection[str] = ()) -> list[str]:
         *_client_reasons(clients, _attachable(routers, down)),
         *_subscription_reasons(routers, clients, down),
     ]
+
+
+def _identity_reasons(routers: Statuses) -> Iterator[str]:
+    for name, status in routers.items():
+        if status.get("id_refused"):
+            number = status["node_id"]
+            yield f"{name} has the id {number}, and so has another router: give one of them another id"
 
 
 def _is_down(adjacency: Status, down: Collection[str]) -> bool:

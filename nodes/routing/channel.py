@@ -4,9 +4,9 @@ Theory of operation. A session is named by the incarnations of its two ends and
 lives as long as the adjacency. Each direction numbers its packets from 1. Every
 packet says up to where everything has arrived (`ack`) and how many more will be
 taken (`window`). Payloads larger than a packet are cut to the interface's MTU
-and put together again at the other end; payloads arrive once, whole, and in
-the order in which they were cut. What arrives wrong is counted and changes
-nothing.
+and put together again at the other end; payloads arrive once and whole, and in
+the order in which they were sent, but that those of urgent kinds overtake
+others. What arrives wrong is counted and changes nothing.
 
 Here: the two halves joined and made into packets. The rules of sending are in
 `outbound`, those of receiving in `inbound`; who the neighbour is, in `adjacency`.
@@ -20,12 +20,14 @@ from fastpath import codec
 from nodes.config import LimitConfig, TimerConfig
 from nodes.routing.drops import Reason
 from nodes.routing.inbound import Inbound
-from nodes.routing.outbound import Fragment, Outbound
-from nodes.wire.packets import Ack, Control
+from nodes.routing.outbound import Fragment, Outbound, Promise
+from nodes.wire.packets import Ack, Control, Kind
 
 UDP_OVERHEAD_BYTES = 28
 """IPv4 and UDP headers."""
 CONTROL_HEADER_BYTES = 32
+URGENT = frozenset((Kind.LINK_STATE, Kind.INTEREST_REQUEST))
+"""Kinds of small payloads that pass between the fragments of large ones of other kinds."""
 
 
 class Channel:
@@ -61,9 +63,14 @@ class Channel:
 
     def send(self, now_ns: int, kind: int, payload: bytes, key: Hashable = None) -> int:
         """Send a payload; one that still waits under the same key is replaced. Returns its ticket."""
-        ticket = self._out.enqueue(kind, payload, key)
+        ticket = self._out.enqueue(kind, payload, key, urgent=kind in URGENT)
         self._flush(now_ns)
         return ticket
+
+    def promise(self, now_ns: int, key: Hashable, make: Promise) -> None:
+        """Send what is made once its turn has come; nothing if that is promised already."""
+        self._out.promise(key, make)
+        self._flush(now_ns)
 
     def forget(self, key: Hashable) -> None:
         """Do not send what still waits under the key."""

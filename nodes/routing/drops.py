@@ -29,4 +29,6 @@ class Reason(StrEnum):
     UNEXPECTED_KIND = "unexpected_kind"
     STALE_PAYLOAD = "stale_payload"
     TOO_MANY_FILTERS = "too_many_filters"
+    TOO_MUCH_HELD = "too_much_held"
+    INTEREST_GAP = "interest_gap"
     UNKNOWN_SUBSCRIPTION = "unknown_subscription"

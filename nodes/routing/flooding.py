@@ -3,7 +3,7 @@
 The channels are reliable and a new neighbour is sent everything, so a record
 that was flooded once reaches every router; there is nothing to repeat.
 
-Not here: which record is news (`records`), what it means (`linkstate`, `interest`).
+Not here: which record is news (`records`), what it means (`linkstate`), interest (`telling`).
 """
 
 from __future__ import annotations
@@ -36,6 +36,12 @@ class Flooding:
         if verdict is not Verdict.OLDER:
             link.forget((records.kind, head(payload)[0]))
         return verdict
+
+    def answer(self, now_ns: int, link: Link, records: Records, origin: int) -> None:
+        """Send one neighbour what we hold of an origin."""
+        payload = records.payload(origin)
+        if payload is not None:
+            link.send(now_ns, records.kind, payload, key=(records.kind, origin))
 
     def spread(self, now_ns: int, kind: Kind, payload: bytes, source: Link | None = None) -> None:
         """Send a record to all neighbours but its source; it replaces an older one that still waits."""

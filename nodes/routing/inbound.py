@@ -5,6 +5,9 @@ acknowledged at once and others after a short delay, which lets an answer carry
 the acknowledgement; out of order or repeated, each is acknowledged at once, as
 that is how the sender learns of losses.
 
+Fragments of payloads of different kinds may come mixed; those of one kind come
+one payload after the other.
+
 Not here: packets (`channel`) and the sending half (`outbound`).
 """
 
@@ -18,48 +21,64 @@ ACKNOWLEDGE_EVERY = 4
 MILLISECOND_NS = 1_000_000
 
 
+class _Open:
+    """A payload of which not all fragments have come."""
+
+    def __init__(self) -> None:
+        self.pieces: list[bytes] = []
+        self.size = 0
+        self.discarding = False
+
+    def discard(self) -> None:
+        """Forget what came; what comes is thrown away."""
+        self.pieces, self.size, self.discarding = [], 0, True
+
+    def whole(self) -> bytes:
+        """All that came."""
+        return self.pieces[0] if len(self.pieces) == 1 else b"".join(self.pieces)
+
+
 class Reassembly:
-    """Puts the fragments of one payload after the other together."""
+    """Puts payloads together from fragments; of each kind one may be open, of all together so many bytes."""
 
     def __init__(self, payload_bytes: int) -> None:
         self._limit = payload_bytes
-        self._kind = 0
-        self._pieces: list[bytes] = []
+        self._open: dict[int, _Open] = {}
         self._size = 0
-        self._open = False
-        self._discarding = False
 
     def add(self, packet: Control) -> tuple[tuple[int, bytes] | None, Reason | None]:
         """The next packet in order: (kind, payload) if it completes one, and why something was dropped."""
-        reason = self._begin(packet) if packet.first else self._go_on(packet)
-        if not self._open:
+        reason = None
+        if packet.first:
+            reason = Reason.UNFINISHED_PAYLOAD if self._close(packet.kind) else None
+            self._open[packet.kind] = _Open()
+        part = self._open.get(packet.kind)
+        if part is None:
+            return None, Reason.FRAGMENT_WITHOUT_FIRST
+        if not self._take(part, packet.fragment):
+            reason = Reason.OVERSIZE_PAYLOAD
+        if not packet.last:
             return None, reason
-        self._size += len(packet.fragment)
-        if self._size > self._limit and not self._discarding:
-            self._discarding, self._pieces, reason = True, [], Reason.OVERSIZE_PAYLOAD
-        if not self._discarding:
-            self._pieces.append(packet.fragment)
-        return (self._end() if packet.last else None), reason
+        self._close(packet.kind)
+        return (None if part.discarding else (packet.kind, part.whole())), reason
 
-    def _begin(self, packet: Control) -> Reason | None:
-        unfinished = self._open
-        self._kind, self._pieces, self._size = packet.kind, [], 0
-        self._open, self._discarding = True, False
-        return Reason.UNFINISHED_PAYLOAD if unfinished else None
+    def _take(self, part: _Open, fragment: bytes) -> bool:
+        """False if this is what makes it too much."""
+        if part.discarding:
+            return True
+        if self._size + len(fragment) > self._limit:
+            self._size -= part.size
+            part.discard()
+            return False
+        part.pieces.append(fragment)
+        part.size += len(fragment)
+        self._size += len(fragment)
+        return True
 
-    def _go_on(self, packet: Control) -> Reason | None:
-        if not self._open:
-            return Reason.FRAGMENT_WITHOUT_FIRST
-        if packet.kind != self._kind:
-            self._open, self._pieces = False, []
-            return Reason.UNFINISHED_PAYLOAD
-        return None
-
-    def _end(self) -> tuple[int, bytes] | None:
-        pieces, self._pieces, self._open = self._pieces, [], False
-        if self._discarding:
-            return None
-        return self._kind, pieces[0] if len(pieces) == 1 else b"".join(pieces)
+    def _close(self, kind: int) -> bool:
+        part = self._open.pop(kind, None)
+        self._size -= 0 if part is None else part.size
+        return part is not None
 
 
 class Inbound:

@@ -1,56 +1,178 @@
-"""Who wants what: the predicates of all routers.
+"""Who wants what: the predicates of all routers, by sequence, and the steps by which they changed.
 
 A router floods one predicate, the union of what its clients subscribed to,
-reduced (M6: subscriptions of a predicate at an interface; RTE 2: pred(v)).
-Predicates stay encoded: one bytes object an origin or subscription.
+reduced (M6: subscriptions of a predicate at an interface; RTE 2: pred(v)). The
+predicates themselves are in the router's store; here is which state of each
+origin's predicate that is, and the latest changes as they were said, so that
+whoever knows an earlier state can be told the difference.
 
-Not here: flooding (`flooding`), what is done with predicates (`schemes`).
+A state is named by its sequence and the digest of its predicate. States of one
+origin are ordered by both: of two with one sequence the greater digest wins
+everywhere.
+
+Not here: who knows what (`telling`), what is taken from whom (`exchange`).
 """
 
 from __future__ import annotations
 
 import hashlib
+from collections import OrderedDict, deque
 from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import NamedTuple
 
-from nodes.routing.predicates import COUNT, NOTHING, filter_count, filters_of
-from nodes.routing.records import HEAD, Records
-from nodes.wire.packets import Kind
+from fastpath.interests import Predicate
+from nodes.routing.predicates import COUNT
+from nodes.routing.records import HEAD
+from nodes.routing.schemes.base import of_router
+from nodes.routing.store import PredicateStore
+
+STEPS_MAX = 256
+"""So many changes of one origin are kept to be passed on, if they are not larger than its predicate."""
+ENCODED_MIN, ENCODED_MAX = 1 << 12, 1 << 25
+"""Bytes of encoded predicates kept at hand, of one at least and of all at most: several neighbours are sent
+the same at about the same time."""
+
+
+class State(NamedTuple):
+    """Which state of an origin's predicate; the greater is the later."""
+
+    sequence: int
+    digest: bytes
+
+
+class Step(NamedTuple):
+    """A change from one state to the next, as it was said."""
+
+    before: State
+    after: State
+    payload: bytes
+
+
+@dataclass(slots=True)
+class _Record:
+    state: State
+    steps: deque[Step] = field(default_factory=deque)
+    step_bytes: int = 0
 
 
 class InterestDatabase:
     """What the clients of every router want."""
 
-    def __init__(self, node: int) -> None:
-        self.records = Records(Kind.INTEREST, node, NOTHING)
-        self._digests: dict[int, tuple[memoryview, bytes]] = {}
+    def __init__(self, node: int, store: PredicateStore) -> None:
+        self._node = node
+        self._store = store
+        self._records: dict[int, _Record] = {}
+        self._sequence = 0
+        self._encoded: OrderedDict[int, tuple[State, bytes]] = OrderedDict()
+        self._encoded_bytes = 0
 
-    def originate(self, predicate: bytes) -> bytes | None:
-        """Say what our clients want: the payload to flood, or None if nothing changed."""
-        return self.records.originate(predicate)
+    @property
+    def origins(self) -> list[int]:
+        """Of whom anything is known, ascending."""
+        return sorted(self._records)
 
-    def store(self, payload: bytes) -> None:
-        """Keep a record that `records.consider` found newer.
+    @property
+    def sequence(self) -> int:
+        """The highest we have used ourselves, or must go above."""
+        return self._sequence
 
-        Raises:
-            WireError: It is malformed; nothing was changed.
-        """
-        filters_of(memoryview(payload)[HEAD.size :])
-        self.records.store(payload)
+    def state(self, origin: int) -> State | None:
+        """What is held of an origin."""
+        record = self._records.get(origin)
+        return None if record is None else record.state
 
-    def wanted(self, origins: Iterable[int]) -> dict[int, memoryview]:
-        """The encoded predicate of each of these routers that wants anything."""
-        bodies = ((origin, self.records.body(origin)) for origin in origins)
-        return {origin: body for origin, body in bodies if body is not None and filter_count(body)}
+    def predicate(self, origin: int) -> Predicate:
+        """What an origin wants."""
+        return self._store.named(of_router(origin))
+
+    def originate(self, removed: Predicate, added: Predicate) -> bool:
+        """Say how what our clients want has changed; False if it has not and was said."""
+        if not len(removed) and not len(added) and self._node in self._records:
+            return False
+        known = self._node in self._records
+        digest = self.predicate(self._node).digest_after(removed, added)
+        self._sequence += 1
+        after = State(self._sequence, digest)
+        step = None
+        if known:
+            step = HEAD.pack(self._node, self._sequence) + digest + removed.encode() + added.encode()
+        self.take(self._node, after, removed, added, step)
+        return True
+
+    def jump_above(self, sequence: int) -> None:
+        """Forget that we said anything, so that the next `originate` outdoes this sequence, whole."""
+        self._sequence = max(self._sequence, sequence)
+        self._records.pop(self._node, None)
+
+    def take(
+        self, origin: int, after: State, removed: Predicate, added: Predicate, step: bytes | None = None
+    ) -> None:
+        """Hold a later state of an origin; `step` is the change as it was said, None for one that was not."""
+        self._store.change(of_router(origin), removed, added)
+        record = self._records.get(origin)
+        if record is None:
+            record = self._records[origin] = _Record(after)
+            step = None
+        if step is None:
+            record.steps.clear()
+            record.step_bytes = 0
+        else:
+            record.steps.append(Step(record.state, after, step))
+            record.step_bytes += len(step)
+        record.state = after
+        whole = HEAD.size + self.predicate(origin).encoded_bytes
+        while record.steps and (record.step_bytes > whole or len(record.steps) > STEPS_MAX):
+            record.step_bytes -= len(record.steps.popleft().payload)
+
+    def forget(self, origin: int) -> None:
+        """An origin is gone for good."""
+        self._records.pop(origin, None)
+        self._drop_encoded(origin)
+        self._store.forget(of_router(origin))
+
+    def step_after(self, origin: int, known: State) -> Step | None:
+        """The change to tell who knows an earlier state; None if it must be told all."""
+        steps = self._records[origin].steps
+        if steps and 0 <= (at := known.sequence - steps[0].before.sequence) < len(steps):
+            return steps[at] if steps[at].before == known else None
+        return None
+
+    def payload(self, origin: int) -> bytes:
+        """All of an origin's record, as it is flooded."""
+        state = self._records[origin].state
+        held = self._encoded.get(origin)
+        if held is None or held[0] != state:
+            encoded = self.predicate(origin).encode(HEAD.pack(origin, state.sequence))
+            self.remember(origin, encoded)
+            return encoded
+        self._encoded.move_to_end(origin)
+        return held[1]
+
+    def remember(self, origin: int, encoded: bytes) -> None:
+        """Keep at hand what others will soon be sent."""
+        self._drop_encoded(origin)
+        if len(encoded) < ENCODED_MIN:
+            return
+        self._encoded[origin] = (self._records[origin].state, encoded)
+        self._encoded_bytes += len(encoded)
+        while self._encoded_bytes > ENCODED_MAX:
+            self._drop_encoded(next(iter(self._encoded)))
+
+    def _drop_encoded(self, origin: int) -> None:
+        _, encoded = self._encoded.pop(origin, (None, b""))
+        self._encoded_bytes -= len(encoded)
+
+    def wanted(self, origins: Iterable[int]) -> tuple[int, ...]:
+        """Those of these routers that want anything."""
+        return tuple(origin for origin in origins if self._says(origin))
 
     def digest(self, origins: Iterable[int]) -> str:
         """SHA-256 over what these routers want, in the order given."""
         whole = hashlib.sha256()
-        for origin, body in self.wanted(origins).items():
-            whole.update(COUNT.pack(origin) + self._body_digest(origin, body))
+        for origin in self.wanted(origins):
+            whole.update(COUNT.pack(origin) + self._records[origin].state.digest)
         return whole.hexdigest()
 
-    def _body_digest(self, origin: int, body: memoryview) -> bytes:
-        held = self._digests.get(origin)
-        if held is None or held[0].obj is not body.obj:
-            held = self._digests[origin] = (body, hashlib.sha256(body).digest())
-        return held[1]
+    def _says(self, origin: int) -> bool:
+        return origin in self._records and len(self.predicate(origin)) > 0

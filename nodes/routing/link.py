@@ -15,6 +15,7 @@ from nodes.routing.adjacency import Adjacency, Change, State
 from nodes.routing.channel import UDP_OVERHEAD_BYTES, Channel
 from nodes.routing.drops import Reason
 from nodes.routing.effects import Drop, Log, Output, Send
+from nodes.routing.outbound import Promise
 from nodes.wire.bundle import bundle
 from nodes.wire.codec import WireError, decode, encode
 from nodes.wire.packets import Ack, Control, Hello, Packet, Pad
@@ -110,6 +111,11 @@ class Link:
         """Send a payload over the session, which must be up; returns its ticket."""
         assert self._channel is not None, "the link is down"
         return self._channel.send(now_ns, kind, payload, key)
+
+    def promise(self, now_ns: int, key: Hashable, make: Promise) -> None:
+        """Send over the session, which must be up, what is made once its turn has come."""
+        assert self._channel is not None, "the link is down"
+        self._channel.promise(now_ns, key, make)
 
     def forget(self, key: Hashable) -> None:
         """Do not send what still waits under the key."""

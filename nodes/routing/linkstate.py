@@ -1,8 +1,8 @@
 """The map: which router says it is joined to which, and the topology that follows.
 
 A link counts only if both its ends list each other; its cost is the greater of
-the two said. Records of dead routers stay (ageing has its place in `records`)
-but lead nowhere, as their neighbours no longer list them.
+the two said. Records of dead routers lead nowhere, as their neighbours no
+longer list them, until they are forgotten.
 
 Not here: flooding (`flooding`), trees (`trees`).
 """
@@ -36,6 +36,14 @@ class LinkStateDatabase:
             self._learn(payload)
         return payload
 
+    def check(self, payload: bytes) -> None:
+        """Nothing, if the record is well-formed.
+
+        Raises:
+            WireError: It is not.
+        """
+        codec.decode_link_state(payload)
+
     def store(self, payload: bytes) -> None:
         """Keep a record that `records.consider` found newer.
 
@@ -44,6 +52,12 @@ class LinkStateDatabase:
         """
         self._learn(payload)
         self.records.store(payload)
+
+    def forget(self, origin: int) -> None:
+        """An origin is gone for good."""
+        self.records.forget(origin)
+        self._said.pop(origin, None)
+        self._topology = None
 
     def topology(self) -> Topology:
         """The network as far as we are connected with it."""

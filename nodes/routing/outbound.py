@@ -3,7 +3,12 @@
 Payloads wait under a key and are cut into fragments only when the window has
 room, so a newer payload of the same key replaces the older one in its place
 and the queue is bounded by the number of keys. At most a window of fragments is
-unacknowledged.
+unacknowledged. What is to be said may also be promised: it is then made when its
+turn comes, of what is known by then.
+
+There are two lanes. Urgent payloads, which are small, are cut before others and
+between the fragments of a large one, so that links are not waited for while
+interest passes. Within a lane payloads leave one after the other.
 
 A loss shows as repeated acknowledgements (fast retransmit) or as a time-out
 with exponential backoff. From then until everything sent before is
@@ -16,9 +21,10 @@ Not here: packets (`channel`) and the receiving half (`inbound`).
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Hashable, Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Hashable, Iterator
+from dataclasses import dataclass, field
 from itertools import islice
+from typing import NamedTuple
 
 from nodes.config import LimitConfig, TimerConfig
 from nodes.routing.roundtrip import RoundTrip
@@ -28,6 +34,19 @@ FIRST_WINDOW = 8
 REPEATS_THAT_MEAN_LOSS = 3
 RECOVERY_BURST = 2
 LAST_SEQUENCE = 0xFFFF_FFFF
+
+
+class Made(NamedTuple):
+    """What a promise comes to."""
+
+    kind: int
+    payload: bytes
+    more: bool
+    """Whether the promise holds on, to be asked again in its turn."""
+
+
+Promise = Callable[[], Made | None]
+"""Called once its turn has come; None if there is nothing to say any more."""
 
 
 @dataclass(slots=True)
@@ -46,9 +65,39 @@ class Fragment:
 @dataclass(slots=True)
 class _Waiting:
     ticket: int
-    kind: int
-    data: bytes
+    kind: int = 0
+    data: bytes = b""
     offset: int = 0
+    make: Promise | None = None
+
+
+@dataclass(slots=True)
+class _Lane:
+    """Payloads that leave one after the other."""
+
+    waiting: dict[Hashable, _Waiting] = field(default_factory=dict)
+    cutting: _Waiting | None = None
+
+    @property
+    def empty(self) -> bool:
+        return self.cutting is None and not self.waiting
+
+    def head(self) -> _Waiting | None:
+        """The payload to cut from."""
+        while self.cutting is None and self.waiting:
+            key = next(iter(self.waiting))
+            self.cutting = self._made(key, self.waiting.pop(key))
+        return self.cutting
+
+    def _made(self, key: Hashable, waiting: _Waiting) -> _Waiting | None:
+        if waiting.make is None:
+            return waiting
+        made = waiting.make()
+        if made is None:
+            return None
+        if made.more:
+            self.waiting[key] = waiting
+        return _Waiting(waiting.ticket, made.kind, made.payload)
 
 
 class Outbound:
@@ -61,9 +110,8 @@ class Outbound:
         self._window = min(FIRST_WINDOW, limits.window_packets)
         self._window_limit = limits.window_packets
         self._round_trip = RoundTrip(timers)
-        self._tickets = 0
-        self._waiting: dict[Hashable, _Waiting] = {}
-        self._cutting: _Waiting | None = None
+        self._tickets = self._queued = 0
+        self._urgent, self._bulk = _Lane(), _Lane()
         self._flights: deque[Fragment] = deque()
         self._acknowledged = 0
         self._repeats = 0
@@ -75,7 +123,7 @@ class Outbound:
     @property
     def idle(self) -> bool:
         """Whether all that was enqueued has been acknowledged."""
-        return not (self._flights or self._waiting or self._cutting)
+        return not self._flights and self._urgent.empty and self._bulk.empty
 
     @property
     def spent(self) -> bool:
@@ -86,23 +134,37 @@ class Outbound:
     def _sent(self) -> int:
         return self._acknowledged + len(self._flights)
 
-    def enqueue(self, kind: int, payload: bytes, key: Hashable = None) -> int:
+    def enqueue(self, kind: int, payload: bytes, key: Hashable = None, urgent: bool = False) -> int:
         """Queue a payload, in the place of a waiting one of the same key; returns its ticket.
 
         Once `acknowledged_ticket` has reached the ticket, the payload has arrived.
+        What is urgent has no ticket (0).
         """
-        if key is not None and key in self._waiting:
-            waiting = self._waiting[key]
-            waiting.kind, waiting.data = kind, payload
-            return waiting.ticket
-        self._tickets += 1
-        place = ("ticket", self._tickets) if key is None else key
-        self._waiting[place] = _Waiting(self._tickets, kind, payload)
-        return self._tickets
+        waiting = (self._urgent if urgent else self._bulk).waiting
+        held = waiting.get(key) if key is not None else None
+        if held is None:
+            held = self._queue(waiting, key, urgent)
+        held.kind, held.data, held.make = kind, payload, None
+        return held.ticket
+
+    def promise(self, key: Hashable, make: Promise) -> None:
+        """Queue a payload that is made in its turn; nothing if it is promised already."""
+        if key not in self._bulk.waiting:
+            self._queue(self._bulk.waiting, key, urgent=False).make = make
+
+    def _queue(self, waiting: dict[Hashable, _Waiting], key: Hashable, urgent: bool) -> _Waiting:
+        ticket = 0
+        if not urgent:
+            self._tickets += 1
+            ticket = self._tickets
+        self._queued += 1
+        queued = waiting[("queued", self._queued) if key is None else key] = _Waiting(ticket)
+        return queued
 
     def forget(self, key: Hashable) -> None:
         """Unqueue what waits under the key: the neighbour turned out to know it."""
-        self._waiting.pop(key, None)
+        self._urgent.waiting.pop(key, None)
+        self._bulk.waiting.pop(key, None)
 
     def plausible(self, ack: int) -> bool:
         """Whether we have sent what this acknowledges."""
@@ -152,7 +214,7 @@ class Outbound:
         arrived = [self._flights.popleft() for _ in range(ack - self._acknowledged)]
         self._acknowledged, self._repeats = ack, 0
         self.acknowledged_ticket = next(
-            (f.ticket for f in reversed(arrived) if f.last), self.acknowledged_ticket
+            (f.ticket for f in reversed(arrived) if f.last and f.ticket), self.acknowledged_ticket
         )
         # What waited behind a gap says nothing of the round trip; what filled it, if resent, may.
         if arrived[0].resent:
@@ -185,15 +247,14 @@ class Outbound:
                 yield number, fragment
 
     def _cut(self) -> Fragment | None:
-        if self._cutting is None:
-            if not self._waiting:
-                return None
-            self._cutting = self._waiting.pop(next(iter(self._waiting)))
-        payload = self._cutting
+        lane = self._bulk if self._urgent.empty else self._urgent
+        payload = lane.head()
+        if payload is None:
+            return None
         end = payload.offset + self._fragment_bytes
         data, last = payload.data[payload.offset : end], end >= len(payload.data)
         fragment = Fragment(payload.kind, payload.offset == 0, last, data, payload.ticket)
         payload.offset = end
         if last:
-            self._cutting = None
+            lane.cutting = None
         return fragment

@@ -1,15 +1,14 @@
 """Records that every router holds a copy of, one an origin, the newest winning.
 
-LINK_STATE and INTEREST payloads begin alike: origin and sequence. A record is
-kept as the bytes in which it arrived, so that to hold and to flood it costs one
-object. Here is what decides whether a record is news; `flooding` passes it on.
+A payload begins with origin and sequence. A record is kept as the bytes in which
+it arrived, so that to hold and to flood it costs one object. Here is what decides
+whether a record is news; `flooding` passes it on. (Interest, which is large and
+changes in steps, has its own ways: `interest`.)
 
 A router that restarts has forgotten the sequence number it used. It learns it
 from its neighbours, who send it its own older record, and jumps above it.
-
-The place of ageing (forgetting origins that are gone for good) is `consider`
-and the tables of `linkstate`: until then the records of dead routers stay, but
-count for nothing, as no living router lists them.
+Records of dead routers count for nothing, as no living router lists them; they
+are forgotten in time (`ageing`).
 """
 
 from __future__ import annotations
@@ -55,6 +54,15 @@ class Records:
         payload = self._payloads.get(origin)
         return None if payload is None else memoryview(payload)[HEAD.size :]
 
+    def payload(self, origin: int) -> bytes | None:
+        """The record of an origin."""
+        return self._payloads.get(origin)
+
+    def forget(self, origin: int) -> None:
+        """An origin is gone for good."""
+        if self._payloads.pop(origin, None) is not None:
+            self.version += 1
+
     def originate(self, body: bytes) -> bytes | None:
         """Say something new of ourselves: the payload to flood, or None if it is what was said already."""
         if body == self._body and self._node in self._payloads:
@@ -67,7 +75,11 @@ class Records:
 
     def jump_above(self, payload: bytes) -> None:
         """Forget that we said anything, so that the next `originate` outdoes this record of ours."""
-        self._sequence = max(self._sequence, head(payload)[1])
+        self.outdo(head(payload)[1])
+
+    def outdo(self, sequence: int) -> None:
+        """The same, for a record of this sequence."""
+        self._sequence = max(self._sequence, sequence)
         self._payloads.pop(self._node, None)
 
     def consider(self, payload: bytes) -> Verdict:

@@ -21,25 +21,30 @@ from nodes.config import NodeConfig
 from nodes.model import UsageError
 from nodes.routing import report
 from nodes.routing.adjacency import draw_incarnation
+from nodes.routing.ageing import Ageing
 from nodes.routing.conversation import Conversation
 from nodes.routing.drops import Reason
 from nodes.routing.effects import Drop, Install, Log, Output
+from nodes.routing.exchange import InterestExchange
 from nodes.routing.flooding import Flooding
+from nodes.routing.holdings import Holdings
+from nodes.routing.identity import Identity
 from nodes.routing.install import Installer
-from nodes.routing.interest import InterestDatabase
 from nodes.routing.link import Arrived, Link, LinkEvent, LinkUp
 from nodes.routing.linkstate import LinkStateDatabase
 from nodes.routing.pending import Pending
-from nodes.routing.predicates import COUNT, NOTHING, REDUCED_FILTERS_MAX, filter_count
-from nodes.routing.records import HEAD, Records, Verdict, head
+from nodes.routing.predicates import COUNT, REDUCED_FILTERS_MAX
+from nodes.routing.records import Verdict, head
 from nodes.routing.schemes import make_scheme
-from nodes.routing.schemes.base import View, of_client, of_router, talks
+from nodes.routing.schemes.base import FibSpec, View, of_client, of_router, talks
 from nodes.routing.store import PredicateStore
 from nodes.routing.subscriptions import Subscriptions
 from nodes.wire.packets import Kind, Role
 
 STORM_FACTOR = 16
 """How much longer than `install_delay_ms` a router waits, at most, while causes keep coming."""
+NO_FORWARDING = FibSpec(0, (), ())
+"""What a router whose id is another's forwards by."""
 Handler = Callable[[int, Link, bytes], None]
 
 
@@ -62,7 +67,9 @@ class Router:
         self.incarnation = draw_incarnation(rng)
         self.links = [Link(config, interface, self.incarnation, rng) for interface in config.interfaces]
         self.network = LinkStateDatabase(config.node_id)
-        self.interest = InterestDatabase(config.node_id)
+        self.identity = Identity()
+        self.holdings = Holdings(config.limits)
+        self._ageing = Ageing(config.timers.forget_ms)
         self.store = PredicateStore()
         self.subscriptions = {
             i.index: Subscriptions(self.store.pool) for i in config.interfaces if i.peer_role is Role.CLIENT
@@ -77,14 +84,27 @@ class Router:
         self._say_links = Pending(delay_ms, STORM_FACTOR)
         self._say_interest = Pending(delay_ms, STORM_FACTOR)
         self._compile = Pending(delay_ms, STORM_FACTOR)
+        self._exchange = InterestExchange(
+            config.node_id,
+            self.links,
+            self.store,
+            holdings=self.holdings,
+            ageing=self._ageing,
+            changed=self._compile.want,
+            ours=self._outdo,
+        )
+        self.interest = self._exchange.database
         self._handlers: dict[tuple[Role, int], Handler] = {
             (Role.ROUTER, Kind.LINK_STATE): self._take_links,
-            (Role.ROUTER, Kind.INTEREST): self._take_interest,
+            (Role.ROUTER, Kind.INTEREST): self._exchange.take_record,
+            (Role.ROUTER, Kind.INTEREST_CHANGE): self._exchange.take_change,
+            (Role.ROUTER, Kind.INTEREST_REQUEST): self._exchange.take_request,
             (Role.CLIENT, Kind.SUBSCRIBE): self._take_subscribe,
             (Role.CLIENT, Kind.UNSUBSCRIBE): self._take_unsubscribe,
         }
         if not self._scheme.floods_interest:
-            del self._handlers[Role.ROUTER, Kind.INTEREST]
+            for kind in (Kind.INTEREST, Kind.INTEREST_CHANGE, Kind.INTEREST_REQUEST):
+                del self._handlers[Role.ROUTER, kind]
         self.conversation = Conversation(
             config.node_id, self.links, self.store, config.limits, self._compile.want
         )
@@ -114,10 +134,12 @@ class Router:
                 for event in link.handle_timer(now_ns):
                     self._take(now_ns, interface, event)
         if self._say_links.take(now_ns):
-            self._flood(now_ns, Kind.LINK_STATE, self.network.originate(self._neighbour_costs()))
+            self._flood(now_ns, self.network.originate(self._neighbour_costs()))
         if self._say_interest.take(now_ns):
             self._say_what_we_want(now_ns)
         self.conversation.handle_timer(now_ns)
+        for origin in self._ageing.take_due(now_ns):
+            self._forget(origin)
         if self._compile.take(now_ns):
             self._install(now_ns)
 
@@ -127,7 +149,7 @@ class Router:
             return 0
         deadlines = [link.next_deadline() for link in self.links]
         pending = (self._say_links.at, self._say_interest.at, self._compile.at)
-        others = (*pending, self.conversation.next_deadline())
+        others = (*pending, self.conversation.next_deadline(), self._ageing.next_deadline())
         return min(deadlines + [at for at in others if at is not None], default=None)
 
     def take_outputs(self) -> list[Output]:
@@ -162,8 +184,9 @@ class Router:
             self._say_links.want(now_ns)
             self._compile.want(now_ns)
             if isinstance(event, LinkUp):
-                for records in (self.network.records, self.interest.records):
-                    self._flooding.exchange(now_ns, self.links[interface], records)
+                self.holdings.reset(self.links[interface])
+                self._flooding.exchange(now_ns, self.links[interface], self.network.records)
+                self._exchange.joined(now_ns, self.links[interface])
             self.conversation.note(now_ns, self.links[interface], event, self._view)
         elif len(self.subscriptions[interface]):
             # A client that went away, or came back as another, has to say anew what it wants.
@@ -188,43 +211,56 @@ class Router:
         self.conversation.take(now_ns, link, kind, payload)
 
     def _take_links(self, now_ns: int, link: Link, payload: bytes) -> None:
-        if self._is_news(now_ns, link, self.network.records, payload):
-            self.network.store(payload)
-            self._flood(now_ns, Kind.LINK_STATE, payload, link)
-
-    def _take_interest(self, now_ns: int, link: Link, payload: bytes) -> None:
-        if not self._is_news(now_ns, link, self.interest.records, payload):
-            return
-        if self._within_limit(link, filter_count(memoryview(payload)[HEAD.size :])):
-            self.interest.store(payload)
-            self._remember(head(payload)[0])
-            self._flood(now_ns, Kind.INTEREST, payload, link)
-
-    def _is_news(self, now_ns: int, link: Link, records: Records, payload: bytes) -> bool:
+        records, origin = self.network.records, head(payload)[0]
         verdict = self._flooding.consider(link, records, payload)
         if verdict is Verdict.OURS:
-            self._outdo(now_ns, records, payload)
-        return verdict in (Verdict.NEWER, Verdict.CONTRADICTION)
+            self._outdo(now_ns, Kind.LINK_STATE, head(payload)[1])
+        elif verdict is Verdict.OLDER and self._ageing.may_be_forgotten(now_ns, origin):
+            self._flooding.answer(now_ns, link, records, origin)
+        elif verdict in (Verdict.NEWER, Verdict.CONTRADICTION):
+            self.network.check(payload)
+            if self.holdings.charge(link, Kind.LINK_STATE, origin, len(payload)):
+                self.network.store(payload)
+                self._ageing.stored(now_ns, origin)
+                self._flood(now_ns, payload, link)
 
-    def _outdo(self, now_ns: int, records: Records, payload: bytes) -> None:
+    def _outdo(self, now_ns: int, kind: Kind, sequence: int) -> None:
         """Speak again, louder; waiting for it keeps two routers with one id from drowning the network."""
-        records.jump_above(payload)
-        say = self._say_links if records.kind is Kind.LINK_STATE else self._say_interest
+        say = self._say_links if kind is Kind.LINK_STATE else self._say_interest
+        if self.identity.refused:
+            return
+        if kind is Kind.LINK_STATE:
+            self.network.records.outdo(sequence)
+        else:
+            self._exchange.jump_above(sequence)
         if say.at is None:
-            why = "from before our restart, or another router has our id"
-            fields = {"kind": records.kind.name, "sequence": head(payload)[1], "why": why}
-            self._outputs.append(Log("own_record_heard", fields))
+            self._say_outdone(now_ns, kind, sequence)
         say.want(now_ns)
 
-    def _flood(self, now_ns: int, kind: Kind, payload: bytes | None, source: Link | None = None) -> None:
+    def _say_outdone(self, now_ns: int, kind: Kind, sequence: int) -> None:
+        why = "from before our restart, or another router has our id"
+        event, fields = "own_record_heard", {"kind": kind.name, "sequence": sequence, "why": why}
+        if self.identity.challenged(now_ns):
+            event = "node_id_collision"
+            fields |= {"node_id": self.config.node_id, "why": "another router has our id; we fall silent"}
+            self._say_links.want(now_ns)
+            self._compile.want(now_ns)
+        self._outputs.append(Log(event, fields))
+
+    def _flood(self, now_ns: int, payload: bytes | None, source: Link | None = None) -> None:
         if payload is not None:
             self._compile.want(now_ns)
-            self._flooding.spread(now_ns, kind, payload, source)
+            self._flooding.spread(now_ns, Kind.LINK_STATE, payload, source)
+
+    def _forget(self, origin: int) -> None:
+        self.network.forget(origin)
+        self._exchange.forget(origin)
+        self.holdings.release(Kind.LINK_STATE, origin)
 
     def _take_subscribe(self, now_ns: int, link: Link, payload: bytes) -> None:
         subscription, predicate = _subscription(payload), payload[COUNT.size :]
         held = self.subscriptions[link.interface.index]
-        if self._within_limit(link, held.filters_with(subscription, predicate)):
+        if self.holdings.admits_filters(link, held.filters_with(subscription, predicate)):
             held.set(subscription, predicate)
             self._changed_subscriptions(now_ns, link.interface.index)
 
@@ -253,23 +289,16 @@ class Router:
 
     def _say_what_we_want(self, now_ns: int) -> None:
         self._take_up_subscriptions()
-        ours = of_router(self.config.node_id)
-        self.store.change(ours, *self._wanted.settle())
+        removed, added = self._wanted.settle()
         if self._scheme.floods_interest:
-            self._flood(now_ns, Kind.INTEREST, self.interest.originate(self.store.predicate(ours)))
+            self._exchange.originate(now_ns, removed, added)
+        else:
+            self.store.change(of_router(self.config.node_id), removed, added)
         self.conversation.look(now_ns, self._view())
 
-    def _remember(self, origin: int) -> None:
-        self.store.replace(of_router(origin), bytes(self.interest.records.body(origin) or NOTHING))
-
-    def _within_limit(self, link: Link, filters: int) -> bool:
-        limit = self.config.limits.filters_per_neighbour
-        if filters > limit:
-            setting = "limits.filters_per_neighbour"
-            link.drop(Reason.TOO_MANY_FILTERS, filters=filters, limit=limit, setting=setting)
-        return filters <= limit
-
     def _neighbour_costs(self) -> dict[int, int]:
+        if self.identity.refused:
+            return {}
         return {n: self.links[best].interface.cost for n, (best, *_) in self._live_interfaces().items()}
 
     def _live_interfaces(self) -> dict[int, tuple[int, ...]]:
@@ -287,17 +316,23 @@ class Router:
             node=self.config.node_id,
             topology=topology,
             interfaces=self._live_interfaces(),
-            wanting=tuple(self.interest.wanted(topology.nodes)),
+            wanting=self.interest.wanted(topology.nodes),
             clients=tuple(self.subscriptions),
         )
 
     def _install(self, now_ns: int) -> None:
         self._take_up_subscriptions()
         view = self._view()
+        self._ageing.look(now_ns, self._origins(), set(view.topology.nodes))
         self.conversation.look(now_ns, view)
-        fib = self.installer.build(self._scheme.compile(view))
+        spec = NO_FORWARDING if self.identity.refused else self._scheme.compile(view)
+        fib = self.installer.build(spec)
         if fib is not None:
             self._outputs.append(Install(fib))
+
+    def _origins(self) -> set[int]:
+        others = {origin for origin, _ in self.network.records.payloads()} | {*self.interest.origins}
+        return others - {self.config.node_id}
 
 
 def _subscription(payload: bytes) -> int:

@@ -41,6 +41,8 @@ class Kind(IntEnum):
     INTEREST = 2
     SUBSCRIBE = 3
     UNSUBSCRIBE = 4
+    INTEREST_CHANGE = 5
+    INTEREST_REQUEST = 6
     CBCB_RA = 16
     CBCB_SR = 17
     CBCB_UR = 18

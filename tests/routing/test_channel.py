@@ -11,10 +11,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from nodes.config import LimitConfig, TimerConfig
-from nodes.routing.channel import Channel
+from nodes.routing.channel import URGENT, Channel
 from nodes.routing.drops import Reason
+from nodes.routing.outbound import Made
 from nodes.wire.codec import decode
-from nodes.wire.packets import Ack, Control
+from nodes.wire.packets import Ack, Control, Kind
 
 MS = 1_000_000
 SECOND = 1_000 * MS
@@ -100,7 +101,51 @@ def test_payloads_arrive_once_whole_and_in_order_whatever_the_wire_does(
             pair.ends[name].send(0, kind, payload)
     pair.run(600 * SECOND)
     assert pair.idle, seed
-    assert (pair.heard[B], pair.heard[A]) == (said[A], said[B]), seed
+    for urgent in (True, False):
+        for name, other in ((A, B), (B, A)):
+            meant = [each for each in said[name] if (each[0] in URGENT) is urgent]
+            assert [each for each in pair.heard[other] if (each[0] in URGENT) is urgent] == meant, seed
+
+
+def test_links_pass_between_the_fragments_of_a_large_payload_of_interest() -> None:
+    pair = Pair(random.Random(1))
+    large = bytes(300_000)
+    pair.ends[A].send(0, Kind.INTEREST, large)
+    pair.run(5 * MS)
+    assert pair.heard[B] == []
+    began = pair.now_ns
+    pair.ends[A].send(began, Kind.LINK_STATE, b"links " * 100)
+    pair.run(began + 8 * MS)
+    assert pair.heard[B] == [(Kind.LINK_STATE, b"links " * 100)]
+    assert not pair.idle, "and the large one is still on its way"
+    pair.run(600 * SECOND)
+    assert pair.heard[B][1:] == [(Kind.INTEREST, large)]
+
+
+def test_what_is_promised_is_made_when_its_turn_comes_and_not_if_there_is_nothing_to_say() -> None:
+    pair = Pair(random.Random(1))
+    said = [Made(2, b"first", True), Made(2, b"second", False), None, Made(2, b"third", False)]
+    pair.ends[A].send(0, 3, bytes(5_000))
+    pair.ends[A].promise(0, "key", lambda: said.pop(0))
+    pair.ends[A].promise(0, "key", lambda: said.pop(0))
+    assert len(said) == 4, "the window is full"
+    pair.run(SECOND)
+    assert pair.heard[B][1:] == [(2, b"first"), (2, b"second")]
+    pair.ends[A].promise(pair.now_ns, "key", lambda: said.pop(0))
+    assert pair.idle
+    pair.ends[A].promise(pair.now_ns, "key", lambda: said.pop(0))
+    pair.run(2 * SECOND)
+    assert pair.heard[B][-1] == (2, b"third")
+
+
+def test_open_payloads_of_all_kinds_together_are_bounded() -> None:
+    channel = Channel(A, B, 1500, TimerConfig(), replace(LIMITS, payload_bytes=3_000))
+    for number in range(1, 5):
+        packet = control(kind=number, sequence=number, last=False, fragment=bytes(1_000))
+        assert channel.receive(0, packet) == []
+    assert channel.drops == [Reason.OVERSIZE_PAYLOAD]
+    done = channel.receive(0, control(kind=1, sequence=5, first=False, fragment=b""))
+    assert done == [(1, bytes(1_000))]
 
 
 def test_at_most_a_window_is_unacknowledged() -> None:
@@ -213,8 +258,8 @@ def control(**changes: object) -> Control:
         ([control(sequence=2), control(sequence=2)], Reason.DUPLICATE_CONTROL),
         ([control(last=False), control(sequence=2)], Reason.UNFINISHED_PAYLOAD),
         (
-            [control(last=False), control(sequence=2, first=False, kind=3), control(sequence=3)],
-            Reason.UNFINISHED_PAYLOAD,
+            [control(last=False), control(sequence=2, first=False, kind=3)],
+            Reason.FRAGMENT_WITHOUT_FIRST,
         ),
     ],
 )

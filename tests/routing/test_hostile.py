@@ -17,6 +17,7 @@ from nodes.scheme_catalog import CATALOG
 from nodes.wire.codec import encode, encode_payload
 from nodes.wire.packets import Ack, Control, Hello, Interest, Kind, LinkState, Message, Role, Subscribe
 from tests.routing.fabric import MS, SECOND, Network, configure, line, ring
+from tests.routing.impostor import Impostor
 
 WANTS = [Action(-1, "subscribe", 1, "x > 1"), Action(-1, "subscribe", 2, 'y = "a"')]
 
@@ -33,32 +34,6 @@ def known(net: Network, name: str = "r1") -> tuple[object, ...]:
     status = net.router(name).status()
     keys = ("link_state_digest", "interest_digest", "routers_known", "fib_serial", "settled")
     return (*(status[key] for key in keys), net.router(name).tables())
-
-
-class Impostor:
-    """Speaks to r1 on a link of a real session, as its neighbour would."""
-
-    def __init__(self, net: Network, interface: int) -> None:
-        self.net = net
-        self.interface = interface
-        link = net.router("r1").links[interface]
-        core = net.cores[link.interface.peer_name]
-        ends = core.links if isinstance(core, Router) else [core.core.link]
-        peer = next(end for end in ends if end.interface.peer_name == "r1")
-        self.ours, self.theirs = peer.incarnation, link.incarnation
-        self.next = link._channel._in.received + 1  # type: ignore[union-attr]
-
-    def packet(self, kind: int, payload: bytes, first: bool = True, last: bool = True) -> bytes:
-        """The next packet of the session."""
-        number, self.next = self.next, self.next + 1
-        return encode(Control(kind, self.ours, self.theirs, number, 0, 16, first, last, payload))
-
-    def say(self, packet: bytes) -> None:
-        self.net.router("r1").receive(self.net.now_ns, self.interface, packet)
-        self.net.after("r1")
-
-    def send(self, kind: int, payload: bytes) -> None:
-        self.say(self.packet(kind, payload))
 
 
 def drops(net: Network) -> dict[str, int]:
@@ -248,7 +223,7 @@ def test_of_two_records_with_one_sequence_the_same_wins_everywhere() -> None:
         router = net.router(name)
         link = router.links[0]
         router._take_links(net.now_ns, link, payload)
-        router._flood(net.now_ns, Kind.LINK_STATE, payload)
+        router._flood(net.now_ns, payload)
         net.after(name)
     net.run(SECOND)
     held = {dict(net.router(n).network.records.payloads())[50] for n in ("r1", "r2", "r3")}
