@@ -29,12 +29,12 @@ import random
 from collections.abc import Mapping
 from typing import ClassVar
 
-from fastpath import cover
 from nodes.routing.drops import Reason
-from nodes.routing.schemes.base import FibSpec, Options, Source, TableSpec, Talk, View, learned, of_client
+from nodes.routing.schemes.base import FibSpec, Options, Source, TableSpec, Talk, View, learned
 from nodes.routing.schemes.pif import by_next_hop
+from nodes.routing.schemes.siena_clients import Clients
 from nodes.routing.schemes.siena_literal import LiteralTable
-from nodes.routing.schemes.siena_messages import KINDS, SIENA_SUBSCRIBE, Said, payloads, read
+from nodes.routing.schemes.siena_messages import KINDS, SIENA_SUBSCRIBE, Said, encode, payloads, read
 from nodes.routing.schemes.siena_table import SubscriptionTable
 from nodes.routing.schemes.siena_trees import ANYBODY, SharedTree, SourceTrees, on_shared_tree
 from nodes.routing.schemes.sources import source_classes
@@ -58,14 +58,15 @@ class Siena:
         self._links: dict[int, int] = {}
         self._told: dict[int, Said] = {}
         self._basis: object = None
-        self._versions: dict[int, int] = {}
-        self._learned: dict[int, set[int]] = {}
-        """The numbers of what was learned at each interface."""
+        self._clients: Clients | None = None
+        self._learned: dict[int, set[Source]] = {}
+        """The names of what was told to us at each interface."""
 
     def attach(self, talk: Talk, rng: random.Random) -> None:
         """As `TalkingScheme` says."""
         del rng
         self._talk = talk
+        self._clients = Clients(talk.store)
 
     @property
     def settled(self) -> bool:
@@ -98,8 +99,7 @@ class Siena:
             self._basis = basis
             trees = SharedTree if self._shared else SourceTrees
             self.table.turn(trees(view, dict(self._links)))
-        for interface in view.clients:
-            self._hear_client(interface)
+        self._hear_clients()
         self._speak(now_ns)
         self._learn()
 
@@ -147,9 +147,9 @@ class Siena:
         """Told over any of the links to a neighbour, sent on the first."""
         found = {}
         for interfaces in view.interfaces.values():
-            numbers = [n for interface in interfaces for n in sorted(self._learned.get(interface, ()))]
-            if numbers:
-                found[interfaces[0]] = tuple(map(learned, numbers))
+            names = [name for interface in interfaces for name in sorted(self._learned.get(interface, ()))]
+            if names:
+                found[interfaces[0]] = tuple(names)
         return dict(sorted(found.items()))
 
     def _take_subscribe(self, interface: int, issuer: int, filters: list[bytes]) -> None:
@@ -168,19 +168,13 @@ class Siena:
         else:
             self._router.drop(interface, Reason.UNKNOWN_SUBSCRIPTION)
 
-    def _hear_client(self, interface: int) -> None:
-        store, issuer = self._router.store, ANYBODY if self._shared else self._router.node
-        version = store.version(of_client(interface))
-        if version == self._versions.get(interface):
-            return
-        self._versions[interface] = version
-        if interface not in self.table.accounts:
+    def _hear_clients(self) -> None:
+        assert self._clients is not None, "attach comes first"
+        issuer = ANYBODY if self._shared else self._router.node
+        for interface, came, went in self._clients.take_changes():
             self.table.open(interface)
-        filters = store.filters(of_client(interface))
-        wanted = {cover.reduce_filter(f) for f in filters if not cover.contradictory(f)}
-        held = set(self.table.accounts[interface].filters.get(issuer, ()))
-        self.table.enter(interface, issuer, sorted(wanted - held))
-        self.table.withdraw(interface, issuer, sorted(held - wanted))
+            self.table.enter(interface, issuer, came)
+            self.table.withdraw(interface, issuer, went)
 
     def _speak(self, now_ns: int) -> None:
         """Tell the neighbours what changed: to each, what is new before what is withdrawn (E15)."""
@@ -194,11 +188,13 @@ class Siena:
                 self._router.send(now_ns, interface, kind, payload)
 
     def _learn(self) -> None:
-        """Put what was told to us into the store, from where tables take it."""
-        for interface, key in self.table.take_changed():
-            number, predicate = interface << ISSUER_BITS | key, self.table.wanted(interface, key)
-            self._router.store.replace(learned(number), predicate)
-            numbers = self._learned.setdefault(interface, set())
-            numbers.discard(number)
-            if self._router.store.wants(learned(number)):
-                numbers.add(number)
+        """Tell the store how what was told to us has changed; tables are made of it."""
+        store = self._router.store
+        for (interface, key), removed, added in self.table.take_changes():
+            name = learned(interface << ISSUER_BITS | key)
+            store.change(name, store.pool.read(encode(removed)), store.pool.read(encode(added)))
+            if store.wants(name):
+                self._learned.setdefault(interface, set()).add(name)
+            else:
+                self._learned.get(interface, set()).discard(name)
+                store.forget(name)

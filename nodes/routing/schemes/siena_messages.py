@@ -11,7 +11,7 @@ Not here: what is said when (`siena_table`).
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from typing import NamedTuple
 
 from fastpath import cover
@@ -56,12 +56,12 @@ def payloads(issuer: int, filters: Iterable[bytes]) -> Iterator[bytes]:
     size = 0
     for filter_ in sorted(filters):
         if chosen and size + len(filter_) > PAYLOAD_BYTES:
-            yield _payload(issuer, chosen)
+            yield COUNT.pack(issuer) + encode(chosen)
             chosen, size = [], 0
         chosen.append(filter_)
         size += len(filter_)
     if chosen:
-        yield _payload(issuer, chosen)
+        yield COUNT.pack(issuer) + encode(chosen)
 
 
 def read(payload: bytes) -> tuple[int, list[bytes]]:
@@ -78,5 +78,6 @@ def read(payload: bytes) -> tuple[int, list[bytes]]:
     return int(COUNT.unpack_from(payload)[0]), list(filters)
 
 
-def _payload(issuer: int, filters: list[bytes]) -> bytes:
-    return COUNT.pack(issuer) + COUNT.pack(len(filters)) + b"".join(filters)
+def encode(filters: Collection[bytes]) -> bytes:
+    """The predicate of these filters, encoded."""
+    return COUNT.pack(len(filters)) + b"".join(sorted(filters))

@@ -62,6 +62,10 @@ class Forwarding(NamedTuple):
     after: int
 
 
+Roots = tuple[list[bytes], list[bytes]]
+"""(Filters that became roots of what a subscriber holds, filters that ceased to be)."""
+
+
 class Poset:
     """P_S of one router.
 
@@ -76,8 +80,8 @@ class Poset:
         self._held: dict[int, Holding] = {}
         self._before: dict[bytes, int] = {}
 
-    def subscribe(self, subscriber: int, filters: Iterable[bytes]) -> bool:
-        """Take subscriptions (S2: `subscribe(U, f)` for each); whether U holds other roots than before.
+    def subscribe(self, subscriber: int, filters: Iterable[bytes]) -> Roots:
+        """Take subscriptions (S2: `subscribe(U, f)` for each); how U's roots changed.
 
         Case 1: something of U's covers f: it is only remembered. Case 2: f is there: U is added.
         Case 3: f is inserted. In 2 and 3, what f covers loses U, and goes if U was the last.
@@ -90,8 +94,8 @@ class Poset:
         held.add(filters)
         return self._follow(subscriber, held)
 
-    def unsubscribe(self, subscriber: int, filters: Iterable[bytes]) -> bool:
-        """Withdraw these filters, and no other; what they alone covered is put in before they go (E15).
+    def unsubscribe(self, subscriber: int, filters: Iterable[bytes]) -> Roots:
+        """Withdraw these filters, and no other; what they alone covered takes their place (E15).
 
         Raises:
             KeyError: The subscriber holds no such filter.
@@ -135,13 +139,13 @@ class Poset:
     def _forwards(self, filter_: bytes) -> int:
         return self.nodes[filter_].forwards if filter_ in self.nodes else 0
 
-    def _follow(self, subscriber: int, held: Holding) -> bool:
+    def _follow(self, subscriber: int, held: Holding) -> Roots:
         became, ceased = held.changes()
-        for filter_ in became:
-            self._enter(filter_, subscriber)
         for filter_ in ceased:
             self._leave(filter_, subscriber)
-        return bool(became or ceased)
+        for filter_ in became:
+            self._enter(filter_, subscriber)
+        return became, ceased
 
     def _enter(self, filter_: bytes, subscriber: int) -> None:
         node = self.nodes.get(filter_)

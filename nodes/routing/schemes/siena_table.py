@@ -18,10 +18,10 @@ links (`siena`).
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from functools import partial
 
-from nodes.routing.predicates import NOTHING
 from nodes.routing.schemes.siena_messages import SIENA_SUBSCRIBE, SIENA_UNSUBSCRIBE, Said, Word
 from nodes.routing.schemes.siena_poset import Forwarding, Poset, interfaces
 from nodes.routing.schemes.siena_trees import NoTree, Trees
@@ -70,11 +70,11 @@ class SubscriptionTable:
         self._posets: dict[int, Poset] = {}
         self._open: dict[Pair, int] = {}
         """Of the pairs that count, where they go."""
-        self._changed: set[Pair] = set()
+        self._changes: dict[Pair, Counter[bytes]] = {}
 
     def open(self, interface: int) -> None:
-        """Begin an account."""
-        self.accounts[interface] = Account()
+        """Begin an account, if there is none."""
+        self.accounts.setdefault(interface, Account())
 
     def close(self, interface: int) -> None:
         """What was said at this interface is void."""
@@ -93,9 +93,9 @@ class SubscriptionTable:
         """Take back these filters and no others (E15)."""
         gone = self.accounts[interface].remove(issuer, filters)
         if gone and (interface, issuer) in self._open:
-            self._unsubscribe(interface, issuer, gone)
             if issuer not in self.accounts[interface].filters:
                 del self._open[interface, issuer]
+            self._unsubscribe(interface, issuer, gone)
 
     def turn(self, trees: Trees) -> None:
         """The trees are these now; what is found to count comes in before what does not any more goes."""
@@ -120,17 +120,16 @@ class SubscriptionTable:
 
     @property
     def changed(self) -> bool:
-        """Whether `take_changed` would give anything."""
-        return bool(self._changed)
+        """Whether `take_changes` would give anything."""
+        return bool(self._changes)
 
-    def take_changed(self) -> list[Pair]:
-        """The (interface, key of a poset) at which something else is wanted than when last asked."""
-        changed, self._changed = sorted(self._changed), set()
-        return changed
-
-    def wanted(self, interface: int, key: int) -> bytes:
-        """What is wanted at an interface by what counts in one poset, encoded and reduced."""
-        return self._posets[key].held(interface) if key in self._posets else NOTHING
+    def take_changes(self) -> list[tuple[Pair, list[bytes], list[bytes]]]:
+        """How the roots held changed since last asked: ((interface, key of a poset), removed, added)."""
+        changes, self._changes = self._changes, {}
+        return [
+            (pair, [f for f, step in steps.items() if step < 0], [f for f, step in steps.items() if step > 0])
+            for pair, steps in sorted(changes.items())
+        ]
 
     def _key(self, issuer: int) -> int:
         """The poset an issuer's filters are in."""
@@ -152,13 +151,17 @@ class SubscriptionTable:
         key = self._key(issuer)
         if key not in self._posets:
             self._posets[key] = Poset(partial(self._open_to, key))
-        if self._posets[key].subscribe(interface, filters):
-            self._changed.add((interface, key))
+        self._note((interface, key), self._posets[key].subscribe(interface, filters))
 
     def _unsubscribe(self, interface: int, issuer: int, filters: list[bytes]) -> None:
         key = self._key(issuer)
-        if self._posets[key].unsubscribe(interface, filters):
-            self._changed.add((interface, key))
+        self._note((interface, key), self._posets[key].unsubscribe(interface, filters))
+
+    def _note(self, pair: Pair, roots: tuple[list[bytes], list[bytes]]) -> None:
+        came, went = roots
+        steps = self._changes.setdefault(pair, Counter()) if came or went else Counter[bytes]()
+        steps.update(came)
+        steps.subtract(went)
 
     def _redirect(self, poset: Poset) -> None:
         poset.redirect()

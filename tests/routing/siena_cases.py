@@ -1,0 +1,120 @@
+"""Posets and networks of siena for its tests, and what they are held to, straight from the definitions."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterable
+from dataclasses import replace
+
+from fastpath import cover
+from nodes.config import LimitConfig
+from nodes.model import Predicate, covers, format_filter, parse_filter, reduce
+from nodes.routing.router import Router
+from nodes.routing.schemes.base import of_client
+from nodes.routing.schemes.siena import Siena
+from nodes.routing.schemes.siena_poset import Poset, interfaces
+from nodes.routing.schemes.siena_trees import shared_tree
+from nodes.wire.codec import decode_filter, decode_predicate, encode_filter
+from tests.routing.fabric import LIMITS, Network, Weather, configure
+from tests.routing.workload import Edges, scripts
+
+SHARED: dict[str, str] = {}
+SOURCE = {"tree": "source"}
+LITERAL = {"tree": "source", "mode": "literal"}
+
+
+def encoded(text: str) -> bytes:
+    return cover.reduce_filter(encode_filter(parse_filter(text)))
+
+
+def text(filter_: bytes) -> str:
+    return format_filter(decode_filter(filter_))
+
+
+def texts(filters: Iterable[bytes]) -> list[str]:
+    return sorted(map(text, filters))
+
+
+def model_covers(wide: bytes, narrow: bytes) -> bool:
+    """Covering by the model; of two that say the same, the lesser bytes are the cover."""
+    first, second = decode_filter(wide), decode_filter(narrow)
+    return wide != narrow and covers(first, second) and (wide < narrow or not covers(second, first))
+
+
+def check(poset: Poset, said: dict[int, set[bytes]], open_to: dict[int, int]) -> None:
+    """The poset is what S1 to S3 say of what each subscriber said, whatever happened before."""
+    roots = {u: {f for f in fs if not any(model_covers(g, f) for g in fs)} for u, fs in said.items()}
+    wanted = {f: {u for u in roots if f in roots[u]} for f in set().union(*roots.values())}
+    assert {f: set(interfaces(n.subscribers)) for f, n in poset.nodes.items()} == wanted, "S2"
+    for f, node in poset.nodes.items():
+        above = {g for g in wanted if model_covers(g, f)}
+        immediate = {g for g in above if not any(model_covers(g, h) for h in above)}
+        assert {n.filter for n in node.above} == immediate, f"S1: {text(f)}"
+        assert all(node in n.below for n in node.above)
+        assert all(node in n.above for n in node.below)
+        reached = {i for g in above for i in interfaces(open_of(wanted[g], open_to))}
+        expected = set(interfaces(open_of(wanted[f], open_to))) - reached
+        assert set(interfaces(node.forwards)) == expected, f"S3: {text(f)}"
+
+
+def open_of(subscribers: Iterable[int], open_to: dict[int, int]) -> int:
+    found = 0
+    for subscriber in subscribers:
+        found |= open_to[subscriber]
+    return found
+
+
+def network(
+    edges: Edges,
+    options: dict[str, str],
+    seed: int = 1,
+    weather: Weather = Weather(),  # noqa: B008
+    clients: int = 5,
+    limits: LimitConfig = LIMITS,
+) -> Network:
+    """As `workload.populated`, but of siena."""
+    rng = random.Random(f"{seed}/siena")
+    places = {
+        f"c{i}": rng.randrange(1, max(max(a, b) for a, b, _ in edges) + 1) for i in range(1, clients + 1)
+    }
+    return Network(
+        of_siena(configure(edges, places, limits=limits), options), seed, weather, scripts(rng, clients)
+    )
+
+
+def of_siena(configs: dict, options: dict[str, str]) -> dict:
+    return {name: replace(c, scheme="siena", scheme_options=options) for name, c in configs.items()}
+
+
+def scheme(router: Router) -> Siena:
+    assert isinstance(router._scheme, Siena)
+    return router._scheme
+
+
+def table(router: Router) -> dict[str, Predicate]:
+    """What is forwarded to each neighbouring router, reduced."""
+    spec = router.installer.spec
+    assert spec is not None
+    names = {i.index: i.peer_name for i in router.config.interfaces if i.peer_name[0] == "r"}
+    return {
+        names[interface]: reduce(
+            Predicate(
+                f for source in sources for f in decode_predicate(router.store.predicate(source)).filters
+            )
+        )
+        for interface, sources in spec.tables[0].items()
+        if interface in names
+    }
+
+
+def central(network: Network, name: str, shared: bool) -> dict[str, Predicate]:
+    """What a computation that sees all finds: predicates by the next router on the tree to who wants them."""
+    router = network.router(name)
+    topology = router.network.topology()
+    towards = (shared_tree(topology) if shared else topology).first_hops(router.config.node_id)
+    found: dict[str, Predicate] = {}
+    for other, hop in towards.items():
+        there = network.router(f"r{other}")
+        filters = [decode_filter(f) for i in there.subscriptions for f in there.store.filters(of_client(i))]
+        found[f"r{hop}"] = found.get(f"r{hop}", Predicate()).union(Predicate(filters))
+    return {hop: reduce(predicate) for hop, predicate in found.items() if predicate.filters}

@@ -1,0 +1,221 @@
+"""Networks of siena whose links and routers fail, and neighbours that say what they should not."""
+
+from __future__ import annotations
+
+import random
+
+import pytest
+
+from fastpath import codec
+from nodes.config import LimitConfig
+from nodes.model import parse_predicate
+from nodes.routing.drops import Reason
+from nodes.routing.schemes.siena_messages import SIENA_SUBSCRIBE, SIENA_UNSUBSCRIBE
+from nodes.wire.codec import encode_predicate
+from tests.routing.fabric import MS, SECOND, Network, Weather, random_graph, ring
+from tests.routing.siena_cases import LITERAL, SHARED, SOURCE, central, network, scheme, table
+from tests.routing.test_faults import strike
+from tests.routing.test_hostile import Impostor, drops
+from tests.routing.workload import delivered, owed, start
+
+
+def hold_to_the_definition(net: Network, shared: bool, what: str) -> None:
+    for name in net.configs:
+        if name[0] == "r":
+            assert table(net.router(name)) == central(net, name, shared), f"{what}: tables of {name}"
+    mark = len(net.events)
+    start(net)
+    net.run(2 * SECOND)
+    events = [e for e in net.events[:mark] if e["event"] == "subscribe"] + net.events[mark:]
+    assert delivered(events) == owed(events), what
+
+
+@pytest.mark.parametrize("options", [SHARED, SOURCE], ids=str)
+@pytest.mark.parametrize("seed", range(14))
+def test_after_random_faults_nothing_is_missing_nothing_comes_twice_and_tables_are_as_computed_centrally(
+    seed: int, options: dict[str, str]
+) -> None:
+    """Links cut in both or one direction, nodes killed and restarted, on wires that lose and reorder."""
+    rng = random.Random(f"{seed}/faults")
+    edges = random_graph(rng, rng.randrange(2, 9), rng.randrange(8))
+    weather = Weather(
+        rng.choice([MS // 10, 20 * MS]), rng.choice([0, MS, 50 * MS]), rng.choice([0, 0.05, 0.2]), 0.1
+    )
+    net = network(edges, options, seed, weather, clients=4)
+    dead: set[str] = set()
+    for _ in range(rng.randrange(1, 12)):
+        net.run(rng.randrange(3 * SECOND))
+        strike(net, rng, edges, dead)
+    for name in sorted(dead):
+        net.start(name)
+    for wire in net.wires.values():
+        wire.cut = False
+    net.converge(within_ns=30 * SECOND)
+    for wire in net.wires.values():
+        wire.weather = Weather()
+    net.run(SECOND)
+    hold_to_the_definition(net, options is SHARED, f"seed {seed}")
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_literal_converges_after_random_faults_to_what_both_ends_of_every_link_agree_on(seed: int) -> None:
+    """What it then lacks is E6, not a difference between what was told and what was heard."""
+    rng = random.Random(f"{seed}/literal")
+    edges = random_graph(rng, 7, 5)
+    net = network(edges, LITERAL, seed, Weather(loss=0.05, jitter_ns=MS), clients=5)
+    for _ in range(6):
+        net.run(rng.randrange(2 * SECOND))
+        a, b, _ = rng.choice(edges)
+        net.cut(f"r{a}", f"r{b}", down=rng.random() < 0.5)
+    for wire in net.wires.values():
+        wire.cut = False
+    net.converge(within_ns=30 * SECOND)
+    for wire in net.wires.values():
+        wire.weather = Weather()
+    start(net)
+    net.run(2 * SECOND)
+    assert not delivered(net.events) - owed(net.events), f"seed {seed}"
+
+
+@pytest.mark.parametrize("options", [SHARED, SOURCE], ids=str)
+def test_a_partition_is_served_on_both_sides_and_heals_with_another_root(options: dict[str, str]) -> None:
+    """Router 1 is the root of the shared tree; the side without it takes another."""
+    net = network(ring(6), options, seed=5, clients=6)
+    net.converge(within_ns=2 * SECOND)
+    for a, b in ((1, 2), (4, 5)):
+        net.cut(f"r{a}", f"r{b}")
+    net.run(2500 * MS)
+    down = [f"r{a}-eth{i.index}" for a, b in ((1, 2), (2, 1), (4, 5), (5, 4)) for i in
+            net.configs[f"r{a}"].interfaces if i.peer_name == f"r{b}"]  # fmt: skip
+    whole = central(net, "r3", options is SHARED)
+    sides = [net.router(f"r{n}").network.topology().nodes for n in (1, 2)]
+    assert sides == [(1, 5, 6), (2, 3, 4)]
+    for name in ("r1", "r2", "r3", "r4", "r5", "r6"):
+        assert table(net.router(name)) == central(net, name, options is SHARED), name
+    for a, b in ((1, 2), (4, 5)):
+        net.cut(f"r{a}", f"r{b}", down=False)
+    net.converge(within_ns=2 * SECOND)
+    assert central(net, "r3", options is SHARED) != whole
+    assert down
+    hold_to_the_definition(net, options is SHARED, "healed")
+
+
+@pytest.mark.parametrize("options", [SHARED, SOURCE], ids=str)
+def test_a_router_that_restarts_within_the_hold_time_is_told_everything_anew(options: dict[str, str]) -> None:
+    net = network(ring(5), options, seed=6)
+    net.converge(within_ns=2 * SECOND)
+    net.kill("r2")
+    net.run(50 * MS)
+    net.start("r2")
+    assert net.converge(within_ns=2 * SECOND) < 500 * MS
+    hold_to_the_definition(net, options is SHARED, "restarted")
+
+
+def test_a_root_that_dies_is_replaced_by_the_next() -> None:
+    net = network(ring(5), SHARED, seed=9)
+    net.converge(within_ns=2 * SECOND)
+    orphans = [n for n, c in net.configs.items() if n[0] == "c" and c.interfaces[0].peer_name == "r1"]
+    for name in ["r1", *orphans]:
+        net.kill(name)
+    net.run(2500 * MS)
+    net.converge(within_ns=2 * SECOND, down=["r1", *orphans])
+    for name in ("r2", "r3", "r4", "r5"):
+        assert table(net.router(name)) == central(net, name, shared=True), name
+    for name in ["r1", *orphans]:
+        net.start(name)
+    net.converge(within_ns=2 * SECOND)
+    hold_to_the_definition(net, True, "back")
+
+
+def said(issuer: int, predicate: str) -> bytes:
+    return codec.encode_unsubscribe(issuer) + encode_predicate(parse_predicate(predicate))
+
+
+def hostile(options: dict[str, str], limits: LimitConfig = LimitConfig()) -> tuple[Network, Impostor]:  # noqa: B008
+    net = network(ring(3), options, seed=2, clients=3, limits=limits)
+    net.converge(within_ns=2 * SECOND)
+    net.run(SECOND)
+    return net, Impostor(net, 0)
+
+
+def state(net: Network) -> object:
+    router = net.router("r1")
+    return table(router), scheme(router).accounts(), router.tables()
+
+
+BAD = [
+    b"",
+    b"\0\0\0",
+    bytes(4),
+    bytes(8),
+    bytes(4) + b"\xff\xff\xff\xff",
+    said(0, "x = 1") + b"\0",
+    said(0, "x = 1")[:-1],
+    said(0, "none"),
+    said(2, "x = 1"),
+]
+
+
+@pytest.mark.parametrize("kind", [SIENA_SUBSCRIBE, SIENA_UNSUBSCRIBE])
+@pytest.mark.parametrize("payload", BAD, ids=repr)
+def test_a_malformed_payload_or_one_of_another_kind_of_tree_is_counted_and_changes_nothing(
+    kind: int, payload: bytes
+) -> None:
+    net, impostor = hostile(SHARED)
+    before = state(net)
+    impostor.send(kind, payload)
+    assert drops(net)[Reason.MALFORMED_PAYLOAD] == 1
+    assert state(net) == before
+
+
+@pytest.mark.parametrize(("options", "issuer"), [(SHARED, 0), (SOURCE, 2)], ids=str)
+def test_withdrawing_what_was_never_said_is_counted_and_void(options: dict[str, str], issuer: int) -> None:
+    net, impostor = hostile(options)
+    before = state(net)
+    impostor.send(SIENA_UNSUBSCRIBE, said(issuer, "never = 1"))
+    assert drops(net)[Reason.UNKNOWN_SUBSCRIPTION] == 1
+    assert state(net) == before
+
+
+def test_what_was_said_before_may_be_said_again_without_effect() -> None:
+    net, impostor = hostile(SHARED)
+    impostor.send(SIENA_SUBSCRIBE, said(0, "x = 77"))
+    before = state(net)
+    impostor.send(SIENA_SUBSCRIBE, said(0, "x = 77"))
+    assert state(net) == before
+
+
+def test_a_neighbour_may_not_make_us_hold_more_than_the_limit_and_is_not_found_in_agreement() -> None:
+    net, impostor = hostile(SHARED, LimitConfig(filters_per_neighbour=30))
+    before = state(net)
+    impostor.send(SIENA_SUBSCRIBE, said(0, " or ".join(f"n = {i}" for i in range(31))))
+    assert drops(net)[Reason.TOO_MANY_FILTERS] == 1
+    assert state(net) == before
+    said_in_log = [log for _, _, log in net.logs if log.event == Reason.TOO_MANY_FILTERS]
+    assert said_in_log[0].fields["setting"] == "limits.filters_per_neighbour"
+
+
+@pytest.mark.parametrize("issuer", [1, 3, 99, 2**32 - 1])
+def test_a_subscription_attracts_nothing_if_its_issuer_is_not_that_way(issuer: int) -> None:
+    """Held and counted, as the trees may turn, but not forwarded and in no table: of ourselves, of
+    whom the other neighbour leads to, of nobody."""
+    net, impostor = hostile(SOURCE)
+    tables = table(net.router("r1"))
+    mark = len(net.sent)
+    impostor.send(SIENA_SUBSCRIBE, said(issuer, "all"))
+    net.run(100 * MS)
+    assert table(net.router("r1")) == tables
+    assert not any(datagram[1] == 3 for _, sender, i, datagram in net.sent[mark:] if (sender, i) == ("r1", 1))
+    assert "r1 and r2" not in str(net.reasons())
+    assert net.reasons(), "and it is seen: r2 has not said what r1 heard"
+
+
+def test_covered_filters_of_a_neighbour_who_does_not_prune_are_served_and_survive_their_cover() -> None:
+    net, impostor = hostile(SHARED)
+    for predicate in ("n > 5", "n > 1", "n > 9"):
+        impostor.send(SIENA_SUBSCRIBE, said(0, predicate))
+    impostor.send(SIENA_UNSUBSCRIBE, said(0, "n > 1"))
+    net.run(100 * MS)
+    assert "n > 5" in net.router("r1").tables()
+    assert "n > 1" not in net.router("r1").tables()
+    assert "n > 5" in net.router("r3").tables()
