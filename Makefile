@@ -108,6 +108,11 @@ cover-check: ## Hold a million claims of covering against messages at their boun
 	g++ -std=c++20 -O2 -Wall -Wextra -Werror -Ifastpath tests/fastpath/cover_check.cpp -o build/cover_check
 	build/cover_check $(or $(SEED),$$RANDOM) 1000000
 
+.PHONY: test-faults
+test-faults: build ## Break random networks under every scheme, and count what is missing; SEED=1: these.
+	$(MAKE) $(STAMPS)/dev
+	$(BIN)/python -m tests.faults.campaign $(if $(SEED),--seed $(SEED))
+
 .PHONY: fuzz-wire
 fuzz-wire: build ## Hold the codec against the Scapy layers and against mutated packets.
 	$(MAKE) $(STAMPS)/dev

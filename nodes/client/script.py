@@ -11,7 +11,8 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
+from functools import lru_cache, partial
+from types import MappingProxyType
 
 from nodes.client.core import ClientCore, NotAttached
 from nodes.config import Action
@@ -158,6 +159,12 @@ class ScriptedClient:
         self._count += 1
 
 
+@lru_cache(maxsize=1024)
+def _message(text: str) -> Mapping[str, Value]:
+    """Scripts say the same thing often."""
+    return MappingProxyType(parse_message(text))
+
+
 def _parse(client: str, number: int, action: Action) -> _Step:
     step = partial(_Step, action.at_ns, action.do)
     try:
@@ -165,7 +172,7 @@ def _parse(client: str, number: int, action: Action) -> _Step:
             case "subscribe":
                 return step(action.subscription, predicate=parse_predicate(action.text))
             case "publish":
-                return step(0, message=parse_message(action.text))
+                return step(0, message=_message(action.text))
             case "unsubscribe":
                 return step(action.subscription)
     except (PredicateSyntaxError, UsageError) as error:

@@ -58,7 +58,6 @@ class Network:
         self._nodes: dict[str, SimulatedNode] = {n.config.name: n for n in (*self.routers, *self.clients)}
         self._channels: dict[str, tuple[Channel, Channel]] = {}
         self._down_links: set[str] = set()
-        self._waiting = ""
         self._connect()
 
     @property
@@ -82,15 +81,15 @@ class Network:
         return unconverged(self.statuses(), self.down)
 
     def has_converged(self) -> bool:
-        """Whether nothing speaks against it; soon answered while somebody is busy."""
-        waiting = self._nodes.get(self._waiting)
-        if waiting is not None and waiting.life is Life.RUNNING and not waiting.status()["settled"]:
-            return False
-        for name, node in self._nodes.items():
-            if node.life is Life.RUNNING and not node.status()["settled"]:
-                self._waiting = name
-                return False
-        return not self.unconverged()
+        """Whether nothing speaks against it; soon answered while somebody is busy, or still has to notice."""
+        down = self.down
+        for name, core in self.cores.items():
+            if name not in down:
+                if not core.settled:
+                    return False
+                if any(link.up and link.interface.name in down for link in core.links):
+                    return False
+        return not unconverged(self.statuses(), down)
 
     def start(self) -> None:
         """Let every node begin, at this instant."""

@@ -202,8 +202,9 @@ class SimulatedRouter(SimulatedNode):
         self.forwarded += len(outputs)
         for reason in drops:
             self._dropped[reason] += 1
-        for packet in control:
-            self._core.receive(self._scheduler.now_ns, interface, packet)
+        if control:
+            for packet in control:
+                self._core.receive(self._scheduler.now_ns, interface, packet)
             self._settle()
 
     def final_status(self) -> dict[str, object]:
@@ -257,7 +258,7 @@ class SimulatedClient(SimulatedNode):
         for kind, at, size in packets:
             if kind != PacketType.PAD:
                 self._core.receive(self._scheduler.now_ns, interface, datagram[at : at + size])
-                self._settle()
+        self._settle()
 
     def _send(self, output: Send) -> None:
         messages = count_messages(output.datagram)

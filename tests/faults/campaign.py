@@ -1,0 +1,155 @@
+"""Many random fault schedules over all schemes and families: what must hold, counted.
+
+    python -m tests.faults.campaign [--seed N] [--schedules 1000] [--owed 1000000] [--scheme NAME ...]
+
+Goes on until at least so many schedules were carried out, and so many deliveries
+were owed under each scheme. Schedules that fail are made small and written as
+scenario files.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+import time
+from collections.abc import Iterable, Iterator, Mapping
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import dataclass, field
+from pathlib import Path
+from random import SystemRandom
+
+from nodes.routing.schemes import SCHEMES
+from tests.faults.drawing import draw
+from tests.faults.families import FAMILIES
+from tests.faults.shrink import failing_like, kinds, shrink, write_scenario
+from tests.faults.trial import Score, try_out
+
+Task = tuple[str, str, int]
+"""Scheme, family, seed."""
+SHRUNK = 3
+"""So many failing schedules of a scheme are made small; the others are named."""
+COLUMNS = (
+    ("scheme", 10), ("family", 10), ("schedules", 9), ("faults", 7), ("fixpoints", 9), ("owed", 11),
+    ("missing", 8), ("duplicate", 9), ("spurious", 8), ("allowed", 9), ("p50 ms", 7), ("max ms", 7),
+)  # fmt: skip
+
+
+def carry_out(task: Task) -> Score:
+    """One schedule; an exception is a problem like any other."""
+    scheme, family, seed = task
+    try:
+        return try_out(draw(family, scheme, seed))
+    except Exception as defect:
+        return Score(schedules=1, problems=[f"{type(defect).__name__}: {defect}"])
+
+
+@dataclass
+class Campaign:
+    """What has been carried out so far."""
+
+    schemes: list[str]
+    first_seed: int
+    scores: dict[tuple[str, str], Score] = field(default_factory=dict)
+    failed: list[tuple[Task, Score]] = field(default_factory=list)
+    _next: int = 0
+
+    def run(self, schedules: int, owed: int, jobs: int) -> None:
+        """Carry out rounds, each of every scheme over every family, until there is enough of both."""
+        rounds = -(-schedules // (len(self.schemes) * len(FAMILIES)))
+        with ProcessPoolExecutor(jobs) as pool:
+            self._carry_out(pool, [t for _ in range(rounds) for t in self._round(self.schemes)])
+            while lacking := [s for s in self.schemes if self.total(s).owed < owed]:
+                if any(not self.total(s).owed for s in lacking):
+                    break  # nothing is owed at all: more of it would not help
+                self._carry_out(pool, list(self._round(lacking)))
+
+    def total(self, scheme: str) -> Score:
+        """All of a scheme."""
+        return _sum(score for (name, _), score in self.scores.items() if name == scheme)
+
+    def _round(self, schemes: Iterable[str]) -> Iterator[Task]:
+        seed, self._next = self.first_seed + self._next, self._next + 1
+        for scheme in schemes:
+            for family in FAMILIES:
+                yield scheme, family, seed
+
+    def _carry_out(self, pool: ProcessPoolExecutor, tasks: list[Task]) -> None:
+        for task, score in zip(tasks, pool.map(carry_out, tasks, chunksize=4), strict=True):
+            self.scores.setdefault(task[:2], Score()).add(score)
+            if not score.ok:
+                self.failed.append((task, score))
+                print(f"{' '.join(map(str, task))}: {'; '.join(score.problems[:2])}", file=sys.stderr)
+
+
+def _sum(scores: Iterable[Score]) -> Score:
+    total = Score()
+    for score in scores:
+        total.add(score)
+    return total
+
+
+def table(scores: Mapping[tuple[str, str], Score]) -> str:
+    """The figures, a line for each scheme and family, and one for each scheme and for all."""
+    lines = [_line([name for name, _ in COLUMNS])]
+    for scheme in dict.fromkeys(scheme for scheme, _ in scores):
+        of_scheme = {family: score for (name, family), score in scores.items() if name == scheme}
+        lines += [_line(_row(scheme, family, score)) for family, score in of_scheme.items()]
+        lines.append(_line(_row(scheme, "all", _sum(of_scheme.values()))))
+    return "\n".join([*lines, _line(_row("all", "all", _sum(scores.values())))])
+
+
+def _row(scheme: str, family: str, score: Score) -> list[str]:
+    counts = (score.schedules, score.faults, score.fixpoints, score.owed)
+    counts += (score.missing, score.duplicate, score.spurious, score.allowed)
+    took = sorted(score.convergence_ms)
+    quantiles = [str(took[len(took) // 2]), str(took[-1])] if took else ["-", "-"]
+    return [scheme, family, *(f"{count:,}" for count in counts), *quantiles]
+
+
+def _line(cells: list[str]) -> str:
+    texts = [
+        f"{cell:<{width}}" if name in ("scheme", "family") else f"{cell:>{width}}"
+        for cell, (name, width) in zip(cells, COLUMNS, strict=True)
+    ]
+    return " ".join(texts).rstrip()
+
+
+def report_failures(failed: list[tuple[Task, Score]], folder: Path) -> None:
+    """Make the first failing schedules small, and say how to replay them."""
+    seen: dict[str, int] = {}
+    for (scheme, family, seed), score in failed:
+        seen[scheme] = seen.get(scheme, 0) + 1
+        if seen[scheme] > SHRUNK:
+            continue
+        schedule = draw(family, scheme, seed)
+        small = shrink(schedule, failing_like(score, try_out))
+        left = try_out(small)
+        command = write_scenario(small, folder / f"{small.name}.yaml", left.problems)
+        print(f"\n{small.name} fails ({', '.join(sorted(kinds(left)))}), made small:")
+        print("\n".join(f"  {problem}" for problem in left.problems))
+        print(f"  replay: {command}")
+
+
+def main() -> int:
+    """The command."""
+    parser = argparse.ArgumentParser(prog="tests.faults.campaign", description=__doc__)
+    parser.add_argument("--seed", type=int, default=SystemRandom().randrange(2**32))
+    parser.add_argument("--schedules", type=int, default=1000)
+    parser.add_argument("--owed", type=int, default=1_000_000, help="deliveries, of each scheme")
+    parser.add_argument("--scheme", action="append", choices=sorted(SCHEMES))
+    parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1)
+    parser.add_argument("--out", type=Path, default=Path("build/faults"))
+    args = parser.parse_args()
+    began = time.monotonic()
+    campaign = Campaign(args.scheme or sorted(SCHEMES), args.seed)
+    print(f"seed {args.seed}", flush=True)
+    campaign.run(args.schedules, args.owed, args.jobs)
+    print(table(campaign.scores))
+    print(f"{time.monotonic() - began:.0f} s; the same again: --seed {args.seed}")
+    report_failures(campaign.failed, args.out)
+    return 1 if campaign.failed else 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

@@ -1,0 +1,155 @@
+"""Draws fault schedules: a pure function of family, scheme and seed.
+
+A schedule is a row of steps. In each, something breaks or is mended, a few
+messages are published while the network looks for its state, and many once it
+should have found it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from random import Random
+from typing import Any
+
+from tests.faults.families import FAMILIES
+from tests.faults.schedules import SETTLE_MS, TIMERS, Break, Publication, Schedule, Subscription
+
+STEP_MS = 1_300
+BURST_AT_MS = STEP_MS - SETTLE_MS - 50
+BURST_EACH = 30
+"""How often each of the messages of a burst is published."""
+WANTED = ['k = "a"', "x < 4", 'k = "b" and x >= 5', 'x != 7 and k * "c"', "all", "x > 2 and x < 8", "x = 3"]
+KINDS = ["a", "b", "bc", "cab"]
+
+
+def draw(family: str, scheme: str, seed: int) -> Schedule:
+    """The schedule of a seed."""
+    rng = Random(f"{family}/{scheme}/{seed}")
+    size = rng.randint(4, 11)
+    routers = tuple(f"r{i}" for i in range(1, size + 1))
+    links = tuple((routers[a], routers[b], _link(rng)) for a, b in FAMILIES[family](rng, size))
+    clients = tuple((f"c{i}", rng.choice(routers)) for i in range(1, rng.randint(5, 10) + 1))
+    steps = rng.randint(3, 5)
+    names = [name for name, _ in clients]
+    return Schedule(
+        name=f"{scheme}-{family}-{seed}",
+        seed=seed,
+        scheme=scheme,
+        routers=routers,
+        links=links,
+        clients=clients,
+        subscriptions=tuple(s for name in names for s in _subscriptions(rng, name, steps)),
+        publications=tuple(_publications(rng, names, steps)),
+        faults=_Storm(rng, routers, [(a, b) for a, b, _ in links], clients).rage(steps),
+    )
+
+
+def _link(rng: Random) -> tuple[tuple[str, Any], ...]:
+    """Delays differ, also by direction, and may vary; nothing is lost, or it would be owed and missing."""
+    delay_us = rng.randint(100, 4000)
+    found: dict[str, Any] = {"cost": rng.randint(1, 3), "delay": f"{delay_us}us"}
+    if rng.random() < 0.2:
+        found["jitter"] = f"{delay_us // 2}us"
+    if rng.random() < 0.2:
+        found["reorder"] = 0.05
+    if rng.random() < 0.2:
+        found["rate"] = f"{rng.randint(20, 100)}mbit"
+    if rng.random() < 0.2:
+        found["back"] = {"delay": f"{delay_us + rng.randint(0, 3000)}us"}
+    return tuple(found.items())
+
+
+def _subscriptions(rng: Random, client: str, steps: int) -> list[Subscription]:
+    found = []
+    for predicate in rng.sample(WANTED, rng.choice([0, 1, 1, 2, 3])):
+        at_ms = until_ms = None
+        if rng.random() < 0.2:
+            at_ms = rng.randrange(steps * STEP_MS)
+        if rng.random() < 0.2:
+            until_ms = (at_ms or 0) + rng.randrange(1, steps * STEP_MS)
+        found.append(Subscription(client, predicate, at_ms, until_ms))
+    return found
+
+
+def _publications(rng: Random, clients: list[str], steps: int) -> list[Publication]:
+    found = []
+    for step in range(steps + 1):
+        for client in clients:
+            burst_ms = step * STEP_MS + BURST_AT_MS + rng.randrange(20)
+            found += [Publication(client, burst_ms, _message(rng), BURST_EACH) for _ in range(4)]
+            early_ms = step * STEP_MS + rng.randrange(BURST_AT_MS)
+            found.append(Publication(client, early_ms, _message(rng), 1))
+    return found
+
+
+def _message(rng: Random) -> str:
+    return f'k = "{rng.choice(KINDS)}", x = {rng.randrange(10)}'
+
+
+@dataclass
+class _Storm:
+    """What is broken so far, and what breaks next; the first step has no faults."""
+
+    rng: Random
+    routers: tuple[str, ...]
+    links: list[tuple[str, str]]
+    clients: tuple[tuple[str, str], ...]
+    units: list[list[Break]] = field(default_factory=list)
+    broken: dict[str, list[Break]] = field(default_factory=dict)
+
+    def rage(self, steps: int) -> tuple[tuple[Break, ...], ...]:
+        for step in range(1, steps + 1):
+            at_ms = step * STEP_MS + self.rng.randrange(100)
+            for mended in [name for name in self.broken if self.rng.random() < 0.6]:
+                self._mend(mended, at_ms)
+            for _ in range(self.rng.choice([1, 1, 2, 3])):
+                self.rng.choice(_KINDS)(self, at_ms + self.rng.randrange(60))
+        return tuple(tuple(unit) for unit in self.units)
+
+    def _mend(self, name: str, at_ms: int) -> None:
+        unit = self.broken.pop(name)
+        opposite = {"link_down": "link_up", "crash": "start", "pause": "resume"}
+        unit += [Break(at_ms, opposite[b.do], b.target) for b in list(unit)]
+
+    def _hit(self, at_ms: int, do: str, targets: list[str], lasts_ms: int | None = None) -> None:
+        """Break what is whole; for a time, or until a later step."""
+        fresh = [t for t in targets if not any(b.target == t for unit in self.broken.values() for b in unit)]
+        # What was mended in this very step may be about to come up: leave it alone.
+        fresh = [
+            t for t in fresh if not any(b.target == t and b.at_ms >= at_ms for u in self.units for b in u)
+        ]
+        if fresh:
+            unit = [Break(at_ms, do, target) for target in fresh]
+            self.units.append(unit)
+            self.broken[f"{at_ms} {do} {fresh[0]}"] = unit
+            if lasts_ms is not None:
+                self._mend(f"{at_ms} {do} {fresh[0]}", at_ms + lasts_ms)
+
+    def link(self, at_ms: int) -> None:
+        self._hit(at_ms, "link_down", [" - ".join(self.rng.choice(self.links))])
+
+    def crash(self, at_ms: int) -> None:
+        lasts_ms = self.rng.choice([None, None, self.rng.randint(1, 400)])
+        self._hit(at_ms, "crash", [self.rng.choice(self.routers)], lasts_ms)
+
+    def pause(self, at_ms: int) -> None:
+        node = self.rng.choice([*self.routers, *(name for name, _ in self.clients)])
+        lasts_ms = self.rng.choice([None, self.rng.randint(1, 2 * TIMERS["hold_ms"])])
+        self._hit(at_ms, "pause", [node], lasts_ms)
+
+    def partition(self, at_ms: int) -> None:
+        apart = self.rng.sample(self.routers, self.rng.randint(1, len(self.routers) - 1))
+        self._hit(at_ms, "link_down", [f"{a} - {b}" for a, b in self.links if (a in apart) != (b in apart)])
+
+    def flap(self, at_ms: int) -> None:
+        link, every_ms = " - ".join(self.rng.choice(self.links)), self.rng.randint(20, 150)
+        for n in range(self.rng.randint(2, 4)):
+            self._hit(at_ms + n * every_ms, "link_down", [link], every_ms // 2)
+
+    def churn(self, at_ms: int) -> None:
+        leaving = self.rng.sample(self.clients, self.rng.randint(1, 3))
+        lasts_ms = self.rng.choice([None, self.rng.randint(1, 2 * TIMERS["hold_ms"])])
+        self._hit(at_ms, "link_down", [f"{router} - {name}" for name, router in leaving], lasts_ms)
+
+
+_KINDS = [_Storm.link, _Storm.link, _Storm.crash, _Storm.pause, _Storm.partition, _Storm.flap, _Storm.churn]

@@ -1,0 +1,162 @@
+"""A fault schedule: a small network, what its clients do, and what breaks, as plain data that can be shrunk.
+
+Not here: drawing one at random (`drawing`), carrying it out (`trial`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, replace
+from typing import Any
+
+MS = 1_000_000
+TIMERS = {
+    "hello_ms": 100,
+    "hold_ms": 350,
+    "retransmit_ms": 20,
+    "retransmit_max_ms": 200,
+    "install_delay_ms": 2,
+}
+SETTLE_MS = 200
+"""Longer than any message of these networks is on its way, or a subscription until all know it."""
+
+
+@dataclass(frozen=True)
+class Subscription:
+    """A client wants something; before the start, and for ever, unless it says otherwise."""
+
+    client: str
+    predicate: str
+    at_ms: int | None = None
+    until_ms: int | None = None
+
+
+@dataclass(frozen=True)
+class Publication:
+    """A client publishes the same message several times at once."""
+
+    client: str
+    at_ms: int
+    message: str
+    count: int
+
+
+@dataclass(frozen=True)
+class Break:
+    """One thing that breaks or is mended."""
+
+    at_ms: int
+    do: str
+    target: str
+
+
+@dataclass(frozen=True)
+class Schedule:
+    """All of it."""
+
+    name: str
+    seed: int
+    scheme: str
+    routers: tuple[str, ...]
+    links: tuple[tuple[str, str, tuple[tuple[str, Any], ...]], ...]
+    """The two ends, and the link's other keys."""
+    clients: tuple[tuple[str, str], ...]
+    """Name and router."""
+    subscriptions: tuple[Subscription, ...]
+    publications: tuple[Publication, ...]
+    faults: tuple[tuple[Break, ...], ...]
+    """Those that belong together (something breaks and is mended) are one entry."""
+
+    @property
+    def breaks(self) -> list[Break]:
+        """All faults in order of time."""
+        return sorted((b for unit in self.faults for b in unit), key=lambda b: b.at_ms)
+
+    def scenario(self) -> dict[str, Any]:
+        """As a scenario file has it."""
+        return {
+            "name": self.name,
+            "seed": self.seed,
+            "scheme": self.scheme,
+            "topology": {
+                "routers": list(self.routers),
+                "links": [{"between": [a, b], **dict(more)} for a, b, more in self.links],
+            },
+            "clients": {name: self._client(name, router) for name, router in self.clients},
+            "faults": [{"at": f"{b.at_ms}ms", b.do: b.target} for b in self.breaks],
+            "timers": TIMERS,
+            "timing": {"settle": f"{SETTLE_MS}ms", "ready_timeout": "30s", "drain_timeout": "5s"},
+        }
+
+    def _client(self, name: str, router: str) -> dict[str, Any]:
+        wants = [_subscription(s) for s in self.subscriptions if s.client == name]
+        says = [_publication(p) for p in self.publications if p.client == name]
+        return {
+            "at": router,
+            **({"subscribe": wants} if wants else {}),
+            **({"publish": says} if says else {}),
+        }
+
+    def without_routers(self, gone: Iterable[str]) -> Schedule:
+        """What is left without some routers, their links and clients."""
+        gone = set(gone)
+        kept = replace(
+            self,
+            routers=tuple(r for r in self.routers if r not in gone),
+            links=tuple(link for link in self.links if not gone & {link[0], link[1]}),
+        )
+        return kept.with_clients(c for c, router in self.clients if router not in gone)
+
+    def contracted(self, kept: str, gone: str) -> Schedule:
+        """With two routers made one: what hung on the one hangs on the other."""
+
+        def now(router: str) -> str:
+            return kept if router == gone else router
+
+        links: dict[tuple[str, str], tuple[tuple[str, Any], ...]] = {}
+        for a, b, more in self.links:
+            ends = now(a), now(b)
+            if ends[0] != ends[1] and ends[::-1] not in links:
+                links.setdefault(ends, more)
+        units = (tuple(replace(b, target=_renamed(b.target, now)) for b in unit) for unit in self.faults)
+        return replace(
+            self,
+            routers=tuple(r for r in self.routers if r != gone),
+            links=tuple((a, b, more) for (a, b), more in links.items()),
+            clients=tuple((name, now(router)) for name, router in self.clients),
+            faults=tuple(units),
+        ).with_sensible_faults()
+
+    def with_clients(self, names: Iterable[str]) -> Schedule:
+        """What is left with these clients alone."""
+        there = set(names)
+        kept = replace(
+            self,
+            clients=tuple(c for c in self.clients if c[0] in there),
+            subscriptions=tuple(s for s in self.subscriptions if s.client in there),
+            publications=tuple(p for p in self.publications if p.client in there),
+        )
+        return kept.with_sensible_faults()
+
+    def with_sensible_faults(self) -> Schedule:
+        """Without the faults of what is not there any more."""
+        known = {*self.routers, *(c for c, _ in self.clients)}
+        known |= {f"{a} - {b}" for a, b, _ in self.links} | {f"{r} - {c}" for c, r in self.clients}
+        units = (tuple(b for b in unit if b.target in known) for unit in self.faults)
+        return replace(self, faults=tuple(unit for unit in units if unit))
+
+
+def _renamed(target: str, now: Callable[[str], str]) -> str:
+    return " - ".join(now(end) for end in target.split(" - "))
+
+
+def _subscription(told: Subscription) -> dict[str, Any]:
+    times = {"at": told.at_ms, "until": told.until_ms}
+    return {"predicate": told.predicate} | {k: f"{ms}ms" for k, ms in times.items() if ms is not None}
+
+
+def _publication(told: Publication) -> dict[str, Any]:
+    if told.count == 1:
+        return {"at": f"{told.at_ms}ms", "message": told.message}
+    times = {"from": f"{told.at_ms}ms", "every": "0s", "count": told.count}
+    return {**times, "message": told.message}

@@ -1,0 +1,63 @@
+"""A slice of `make test-faults`: every scheme survives a few schedules of faults (M4, E7)."""
+
+from __future__ import annotations
+
+from random import Random
+
+import pytest
+
+from nodes.routing.schemes import SCHEMES
+from testbed.plan import plan_of
+from tests.faults.campaign import Campaign, table
+from tests.faults.drawing import draw
+from tests.faults.families import FAMILIES
+from tests.faults.trial import Score, try_out
+
+pytestmark = pytest.mark.sim
+
+
+@pytest.mark.parametrize("scheme", sorted(SCHEMES))
+def test_whatever_breaks_nothing_owed_is_missing_or_doubled_once_converged(scheme: str, seed: int) -> None:
+    families = Random(f"{seed}/{scheme}").sample(sorted(FAMILIES), 2)
+    for family in families:
+        score = try_out(draw(family, scheme, seed))
+        assert score.ok, f"draw({family!r}, {scheme!r}, {seed}): {score.problems}"
+        assert score.fixpoints > 1
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_a_schedule_is_a_pure_function_of_family_scheme_and_seed(family: str, seed: int) -> None:
+    assert draw(family, "pif", seed) == draw(family, "pif", seed)
+    assert draw(family, "pif", seed) != draw(family, "pif", seed + 1)
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_every_schedule_is_a_scenario(family: str, seed: int) -> None:
+    for n in range(10):
+        plan = plan_of(draw(family, "pif", seed + n).scenario())
+        assert len(plan.faults) == len(draw(family, "pif", seed + n).breaks) > 0
+
+
+def test_the_same_schedule_gives_the_same_score(seed: int) -> None:
+    schedule = draw("ring", "pif", seed)
+    assert try_out(schedule) == try_out(schedule)
+
+
+def test_the_table_sums_up_by_scheme_and_over_all() -> None:
+    scores = {
+        ("pif", "ring"): Score(1, 2, owed=1000, convergence_ms=[10, 30, 20]),
+        ("pif", "tree"): Score(1, 1, owed=500, missing=2),
+    }
+    lines = table(scores).splitlines()
+    assert lines[1].split() == ["pif", "ring", "1", "2", "0", "1,000", "0", "0", "0", "0", "20", "30"]
+    assert lines[3].split()[:9] == ["pif", "all", "2", "3", "0", "1,500", "2", "0", "0"]
+    assert lines[4].split()[:2] == ["all", "all"]
+
+
+def test_a_campaign_goes_on_until_enough_was_owed(seed: int) -> None:
+    campaign = Campaign(["pif"], seed)
+    campaign.run(schedules=1, owed=0, jobs=1)
+    first = campaign.total("pif")
+    assert first.schedules == len(FAMILIES)
+    campaign.run(schedules=0, owed=first.owed + 1, jobs=1)
+    assert campaign.total("pif").schedules > len(FAMILIES)

@@ -1,0 +1,184 @@
+"""Carries a schedule out in memory and judges it: deliveries by the oracle, tables by the whole network.
+
+The oracle is the analysis's own (`analysis.oracle`), asked about the events of
+the run; the tables at each fixpoint are compared with what
+`nodes.routing.central` computes from the plan and the faults.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from functools import cache
+from typing import Any
+
+from analysis.calm import NetworkChange, history_of
+from analysis.oracle import Oracle
+from analysis.rundir import SubscriptionChange
+from analysis.windows import Claim, Clock, claims_of
+from nodes.model import Value, parse_message, parse_predicate
+from nodes.routing.central import Network as Whole
+from nodes.routing.comparison import Tables, differences
+from nodes.routing.predicates import reduced_union
+from nodes.wire.codec import encode_predicate
+from testbed.plan import plan_of
+from testbed.plan.model import Plan
+from testbed.sim.network import Network
+from testbed.sim.scheduler import SimulationStuckError
+from testbed.sim.simulation import Simulation, SimulationFailedError
+from tests.faults.schedules import Schedule
+
+Event = dict[str, Any]
+SHOWN = 3
+
+
+@dataclass
+class Score:
+    """What came of one schedule or of several."""
+
+    schedules: int = 0
+    faults: int = 0
+    owed: int = 0
+    missing: int = 0
+    duplicate: int = 0
+    """Of what was owed."""
+    spurious: int = 0
+    allowed: int = 0
+    """Delivered though not owed."""
+    fixpoints: int = 0
+    convergence_ms: list[int] = field(default_factory=list)
+    """After faults that were not overtaken by the next."""
+    problems: list[str] = field(default_factory=list)
+
+    @property
+    def ok(self) -> bool:
+        return not (self.missing or self.duplicate or self.spurious or self.problems)
+
+    def add(self, other: Score) -> None:
+        """Count another's in."""
+        for name, value in vars(other).items():
+            setattr(self, name, getattr(self, name) + value)
+
+
+Expect = Callable[[Plan, list[Event], int], Oracle]
+"""The oracle of a run, by its plan, events and time zero."""
+
+
+def try_out(schedule: Schedule, expect: Expect | None = None) -> Score:
+    """Carry a schedule out and judge it.
+
+    Raises:
+        ScenarioError: It is no scenario.
+    """
+    plan = plan_of(schedule.scenario(), schedule.name)
+    events: list[Event] = []
+    tables = _TableCheck(plan, events)
+    simulation = Simulation(plan, schedule.name, events.append, on_converged=tables.look)
+    score = Score(schedules=1, faults=len(plan.faults))
+    try:
+        simulation.get_ready()
+        simulation.work()
+        simulation.drain()
+    except (SimulationFailedError, SimulationStuckError, AssertionError) as error:
+        score.problems.append(f"{type(error).__name__}: {error}")
+    history = simulation.watch.history
+    score.convergence_ms += [c.took_ns // 1_000_000 for c in history[1:] if c.took_ns is not None]
+    score.fixpoints = tables.fixpoints
+    score.problems += tables.problems
+    oracle = (expect or oracle_of)(plan, events, simulation.start_ns)
+    judge(score, oracle, events, {n.name: n.node_id for n in plan.nodes})
+    return score
+
+
+def oracle_of(plan: Plan, events: Iterable[Event], start_ns: int) -> Oracle:
+    """The oracle of a run that is held in memory."""
+    ids = {n.name: n.node_id for n in plan.nodes}
+    clients = {n.name: n.node_id for n in plan.clients}
+    settle_ns = plan.timing.settle_ns
+    subscriptions = [
+        SubscriptionChange(e["time_ns"], e["node"], e["subscription"], e.get("predicate"))
+        for e in events
+        if e["event"] in ("subscribe", "unsubscribe")
+    ]
+    changes = [
+        NetworkChange(e["time_ns"], e.get("do", ""), e.get("target", "")) for e in events if e["node"] == ""
+    ]
+    claims, _ = claims_of(subscriptions, clients, Clock(start_ns, settle_ns))
+    links = [(link.name, link.a, link.b) for link in plan.links]
+    return Oracle(claims, history_of(ids, links, changes, start_ns, settle_ns))
+
+
+def judge(score: Score, oracle: Oracle, events: Iterable[Event], ids: Mapping[str, int]) -> None:
+    """Count what was owed and what came, by node id of the name."""
+    got = Counter((e["source"], e["sequence"], ids[e["node"]]) for e in events if e["event"] == "deliver")
+    wanting: dict[str, list[Claim]] = {}
+    wrong: dict[str, list[tuple[int, int, int]]] = {"missing": [], "duplicate": [], "spurious": []}
+    for event in events:
+        if event["event"] != "publish":
+            continue
+        source, sequence, text = event["source"], event["sequence"], event["message"]
+        if text not in wanting:
+            wanting[text] = oracle.wanting(_message(text))
+        for subscriber, owed in oracle.judge(source, event["time_ns"], wanting[text]).items():
+            key = (source, sequence, subscriber)
+            copies = got.pop(key, 0)
+            if not owed:
+                score.allowed += copies > 0
+                continue
+            score.owed += 1
+            if copies != 1:
+                wrong["duplicate" if copies else "missing"].append(key)
+    wrong["spurious"] += got
+    for what, keys in wrong.items():
+        setattr(score, what, len(keys))
+        names = {node_id: name for name, node_id in ids.items()}
+        shown = [f"{names[s]} {n} at {names[to]}" for s, n, to in keys[:SHOWN]]
+        if shown:
+            score.problems.append(f"{len(keys)} {what}: {', '.join(shown)}{' ...' * (len(keys) > SHOWN)}")
+
+
+class _TableCheck:
+    """Compares all tables with the central computation whenever the network has converged."""
+
+    def __init__(self, plan: Plan, events: list[Event]) -> None:
+        self.problems: list[str] = []
+        self.fixpoints = 0
+        self._plan = plan
+        self._events = events
+        self._seen = 0
+        self._wants: dict[str, dict[int, bytes]] = {client.name: {} for client in plan.clients}
+
+    def look(self, network: Network) -> None:
+        """The network says it has converged."""
+        self.fixpoints += 1
+        self._read_on()
+        configs = [node.config for node in network.nodes]
+        ids = {config.name: config.node_id for config in configs}
+        wants = {ids[name]: reduced_union(held.values()) for name, held in self._wants.items() if held}
+        whole = Whole(configs, wants, network.down)
+        names = {node_id: name for name, node_id in ids.items()}
+        for router in whole.routers:
+            expected = whole.expected(router, self._plan.scheme, self._plan.scheme_options)
+            told = Tables.of_names(expected, whole.store(router))
+            installed = Tables.installed(network.cores[names[router]].installer)
+            if found := next(differences(installed, told), None):
+                self.problems.append(f"fixpoint {self.fixpoints}: tables of {names[router]}: {found}")
+
+    def _read_on(self) -> None:
+        for event in self._events[self._seen :]:
+            if event["event"] == "subscribe":
+                self._wants[event["node"]][event["subscription"]] = _encoded(event["predicate"])
+            elif event["event"] == "unsubscribe":
+                del self._wants[event["node"]][event["subscription"]]
+        self._seen = len(self._events)
+
+
+@cache
+def _encoded(predicate: str) -> bytes:
+    return encode_predicate(parse_predicate(predicate))
+
+
+@cache
+def _message(text: str) -> Mapping[str, Value]:
+    return parse_message(text)
