@@ -8,8 +8,9 @@ from collections.abc import Mapping
 import pytest
 
 from nodes.model import Predicate, parse_predicate
-from nodes.routing.schemes.state import Figures, State, bits, formula, measure, measured, total
+from nodes.routing.schemes.state import State, bits, figures_of, measure, measured, total
 from nodes.routing.trees import Edge, Topology
+from nodes.scheme_formulas import Figures, formula
 from nodes.wire.codec import encode_predicate
 from tests.routing.fabric import random_graph
 from tests.routing.test_schemes import numbered, spec, store
@@ -31,7 +32,7 @@ def figures(
     edges: list[Edge], wants: Mapping[int, Predicate], senders: list[int], alpha: float = 1.0
 ) -> Figures:
     encoded = {x: encode_predicate(predicate) for x, predicate in wants.items()}
-    return Figures.of(Topology.around(edges[0][0], edges), encoded, senders, alpha)
+    return figures_of(Topology.around(edges[0][0], edges), encoded, senders, alpha)
 
 
 @pytest.mark.parametrize("seed", range(6))

@@ -5,7 +5,8 @@ has the bits of its encoded filters. It is counted in several ways, as `State`
 says, because the paper's structures and ours are not the same: PSF has a table a
 source there and shares tables here.
 
-What a router's own clients want is left out, as in the paper.
+What a router's own clients want is left out, as in the paper. The formulas are in
+`nodes.scheme_formulas`.
 
 Not here: the memory of compiled tables beside their filters (`Installer.stats`
 tells it), nor what routers hold to compute tables from.
@@ -15,7 +16,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, fields
-from math import log2
 
 from fastpath import cover
 from nodes.routing.install import MATCHES_EVERYTHING
@@ -23,6 +23,7 @@ from nodes.routing.predicates import COUNT, reduced_union
 from nodes.routing.schemes.base import EVERYTHING, FibSpec, Source, TableSpec
 from nodes.routing.store import PredicateStore
 from nodes.routing.trees import Topology
+from nodes.scheme_formulas import Figures, formula
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,59 +149,26 @@ def bits(predicate: bytes) -> int:
     return 8 * (len(predicate) - COUNT.size)
 
 
-@dataclass(frozen=True, slots=True)
-class Figures:
-    """What the formulas ask for."""
-
-    n: int
-    """Routers."""
-    s: int
-    """Senders."""
-    r: int
-    """Receivers: routers whose clients want anything."""
-    predicate_bits: float
-    """M_p: the mean size of a receiver's predicate."""
-    d: float
-    """The mean distance from a sender to a receiver, in links."""
-    delta: int
-    """The greatest degree."""
-    alpha: float = 1.0
-    """The disjunction advantage of the predicates that meet at an interface."""
-    is_tree: bool = False
-
-    @property
-    def id_bits(self) -> float:
-        """What a router's id takes: log n."""
-        return log2(self.n)
-
-    @classmethod
-    def of(
-        cls, topology: Topology, wants: Mapping[int, bytes], senders: Collection[int], alpha: float = 1.0
-    ) -> Figures:
-        """Of a network, the predicates of its receivers, and its senders."""
-        receivers = sorted(wants)
-        distances = [len(topology.path(v, x)) - 1 for v in senders for x in receivers]
-        return cls(
-            n=len(topology.nodes),
-            s=len(senders),
-            r=len(receivers),
-            predicate_bits=_mean([bits(wants[x]) for x in receivers]),
-            d=_mean(distances),
-            delta=max(len(topology.neighbours(u)) for u in topology.nodes),
-            alpha=alpha,
-            is_tree=len(topology.edges) == len(topology.nodes) - 1,
-        )
+def figures_of(
+    topology: Topology, wants: Mapping[int, bytes], senders: Collection[int], alpha: float = 1.0
+) -> Figures:
+    """What the formulas ask for, of a network, the predicates of its receivers, and its senders."""
+    receivers = sorted(wants)
+    distances = [len(topology.path(v, x)) - 1 for v in senders for x in receivers]
+    return Figures(
+        n=len(topology.nodes),
+        s=len(senders),
+        r=len(receivers),
+        predicate_bits=_mean([bits(wants[x]) for x in receivers]),
+        d=_mean(distances),
+        delta=max(len(topology.neighbours(u)) for u in topology.nodes),
+        alpha=alpha,
+        is_tree=len(topology.edges) == len(topology.nodes) - 1,
+    )
 
 
 def _mean(numbers: list[int]) -> float:
     return sum(numbers) / len(numbers) if numbers else 0.0
-
-
-def formula(scheme: str, figures: Figures) -> float | None:
-    """M(S) in bits for the whole network, as the paper has it; None if it has none."""
-    if scheme == "ipsf" and not figures.is_tree:
-        return None
-    return _FORMULAS[scheme](figures) if scheme in _FORMULAS else None
 
 
 def measured(scheme: str, state: State, figures: Figures) -> float | None:
@@ -214,13 +182,6 @@ def measured(scheme: str, state: State, figures: Figures) -> float | None:
     return _MEASURES[scheme](state, figures)
 
 
-_FORMULAS: Mapping[str, Callable[[Figures], float]] = {
-    "psf": lambda f: f.s * f.id_bits + f.s * f.r * f.predicate_bits * f.d,
-    "ipsf": lambda f: f.n * f.r * f.predicate_bits * f.alpha,
-    # E9: the paper has another n before r.
-    "pif": lambda f: f.n * (f.s * f.delta * f.id_bits + f.r * f.predicate_bits * f.alpha),
-    "drp": lambda f: f.n * f.r * f.id_bits + f.s * f.r * f.predicate_bits,
-}
 _MEASURES: Mapping[str, Callable[[State, Figures], float]] = {
     "psf": lambda state, f: f.s * f.id_bits + state.apart.bits,
     "ipsf": lambda state, _: state.shared.bits,

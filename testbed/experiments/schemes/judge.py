@@ -8,7 +8,8 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from statistics import fmean
 
-from nodes.routing.schemes.state import Held, State, formula, measured
+from nodes.routing.schemes.state import Held, State, measured
+from nodes.scheme_formulas import formula
 from testbed.experiments.schemes.networks import Links, Load, links_of, load_of
 from testbed.experiments.schemes.observed import Crossing, Observed
 from testbed.experiments.schemes.rows import Row

@@ -13,7 +13,8 @@ from typing import Any, NamedTuple
 from fastpath.codec import split_datagram
 from nodes.model import parse_predicate
 from nodes.routing.router import Router
-from nodes.routing.schemes.state import Figures, State, measure, total
+from nodes.routing.schemes.state import State, figures_of, measure, total
+from nodes.scheme_formulas import Figures
 from nodes.wire.codec import encode_predicate
 from nodes.wire.packets import PacketType, Role
 from testbed.experiments.schemes.networks import load_of, scenario, texts_of
@@ -141,7 +142,7 @@ def _state(core: Router, senders: set[int]) -> tuple[State, State]:
 def _figures(core: Router, case: Case, seed: int) -> Figures:
     load = load_of(case, seed)
     wants = {router: encode_predicate(parse_predicate(text)) for router, text in texts_of(load).items()}
-    return Figures.of(core.network.topology(), wants, load.senders)
+    return figures_of(core.network.topology(), wants, load.senders)
 
 
 def _recorders(plan: Plan, seen: Seen) -> dict[str, Any]:
