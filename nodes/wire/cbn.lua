@@ -20,7 +20,8 @@ local MINIMUM = { [0] = 4, 36, 32, 32, 32 }
 local KNOWN_FLAGS = { [0] = 0, 1, 1, 7, 1 }
 local ROLES = { "router", "client" }
 local KINDS = { [0] = "none", "LINK_STATE", "INTEREST", "SUBSCRIBE", "UNSUBSCRIBE",
-    [16] = "CBCB_RA", [17] = "CBCB_SR", [18] = "CBCB_UR", [19] = "CBCB_ERA" }
+    [16] = "CBCB_RA", [17] = "CBCB_SR", [18] = "CBCB_UR", [19] = "CBCB_ERA",
+    [20] = "SIENA_SUBSCRIBE", [21] = "SIENA_UNSUBSCRIBE" }
 local ALGORITHMS = { "HMAC-SHA-256" }
 local STRING, INTEGER, FLOAT, BOOLEAN, TIME = 1, 2, 3, 4, 5
 local TYPES = { "string", "integer", "float", "boolean", "time" }
@@ -47,7 +48,7 @@ declare("uint8", "kind", base.DEC, KINDS)
 declare("uint8", "algorithm", base.DEC, ALGORITHMS)
 declare("uint16", "length route_length attribute_count value_length key_id hold_time_ms window")
 declare("uint32", "source header_class destination node seen_node link_sequence ack")
-declare("uint32", "origin count neighbour cost subscription revision request router")
+declare("uint32", "origin count neighbour cost subscription issuer revision request router")
 declare("uint8", "narrowed periodic", base.HEX)
 declare("uint64", "message_sequence publish_time_ns origin_sequence renewal")
 declare("uint64", "incarnation seen_incarnation peer_incarnation era nonce", base.HEX)
@@ -245,6 +246,14 @@ local PAYLOADS = {
             r:number("nonce", 8)
             last = router
         until r.at == r.to
+    end,
+    [20] = function(r)
+        r:number("issuer", 4)
+        r:predicate()
+    end,
+    [21] = function(r)
+        r:number("issuer", 4)
+        r:predicate()
     end,
 }
 

@@ -221,6 +221,20 @@ class CBNCbcbEra(Part):
     fields_desc = [PacketListField("records", [], CBNRenewal, max_count=LIST_MAX)]
 
 
+class CBNSienaSubscribe(Part):
+    """Control payload of `siena`: filters that are wanted beyond its sender."""
+
+    name = "CBN SIENA_SUBSCRIBE"
+    fields_desc = [IntField("issuer", 0), PacketField("predicate", CBNPredicate(), CBNPredicate)]
+
+
+class CBNSienaUnsubscribe(Part):
+    """Control payload of `siena`: filters that are not, any more."""
+
+    name = "CBN SIENA_UNSUBSCRIBE"
+    fields_desc = [IntField("issuer", 0), PacketField("predicate", CBNPredicate(), CBNPredicate)]
+
+
 PAYLOADS: dict[int, type[Part]] = {
     Kind.LINK_STATE: CBNLinkState,
     Kind.INTEREST: CBNInterest,
@@ -230,6 +244,8 @@ PAYLOADS: dict[int, type[Part]] = {
     Kind.CBCB_SR: CBNCbcbSR,
     Kind.CBCB_UR: CBNCbcbUR,
     Kind.CBCB_ERA: CBNCbcbEra,
+    Kind.SIENA_SUBSCRIBE: CBNSienaSubscribe,
+    Kind.SIENA_UNSUBSCRIBE: CBNSienaUnsubscribe,
 }
 
 

@@ -22,6 +22,8 @@ from nodes.wire.packets import (
     Interest,
     LinkState,
     Payload,
+    SienaSubscribe,
+    SienaUnsubscribe,
     Subscribe,
     Unsubscribe,
 )
@@ -108,6 +110,12 @@ def payload_to_layer(payload: Payload) -> layers.Part:
             return layers.CBNUnsubscribe(subscription=payload.subscription)
         case CbcbAdvertisement() | CbcbRequest() | CbcbReply() | CbcbEra():
             return _cbcb_layer(payload)
+        case SienaSubscribe():
+            predicate = predicate_to_layer(payload.predicate)
+            return layers.CBNSienaSubscribe(issuer=payload.issuer, predicate=predicate)
+        case SienaUnsubscribe():
+            predicate = predicate_to_layer(payload.predicate)
+            return layers.CBNSienaUnsubscribe(issuer=payload.issuer, predicate=predicate)
 
 
 def payload_from_layer(layer: layers.Part) -> Payload:
@@ -131,6 +139,10 @@ def payload_from_layer(layer: layers.Part) -> Payload:
         case layers.CBNCbcbRA() | layers.CBNCbcbSR() | layers.CBNCbcbUR():
             require(layer, nonzero=["origin"])
             return _cbcb_payload(layer)
+        case layers.CBNSienaSubscribe():
+            return SienaSubscribe(layer.issuer, predicate_from_layer(layer.predicate))
+        case layers.CBNSienaUnsubscribe():
+            return SienaUnsubscribe(layer.issuer, predicate_from_layer(layer.predicate))
     raise WireError(f"{layer.summary()} is no control payload")
 
 

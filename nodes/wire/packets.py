@@ -47,6 +47,8 @@ class Kind(IntEnum):
     CBCB_SR = 17
     CBCB_UR = 18
     CBCB_ERA = 19
+    SIENA_SUBSCRIBE = 20
+    SIENA_UNSUBSCRIBE = 21
 
 
 @dataclass(frozen=True, slots=True)
@@ -194,6 +196,31 @@ class CbcbEra:
     records: tuple[tuple[int, int, int], ...]
 
 
+@dataclass(frozen=True, slots=True)
+class SienaSubscribe:
+    """`siena`: filters that are wanted beyond its sender, on behalf of an issuer."""
+
+    issuer: int
+    predicate: Predicate
+
+
+@dataclass(frozen=True, slots=True)
+class SienaUnsubscribe:
+    """`siena`: filters that are not, any more."""
+
+    issuer: int
+    predicate: Predicate
+
+
 Payload = (
-    LinkState | Interest | Subscribe | Unsubscribe | CbcbAdvertisement | CbcbRequest | CbcbReply | CbcbEra
+    LinkState
+    | Interest
+    | Subscribe
+    | Unsubscribe
+    | CbcbAdvertisement
+    | CbcbRequest
+    | CbcbReply
+    | CbcbEra
+    | SienaSubscribe
+    | SienaUnsubscribe
 )

@@ -9,10 +9,10 @@ import pytest
 
 from nodes.config import Action
 from nodes.model import parse_predicate
-from nodes.routing.schemes.siena_messages import KINDS, SIENA_SUBSCRIBE, SIENA_UNSUBSCRIBE, read
+from nodes.routing.schemes.siena_messages import KINDS, read
 from nodes.routing.trees import Topology
 from nodes.wire.codec import decode_datagram
-from nodes.wire.packets import Control, Message
+from nodes.wire.packets import Control, Kind, Message
 from tests.routing.fabric import MS, SECOND, Network, Weather, configure, line, random_graph, ring
 from tests.routing.siena_cases import LITERAL, SHARED, SOURCE, central, network, of_siena, table, texts
 from tests.routing.workload import Edges, delivered, owed, start
@@ -88,7 +88,7 @@ def test_S1_only_roots_are_told_and_a_second_equal_subscription_costs_nothing_on
     subscribe(net, "b", "x = 7 and y = 2", 2)
     assert said(net, mark) == []
     subscribe(net, "c", "x > 5")
-    assert said(net, mark) == [("r2", "r1", SIENA_SUBSCRIBE, 0, ("x > 5",))], "the others know a cover"
+    assert said(net, mark) == [("r2", "r1", Kind.SIENA_SUBSCRIBE, 0, ("x > 5",))], "the others know a cover"
 
 
 def test_S3_a_wider_filter_goes_out_before_what_it_covers_is_withdrawn() -> None:
@@ -98,10 +98,10 @@ def test_S3_a_wider_filter_goes_out_before_what_it_covers_is_withdrawn() -> None
     subscribe(net, "b", "x > 1")
     steps = [(a, b, kind, filters) for a, b, kind, _, filters in said(net, mark)]
     assert steps == [
-        ("r1", "r2", SIENA_SUBSCRIBE, ("x > 1",)),
-        ("r1", "r2", SIENA_UNSUBSCRIBE, ("x > 5",)),
-        ("r2", "r3", SIENA_SUBSCRIBE, ("x > 1",)),
-        ("r2", "r3", SIENA_UNSUBSCRIBE, ("x > 5",)),
+        ("r1", "r2", Kind.SIENA_SUBSCRIBE, ("x > 1",)),
+        ("r1", "r2", Kind.SIENA_UNSUBSCRIBE, ("x > 5",)),
+        ("r2", "r3", Kind.SIENA_SUBSCRIBE, ("x > 1",)),
+        ("r2", "r3", Kind.SIENA_UNSUBSCRIBE, ("x > 5",)),
     ]
 
 

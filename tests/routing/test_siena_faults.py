@@ -10,8 +10,8 @@ from fastpath import codec
 from nodes.config import LimitConfig
 from nodes.model import parse_predicate
 from nodes.routing.drops import Reason
-from nodes.routing.schemes.siena_messages import SIENA_SUBSCRIBE, SIENA_UNSUBSCRIBE
 from nodes.wire.codec import encode_predicate
+from nodes.wire.packets import Kind
 from tests.routing.fabric import MS, SECOND, Network, Weather, random_graph, ring
 from tests.routing.siena_cases import LITERAL, SHARED, SOURCE, central, network, scheme, table
 from tests.routing.test_faults import strike
@@ -156,7 +156,7 @@ BAD = [
 ]
 
 
-@pytest.mark.parametrize("kind", [SIENA_SUBSCRIBE, SIENA_UNSUBSCRIBE])
+@pytest.mark.parametrize("kind", [Kind.SIENA_SUBSCRIBE, Kind.SIENA_UNSUBSCRIBE])
 @pytest.mark.parametrize("payload", BAD, ids=repr)
 def test_a_malformed_payload_or_one_of_another_kind_of_tree_is_counted_and_changes_nothing(
     kind: int, payload: bytes
@@ -172,23 +172,23 @@ def test_a_malformed_payload_or_one_of_another_kind_of_tree_is_counted_and_chang
 def test_withdrawing_what_was_never_said_is_counted_and_void(options: dict[str, str], issuer: int) -> None:
     net, impostor = hostile(options)
     before = state(net)
-    impostor.send(SIENA_UNSUBSCRIBE, said(issuer, "never = 1"))
+    impostor.send(Kind.SIENA_UNSUBSCRIBE, said(issuer, "never = 1"))
     assert drops(net)[Reason.UNKNOWN_SUBSCRIPTION] == 1
     assert state(net) == before
 
 
 def test_what_was_said_before_may_be_said_again_without_effect() -> None:
     net, impostor = hostile(SHARED)
-    impostor.send(SIENA_SUBSCRIBE, said(0, "x = 77"))
+    impostor.send(Kind.SIENA_SUBSCRIBE, said(0, "x = 77"))
     before = state(net)
-    impostor.send(SIENA_SUBSCRIBE, said(0, "x = 77"))
+    impostor.send(Kind.SIENA_SUBSCRIBE, said(0, "x = 77"))
     assert state(net) == before
 
 
 def test_a_neighbour_may_not_make_us_hold_more_than_the_limit_and_is_not_found_in_agreement() -> None:
     net, impostor = hostile(SHARED, LimitConfig(filters_per_neighbour=30))
     before = state(net)
-    impostor.send(SIENA_SUBSCRIBE, said(0, " or ".join(f"n = {i}" for i in range(31))))
+    impostor.send(Kind.SIENA_SUBSCRIBE, said(0, " or ".join(f"n = {i}" for i in range(31))))
     assert drops(net)[Reason.TOO_MANY_FILTERS] == 1
     assert state(net) == before
     said_in_log = [log for _, _, log in net.logs if log.event == Reason.TOO_MANY_FILTERS]
@@ -202,7 +202,7 @@ def test_a_subscription_attracts_nothing_if_its_issuer_is_not_that_way(issuer: i
     net, impostor = hostile(SOURCE)
     tables = table(net.router("r1"))
     mark = len(net.sent)
-    impostor.send(SIENA_SUBSCRIBE, said(issuer, "all"))
+    impostor.send(Kind.SIENA_SUBSCRIBE, said(issuer, "all"))
     net.run(100 * MS)
     assert table(net.router("r1")) == tables
     assert not any(datagram[1] == 3 for _, sender, i, datagram in net.sent[mark:] if (sender, i) == ("r1", 1))
@@ -213,8 +213,8 @@ def test_a_subscription_attracts_nothing_if_its_issuer_is_not_that_way(issuer: i
 def test_covered_filters_of_a_neighbour_who_does_not_prune_are_served_and_survive_their_cover() -> None:
     net, impostor = hostile(SHARED)
     for predicate in ("n > 5", "n > 1", "n > 9"):
-        impostor.send(SIENA_SUBSCRIBE, said(0, predicate))
-    impostor.send(SIENA_UNSUBSCRIBE, said(0, "n > 1"))
+        impostor.send(Kind.SIENA_SUBSCRIBE, said(0, predicate))
+    impostor.send(Kind.SIENA_UNSUBSCRIBE, said(0, "n > 1"))
     net.run(100 * MS)
     assert "n > 5" in net.router("r1").tables()
     assert "n > 1" not in net.router("r1").tables()

@@ -19,6 +19,8 @@ from nodes.wire.packets import (
     Pad,
     Payload,
     Role,
+    SienaSubscribe,
+    SienaUnsubscribe,
     Subscribe,
     Trailer,
     Unsubscribe,
@@ -28,7 +30,7 @@ ALPHABET = "abcxyzABC019 .-_\x00\n\"'`\\éßÿĀ€東\ud7ff\ue000\uffff🛫\U00
 NAMES = ["price", "dest", "airline", "a", "aa", "b", "é", "any", "stock", "x\x00y"]
 EDGES = [0, 1, -1, 2**31, 2**32, -(2**63), 2**63 - 1, 255, 256, 65535]
 FLOATS = [0.0, 1.0, -1.0, 0.1, 1e300, -1e-300, 5e-324, float("inf"), float("-inf"), 2.0**53]
-PAYLOAD_KINDS = ["link_state", "interest", "subscribe", "unsubscribe", "cbcb"]
+PAYLOAD_KINDS = ["link_state", "interest", "subscribe", "unsubscribe", "cbcb", "siena"]
 PACKET_WEIGHTS = {"message": 10, "control": 5, "hello": 3, "ack": 2, "pad": 1}
 
 
@@ -170,6 +172,10 @@ class Generator:
                 return CbcbReply(*head, self.predicate())
         routers = sorted({self._bits(32, 1) for _ in range(1 + self._few(4))})
         return CbcbEra(tuple((router, self._bits(63), self._bits(64)) for router in routers))
+
+    def _siena(self) -> Payload:
+        kind = self._random.choice([SienaSubscribe, SienaUnsubscribe])
+        return kind(self._bits(32), self.predicate())
 
     def _filter(self) -> Filter:
         return Filter(self._constraint() for _ in range(self._few(4)))

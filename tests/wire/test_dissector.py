@@ -36,7 +36,7 @@ NUMBERS = [
     *("message_sequence", "publish_time_ns", "route_length", "attribute_count", "key_id", "algorithm"),
     *("tag_length", "role", "hold_time_ms", "node", "seen_node", "incarnation", "seen_incarnation", "kind"),
     *("window", "peer_incarnation", "link_sequence", "ack", "origin", "origin_sequence", "neighbour", "cost"),
-    *("subscription", "destination", "era", "revision", "narrowed", "request", "periodic"),
+    *("subscription", "issuer", "destination", "era", "revision", "narrowed", "request", "periodic"),
     *("router", "renewal", "nonce"),
 ]
 TEXTS = ["padding", "route", "tag", "fragment", "attribute", "predicate", "filter"]
@@ -172,7 +172,7 @@ def test_a_datagram_is_shown_as_its_sequence_of_packets(seen, vector: Vector):
 def test_a_payload_in_one_fragment_is_shown_by_its_fields(seen, vector: Vector):
     payload, shown = payload_of(vector.fields["kind"], vector.fields["payload"]), seen[vector.id]
     assert shown["_ws.expert.message"] == []
-    for name in ("origin", "subscription", "era", "revision", "narrowed", "request", "periodic"):
+    for name in ("origin", "subscription", "issuer", "era", "revision", "narrowed", "request", "periodic"):
         assert shown[name] == ([getattr(payload, name)] if hasattr(payload, name) else [])
     if isinstance(payload, LinkState):
         assert list(zip(shown["neighbour"], shown["cost"], strict=True)) == list(payload.neighbours)

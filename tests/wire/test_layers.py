@@ -27,6 +27,8 @@ from nodes.wire.layers import (
     CBNPad,
     CBNPredicate,
     CBNRenewal,
+    CBNSienaSubscribe,
+    CBNSienaUnsubscribe,
     CBNSubscribe,
     CBNTrailer,
     CBNUnsubscribe,
@@ -86,6 +88,8 @@ LAYERS = [
     ),
     CBNControl(kind="CBCB_SR", fragment_data=CBNCbcbSR(origin=2, era=3, request=4, flags="PERIODIC")),
     CBNControl(kind="CBCB_UR", fragment_data=CBNCbcbUR(origin=2, era=3, request=4, predicate=PREDICATE)),
+    CBNControl(kind="SIENA_SUBSCRIBE", fragment_data=CBNSienaSubscribe(issuer=2, predicate=PREDICATE)),
+    CBNControl(kind="SIENA_UNSUBSCRIBE", fragment_data=CBNSienaUnsubscribe(issuer=2, predicate=PREDICATE)),
     CBNControl(kind="CBCB_ERA", fragment_data=CBNCbcbEra(records=[CBNRenewal(router=2, renewal=3, nonce=4)])),
     CBNAck(**SESSION, **TRAILER),
 ]

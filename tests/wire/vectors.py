@@ -27,6 +27,8 @@ from nodes.wire.packets import (
     Pad,
     Payload,
     Role,
+    SienaSubscribe,
+    SienaUnsubscribe,
     Subscribe,
     Trailer,
     Unsubscribe,
@@ -34,7 +36,7 @@ from nodes.wire.packets import (
 
 FOLDER = Path(__file__).parents[1] / "vectors"
 PACKET_FILES = ["pad", "message", "hello", "control", "ack"]
-PAYLOAD_FILES = ["link_state", "interest", "subscribe", "unsubscribe", "cbcb"]
+PAYLOAD_FILES = ["link_state", "interest", "subscribe", "unsubscribe", "cbcb", "siena"]
 
 Json = dict[str, Any]
 
@@ -123,4 +125,6 @@ _PAYLOADS = {
     "CBCB_SR": lambda v: CbcbRequest(**v),
     "CBCB_UR": lambda v: CbcbReply(**v | {"predicate": predicate_of(v["predicate"])}),
     "CBCB_ERA": lambda v: CbcbEra(tuple(map(tuple, v["records"]))),
+    "SIENA_SUBSCRIBE": lambda v: SienaSubscribe(**v | {"predicate": predicate_of(v["predicate"])}),
+    "SIENA_UNSUBSCRIBE": lambda v: SienaUnsubscribe(**v | {"predicate": predicate_of(v["predicate"])}),
 }

@@ -34,11 +34,12 @@ from nodes.routing.schemes.base import FibSpec, Options, Source, TableSpec, Talk
 from nodes.routing.schemes.pif import by_next_hop
 from nodes.routing.schemes.siena_clients import Clients
 from nodes.routing.schemes.siena_literal import LiteralTable
-from nodes.routing.schemes.siena_messages import KINDS, SIENA_SUBSCRIBE, Said, encode, payloads, read
+from nodes.routing.schemes.siena_messages import KINDS, Said, encode, payloads, read
 from nodes.routing.schemes.siena_table import SubscriptionTable
 from nodes.routing.schemes.siena_trees import ANYBODY, SharedTree, SourceTrees, on_shared_tree
 from nodes.routing.schemes.sources import source_classes
 from nodes.wire.codec import WireError
+from nodes.wire.packets import Kind
 
 ISSUER_BITS = 32
 
@@ -113,7 +114,7 @@ class Siena:
         if (issuer == ANYBODY) != self._shared:
             which = f"{ANYBODY} on the shared tree" if self._shared else "the id of a router on source trees"
             raise WireError(f"the issuer of a subscription is {which}; this is {issuer}")
-        if kind == SIENA_SUBSCRIBE:
+        if kind == Kind.SIENA_SUBSCRIBE:
             self._take_subscribe(interface, issuer, filters)
         else:
             self._take_unsubscribe(interface, issuer, filters)

@@ -12,10 +12,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from nodes.routing.schemes.siena_messages import SIENA_SUBSCRIBE, SIENA_UNSUBSCRIBE, Word
+from nodes.routing.schemes.siena_messages import Word
 from nodes.routing.schemes.siena_poset import Forwarding, Poset, interfaces
 from nodes.routing.schemes.siena_table import SubscriptionTable
 from nodes.routing.schemes.siena_trees import ANYBODY
+from nodes.wire.packets import Kind
 
 
 class LiteralTable(SubscriptionTable):
@@ -52,11 +53,11 @@ class LiteralTable(SubscriptionTable):
     def _retell(self, interface: int, filter_: bytes, old: int | None, new: int | None) -> Iterator[Word]:
         if new is not None:
             self._told[interface, filter_] = new
-            yield Word(interface, SIENA_SUBSCRIBE, new, filter_)
+            yield Word(interface, Kind.SIENA_SUBSCRIBE, new, filter_)
         else:
             del self._told[interface, filter_]
         if old is not None:
-            yield Word(interface, SIENA_UNSUBSCRIBE, old, filter_)
+            yield Word(interface, Kind.SIENA_UNSUBSCRIBE, old, filter_)
 
     def _issuers(self, filter_: bytes, towards: int) -> set[int]:
         """The original subscribers of a filter whose trees lead on over an interface."""

@@ -16,11 +16,11 @@ from typing import NamedTuple
 
 from fastpath import cover
 from nodes.routing.predicates import COUNT, filters_of
+from nodes.wire import siena_payloads
 from nodes.wire.codec import WireError
+from nodes.wire.packets import Kind
 
-SIENA_SUBSCRIBE = 20
-SIENA_UNSUBSCRIBE = 21
-KINDS = frozenset({SIENA_SUBSCRIBE, SIENA_UNSUBSCRIBE})
+KINDS = frozenset({int(Kind.SIENA_SUBSCRIBE), int(Kind.SIENA_UNSUBSCRIBE)})
 PAYLOAD_BYTES = 48 * 1024
 """A longer list of filters is said in several payloads, so that the neighbour can begin."""
 
@@ -56,12 +56,12 @@ def payloads(issuer: int, filters: Iterable[bytes]) -> Iterator[bytes]:
     size = 0
     for filter_ in sorted(filters):
         if chosen and size + len(filter_) > PAYLOAD_BYTES:
-            yield COUNT.pack(issuer) + encode(chosen)
+            yield siena_payloads.join(issuer, encode(chosen))
             chosen, size = [], 0
         chosen.append(filter_)
         size += len(filter_)
     if chosen:
-        yield COUNT.pack(issuer) + encode(chosen)
+        yield siena_payloads.join(issuer, encode(chosen))
 
 
 def read(payload: bytes) -> tuple[int, list[bytes]]:
@@ -70,12 +70,11 @@ def read(payload: bytes) -> tuple[int, list[bytes]]:
     Raises:
         WireError: It is malformed, or without a filter.
     """
-    if len(payload) < COUNT.size:
-        raise WireError(f"an issuer has {COUNT.size} bytes; this payload has {len(payload)}")
-    filters = dict.fromkeys(map(cover.reduce_filter, filters_of(payload[COUNT.size :])))
+    issuer, predicate = siena_payloads.split(payload)
+    filters = dict.fromkeys(map(cover.reduce_filter, filters_of(predicate)))
     if not filters:
         raise WireError("a subscription or its withdrawal names at least one filter; this names none")
-    return int(COUNT.unpack_from(payload)[0]), list(filters)
+    return issuer, list(filters)
 
 
 def encode(filters: Collection[bytes]) -> bytes:

@@ -22,9 +22,10 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from functools import partial
 
-from nodes.routing.schemes.siena_messages import SIENA_SUBSCRIBE, SIENA_UNSUBSCRIBE, Said, Word
+from nodes.routing.schemes.siena_messages import Said, Word
 from nodes.routing.schemes.siena_poset import Forwarding, Poset, interfaces
 from nodes.routing.schemes.siena_trees import NoTree, Trees
+from nodes.wire.packets import Kind
 
 Pair = tuple[int, int]
 """(interface, issuer)."""
@@ -143,9 +144,9 @@ class SubscriptionTable:
     def _words(self, key: int, forwarding: Forwarding) -> Iterator[Word]:
         filter_, before, after = forwarding
         for interface in interfaces(after & ~before):
-            yield Word(interface, SIENA_SUBSCRIBE, key, filter_)
+            yield Word(interface, Kind.SIENA_SUBSCRIBE, key, filter_)
         for interface in interfaces(before & ~after):
-            yield Word(interface, SIENA_UNSUBSCRIBE, key, filter_)
+            yield Word(interface, Kind.SIENA_UNSUBSCRIBE, key, filter_)
 
     def _subscribe(self, interface: int, issuer: int, filters: list[bytes]) -> None:
         key = self._key(issuer)
