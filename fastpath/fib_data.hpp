@@ -3,6 +3,7 @@
 // What is decided by it stands in fib.hpp and fib_route.hpp.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <memory>
 #include <unordered_map>
@@ -92,9 +93,8 @@ struct Copy {
 
     [[nodiscard]] std::size_t size() const noexcept { return packet.size(); }
     void append_to(std::vector<std::uint8_t>& out) const {
-        const std::size_t at = out.size();
         out.insert(out.end(), packet.begin(), packet.end());
-        rewrite.apply(out.data() + at);
+        rewrite.apply(out.data() + out.size() - packet.size());
     }
 };
 
@@ -107,14 +107,14 @@ struct RoutedCopy {
 
     [[nodiscard]] std::size_t size() const noexcept { return packet.size() - old_route_size + route.size(); }
     void append_to(std::vector<std::uint8_t>& out) const {
-        const std::size_t at = out.size();
+        out.resize(out.size() + size());
+        std::uint8_t* const start = out.data() + out.size() - size();
         const wire::Bytes rest = packet.subspan(wire::MESSAGE_SIZE + old_route_size);
-        out.insert(out.end(), packet.begin(), packet.begin() + wire::MESSAGE_SIZE);
-        out.insert(out.end(), route.begin(), route.end());
-        out.insert(out.end(), rest.begin(), rest.end());
-        rewrite.apply(out.data() + at);
-        wire::store(out.data() + at + wire::LENGTH_AT, static_cast<std::uint16_t>(size()));
-        wire::store(out.data() + at + wire::ROUTE_LENGTH_AT, static_cast<std::uint16_t>(route.size()));
+        std::uint8_t* const after = std::copy_n(packet.data(), wire::MESSAGE_SIZE, start);
+        std::copy(rest.begin(), rest.end(), std::copy(route.begin(), route.end(), after));
+        rewrite.apply(start);
+        wire::store(start + wire::LENGTH_AT, static_cast<std::uint16_t>(size()));
+        wire::store(start + wire::ROUTE_LENGTH_AT, static_cast<std::uint16_t>(route.size()));
     }
 };
 

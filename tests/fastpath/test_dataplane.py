@@ -11,7 +11,7 @@ import pytest
 
 from fastpath.codec import UsageError, encode_ack
 from fastpath.dataplane import DataPlane
-from fastpath.fib import ClassEntry, Fib, ForwardingTable
+from fastpath.fib import ClassEntry, DropReason, Fib, ForwardingTable, Route
 from nodes.model import Filter
 from nodes.wire.codec import decode_datagram, encode, encode_filter
 from nodes.wire.packets import Message, Pad
@@ -122,6 +122,26 @@ def test_the_loop_sends_what_the_fib_alone_would():
         assert [(peer, r.peers[peer].recv(65536)) for peer in (1, 2)] == outputs
         assert r.control(1) == [(0, packet) for packet in control]
         r.dropped("SPOOFED_SOURCE", len(drops))
+
+
+def test_T5_the_loop_sends_what_a_fib_with_destinations_alone_would():
+    everything, ways = ForwardingTable(), ((2, 1), (5, 1), (9, 2))
+    for interface in range(3):
+        everything.add(interface, encode_filter(Filter()))
+    everything.commit()
+    entry = ClassEntry(1, 0b1110, 0b0001, 0, 1, routed=True)
+    fib = Fib(1, [CLIENT, 0, 0, 0], [entry], [everything], route=Route(4, 0, ways))
+    with router() as r:
+        r.plane.install(fib)
+        for peer, datagram in (
+            (0, message(1) + message(2)),
+            (3, message(3, header_class=1, route=b"\1\1\7")),
+        ):
+            _, outputs, drops = fib.forward_datagram(datagram, peer)
+            r.peers[peer].send(datagram)
+            assert [(out, r.peers[out].recv(65536)) for out, _ in outputs] == outputs
+        assert drops == [DropReason.UNREACHABLE]
+        r.dropped("UNREACHABLE", 1)
 
 
 def test_without_a_fib_messages_are_counted_drops():
