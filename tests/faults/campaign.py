@@ -29,6 +29,7 @@ Task = tuple[str, str, int]
 """Scheme, family, seed."""
 SHRUNK = 3
 """So many failing schedules of a scheme are made small; the others are named."""
+TOLD_EVERY = 200
 COLUMNS = (
     ("scheme", 10), ("family", 10), ("schedules", 9), ("faults", 7), ("fixpoints", 9), ("owed", 11),
     ("missing", 8), ("duplicate", 9), ("spurious", 8), ("allowed", 9), ("p50 ms", 7), ("max ms", 7),
@@ -75,11 +76,14 @@ class Campaign:
                 yield scheme, family, seed
 
     def _carry_out(self, pool: ProcessPoolExecutor, tasks: list[Task]) -> None:
-        for task, score in zip(tasks, pool.map(carry_out, tasks, chunksize=4), strict=True):
+        scores = pool.map(carry_out, tasks, chunksize=4)
+        for done, (task, score) in enumerate(zip(tasks, scores, strict=True), 1):
             self.scores.setdefault(task[:2], Score()).add(score)
             if not score.ok:
                 self.failed.append((task, score))
                 print(f"{' '.join(map(str, task))}: {'; '.join(score.problems[:2])}", file=sys.stderr)
+            if done % TOLD_EVERY == 0:
+                print(f"{done:,} of {len(tasks):,} schedules of this round", file=sys.stderr)
 
 
 def _sum(scores: Iterable[Score]) -> Score:

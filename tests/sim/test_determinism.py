@@ -10,6 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from nodes.routing.schemes import SCHEMES
+
 pytestmark = pytest.mark.sim
 
 ROOT = Path(__file__).parents[2]
@@ -66,6 +68,42 @@ def test_events_and_captures_are_the_same_byte_for_byte(name: str, tmp_path: Pat
     first, second = (run(scenario, tmp_path / h, h, "--seed", "1") for h in ("0", "4242"))
     assert first == second
     assert len(first) > 10
+
+
+FAULTS = """\
+faults:
+  - {at: 20ms, link_down: r1 - r2}
+  - {at: 60ms, crash: r5}
+  - {at: 90ms, start: r5}
+  - {at: 120ms, pause: r4}
+  - {at: 150ms, resume: r4}
+  - {at: 160ms, churn: {clients: 50%, times: 2, every: 100ms}}
+timers: {hello_ms: 20, hold_ms: 100, retransmit_ms: 10, retransmit_max_ms: 50, install_delay_ms: 2}
+"""
+EVERY_SCHEME = """\
+import sys
+from nodes.routing.schemes import SCHEMES
+from testbed.cli.main import main
+for name in sorted(SCHEMES):
+    command = ["run", sys.argv[1], "--world", "sim", "-q", "--set", f"scheme={name}"]
+    assert main([*command, "--out", f"{sys.argv[2]}/{name}"]) == 0, name
+"""
+
+
+def test_under_every_scheme_and_with_faults_too(tmp_path: Path) -> None:
+    (tmp_path / "lucky.yaml").write_text(LUCKY + FAULTS)
+    found = []
+    for hash_seed in ("1", "31337"):
+        out = tmp_path / hash_seed
+        subprocess.run(
+            [sys.executable, "-c", EVERY_SCHEME, str(tmp_path / "lucky.yaml"), str(out)],
+            cwd=ROOT,
+            env=os.environ | {"PYTHONHASHSEED": hash_seed},
+            check=True,
+        )
+        found.append({name: digests(out / name) for name in sorted(SCHEMES)})
+    for name in SCHEMES:
+        assert found[0][name] == found[1][name], name
 
 
 def test_another_seed_gives_another_run(tmp_path: Path) -> None:
