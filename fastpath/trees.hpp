@@ -71,6 +71,22 @@ class Forest {
 
     [[nodiscard]] std::size_t count() const noexcept { return links_.size(); }
 
+    // A node that cannot be reached from node 0; 0 if there is none.
+    [[nodiscard]] Node stranded() const {
+        std::vector<bool> reached(count());
+        reached[0] = true;
+        for (Nodes waiting{0}; !waiting.empty();) {
+            const Node node = waiting.back();
+            waiting.pop_back();
+            for (const Link& link : links_[node]) {
+                if (!reached[link.to]) waiting.push_back(link.to);
+                reached[link.to] = true;
+            }
+        }
+        const auto found = std::find(reached.begin(), reached.end(), false);
+        return found == reached.end() ? 0 : static_cast<Node>(found - reached.begin());
+    }
+
     const Tree& tree(Node root) {
         if (!trees_[root]) trees_[root] = std::make_unique<Tree>(dijkstra(root));
         return *trees_[root];

@@ -14,7 +14,7 @@ class Forest:
     """
 
     def __init__(self, count: int, links: Iterable[tuple[int, int, int, int]]) -> None:
-        """`links` are (node, node, cost of 32 bits, tie-breaker of 64). UsageError if malformed."""
+        """`links` are (node, node, cost of 32 bits, tie-breaker of 64). UsageError if malformed or not connected."""
     def parents(self, root: int) -> list[int]:
         """By node: the one before it on the path from the root; the root's is its own."""
     def first_hops(self, root: int) -> list[int]:

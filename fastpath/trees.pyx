@@ -23,6 +23,7 @@ cdef extern from "trees.hpp" namespace "cbn::trees" nogil:
         CForest(size_t) except +
         void join(uint32_t, uint32_t, uint32_t, uint64_t) except +
         size_t count()
+        uint32_t stranded() except +
         const Tree &tree(uint32_t) except +
         vector[uint32_t] path(uint32_t, uint32_t) except +
         vector[vector[uint32_t]] children(uint32_t) except +
@@ -50,6 +51,10 @@ cdef class Forest:
             self.forest.get().join(
                 self.at(one), self.at(other), bits(cost, 32, "a cost"), bits(tie, 64, "a tie-breaker")
             )
+
+        stranded = self.forest.get().stranded()
+        if stranded:
+            raise UsageError(f"the graph is not connected: there is no path from node 0 to node {stranded}")
 
     cdef uint32_t at(self, object node) except? 0xFFFFFFFF:
         if not isinstance(node, int) or not 0 <= node < self.forest.get().count():

@@ -80,7 +80,7 @@ class ShortestPaths:
         Raises:
             ValueError: One of them cannot be reached.
         """
-        wanted = {*destinations}
+        wanted = [*dict.fromkeys(destinations)]
         if lost := [node for node in wanted if node not in self.distance]:
             raise ValueError(f"there is no path from {self.source} to {', '.join(map(str, lost))}")
         links, reached, undecided = self._decided(wanted)
@@ -112,7 +112,7 @@ class ShortestPaths:
             )
         )
 
-    def _decided(self, wanted: set[Node]) -> tuple[list[Link], set[Node], list[Node]]:
+    def _decided(self, wanted: list[Node]) -> tuple[list[Link], set[Node], list[Node]]:
         """Links that are in the tree for sure, nodes that are, and those of them that still lack a link."""
         links: list[Link] = []
         reached, waiting, several = {self.source}, sorted(-self._rank[node] for node in wanted), []
@@ -175,15 +175,16 @@ class _Part:
 
     def solved(self) -> list[Link]:
         """The fewest links, by dynamic programming over subsets (Dreyfus and Wagner)."""
-        after: dict[Node, list[Node]] = {node: [] for node in (*self.between, *self.roots)}
-        for node in (*self.open, *self.between):
+        between = sorted(self.between, key=self.rank.__getitem__, reverse=True)
+        roots = sorted(self.roots, key=self.rank.__getitem__)
+        after: dict[Node, list[Node]] = {node: [] for node in (*between, *roots)}
+        for node in (*self.open, *between):
             for before in self.before[node]:
                 after[before].append(node)
         best = {node: _Best({1 << position: 0}) for position, node in enumerate(self.open)}
-        for node in sorted(self.between, key=self.rank.__getitem__, reverse=True):
+        for node in between:
             best[node] = _Best.of([(to, best[to], 1) for to in after[node]])
         # No link leads from a root to another, nor to an open node: those have been decided.
-        roots = sorted(self.roots, key=self.rank.__getitem__)
         from_roots = {root: _Best.of([(to, best[to], 1) for to in after[root]]) for root in roots}
         whole = _Best.of([(root, from_roots[root], 0) for root in roots])
         everything = (1 << len(self.open)) - 1

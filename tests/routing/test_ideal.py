@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import random
+import subprocess
+import sys
 from itertools import pairwise, product
 
 import pytest
@@ -122,6 +124,23 @@ def test_T1_no_tree_of_psf_is_smaller(seed: int) -> None:
     paths = [topology.path(1, x) for x in destinations]
     ours = {link for path in paths for link in pairwise(path)}
     assert ideal_tree(edges, 1, destinations).size <= len(ours), f"seed {seed}"
+
+
+def test_the_same_tree_is_found_whatever_the_hashes_of_names() -> None:
+    code = (
+        "from topologies.ideal import ideal_tree\n"
+        "names = [[f'{row}{column}' for column in 'abcdef'] for row in 'uvwxyz']\n"
+        "down = [(one, other, 1) for pair in zip(names, names[1:]) for one, other in zip(*pair)]\n"
+        "across = [(one, other, 1) for row in names for one, other in zip(row, row[1:])]\n"
+        "print(ideal_tree(down + across, 'ua', ['zf', 'xe', 'zb', 'we', 'yc', 'vf']).links)\n"
+    )
+    said = {
+        subprocess.run(
+            [sys.executable, "-c", code], env={"PYTHONHASHSEED": str(seed)}, capture_output=True, check=True
+        ).stdout
+        for seed in range(4)
+    }
+    assert len(said) == 1
 
 
 def test_the_source_itself_takes_no_link() -> None:
