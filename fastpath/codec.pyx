@@ -273,3 +273,35 @@ def decode_unsubscribe(bytes data not None):
     cdef uint32_t subscription = 0
     check(parse_unsubscribe(view(data), subscription))
     return subscription
+
+
+def encode_interest_change(origin, sequence, digest, removed, added):
+    cdef string out
+    put_u32(out, unsigned(origin, "origin", 1, U32))
+    put_u64(out, unsigned(sequence, "sequence", 0, U63))
+    if not isinstance(digest, bytes) or len(digest) != 16:
+        raise UsageError(f"digest is {digest!r}; expected 16 bytes")
+    out.append(raw(digest, "digest", 16))
+    put_predicate(out, removed)
+    put_predicate(out, added)
+    return to_bytes(out)
+
+
+def decode_interest_change(bytes data not None):
+    cdef ChangeView change
+    check(parse_interest_change(view(data), change))
+    removed = read_predicate(change.removed, change.removed_at)
+    added = read_predicate(change.added, change.added_at)
+    return (change.origin, change.sequence, copy(change.digest), removed, added)
+
+
+def encode_interest_request(origin):
+    cdef string out
+    put_u32(out, unsigned(origin, "origin", 1, U32))
+    return to_bytes(out)
+
+
+def decode_interest_request(bytes data not None):
+    cdef uint32_t origin = 0
+    check(parse_interest_request(view(data), origin))
+    return origin

@@ -77,12 +77,14 @@ namespace detail {
 // A predicate that something follows: how many bytes it has is found by reading it.
 [[nodiscard]] inline Status measure_predicate(Bytes data, std::size_t base, std::size_t& size) noexcept {
     Reader in(data, base);
-    const auto count = in.number<std::uint32_t>("filter count");
-    for (std::uint32_t left = count; left > 0 && in.ok(); --left) {
-        std::size_t filter = 0;
-        const Status status = check_filter(data.subspan(in.at()), filter, base + in.at());
+    Bytes last{};
+    for (auto left = in.number<std::uint32_t>("filter count"); left > 0 && in.ok(); --left) {
+        const std::size_t start = in.at();
+        const Status status = check_filter(data.subspan(start), size, base + start);
         if (!status.ok()) return status;
-        static_cast<void>(in.bytes(filter, "filter"));
+        const Bytes filter = in.bytes(size, "filter");
+        in.require(ascending(last, filter), Fault::NotAscending, "filter", start);
+        last = filter;
     }
     size = in.at();
     return in.status();
@@ -125,13 +127,12 @@ namespace detail {
     if (!in.ok()) return in.status();
     out.removed_at = in.at();
     std::size_t size = 0;
-    Status status = detail::measure_predicate(payload.subspan(out.removed_at), out.removed_at, size);
+    const Status status = detail::measure_predicate(payload.subspan(out.removed_at), out.removed_at, size);
     if (!status.ok()) return status;
     out.removed = in.bytes(size, "removed");
     out.added_at = in.at();
     out.added = in.bytes(in.left(), "added");
-    status = validate_predicate(out.removed, out.removed_at);
-    return status.ok() ? validate_predicate(out.added, out.added_at) : status;
+    return validate_predicate(out.added, out.added_at);
 }
 
 [[nodiscard]] inline Status parse_interest_request(Bytes payload, std::uint32_t& origin) noexcept {

@@ -20,6 +20,7 @@ local MINIMUM = { [0] = 4, 36, 32, 32, 32 }
 local KNOWN_FLAGS = { [0] = 0, 1, 1, 7, 1 }
 local ROLES = { "router", "client" }
 local KINDS = { [0] = "none", "LINK_STATE", "INTEREST", "SUBSCRIBE", "UNSUBSCRIBE",
+    "INTEREST_CHANGE", "INTEREST_REQUEST",
     [16] = "CBCB_RA", [17] = "CBCB_SR", [18] = "CBCB_UR", [19] = "CBCB_ERA",
     [20] = "SIENA_SUBSCRIBE", [21] = "SIENA_UNSUBSCRIBE" }
 local ALGORITHMS = { "HMAC-SHA-256" }
@@ -52,8 +53,8 @@ declare("uint32", "origin count neighbour cost subscription issuer revision requ
 declare("uint8", "narrowed periodic", base.HEX)
 declare("uint64", "message_sequence publish_time_ns origin_sequence renewal")
 declare("uint64", "incarnation seen_incarnation peer_incarnation era nonce", base.HEX)
-declare("bytes", "padding route tag fragment")
-declare("string", "attribute name value predicate filter constraint")
+declare("bytes", "padding route tag fragment digest")
+declare("string", "attribute name value predicate removed added filter constraint")
 for name, mask in pairs({ auth = 1, first = 2, last = 4 }) do
     f[name] = ProtoField.bool("cbn.flags." .. name, name:upper(), 8, nil, mask)
     fields[#fields + 1] = f[name]
@@ -178,12 +179,12 @@ function Reader:filter()
     return shown
 end
 
-function Reader:predicate()
+function Reader:predicate(field, goes_on)
     local start = self.at
     self:open()
     local shown = self:set(self:number("count", 4), "filter", Reader.filter, " or ", "none")
-    self:finish("predicate")
-    self:close(f.predicate, start, shown)
+    if not goes_on then self:finish("predicate") end
+    self:close(field or f.predicate, start, shown)
 end
 
 function Reader:origin()
@@ -224,6 +225,16 @@ local PAYLOADS = {
     function(r)
         r:number("subscription", 4)
         r:finish("UNSUBSCRIBE")
+    end,
+    function(r)
+        r:origin()
+        r:add(f.digest, r:take(16, "digest"))
+        r:predicate(f.removed, true)
+        r:predicate(f.added)
+    end,
+    function(r)
+        r:nonzero("origin", 4)
+        r:finish("INTEREST_REQUEST")
     end,
     [16] = function(r)
         r:cbcb("revision", "narrowed")

@@ -27,6 +27,7 @@ from scapy.fields import (
     SignedLongField,
     StrLenField,
     XLongField,
+    XStrFixedLenField,
     XStrLenField,
 )
 from scapy.packet import Packet
@@ -178,6 +179,26 @@ class CBNUnsubscribe(Part):
     fields_desc = [IntField("subscription", 0)]
 
 
+class CBNInterestChange(Part):
+    """Control payload: how what the clients of one router want has changed."""
+
+    name = "CBN INTEREST_CHANGE"
+    fields_desc = [
+        IntField("origin", 1),
+        LongField("sequence", 0),
+        XStrFixedLenField("digest", bytes(16), 16),
+        PacketField("removed", CBNPredicate(), CBNPredicate),
+        PacketField("added", CBNPredicate(), CBNPredicate),
+    ]
+
+
+class CBNInterestRequest(Part):
+    """Control payload: a router asks its neighbour for a whole INTEREST."""
+
+    name = "CBN INTEREST_REQUEST"
+    fields_desc = [IntField("origin", 1)]
+
+
 def _cbcb_head(number: str) -> list[Field[Any, Any]]:
     return [IntField("origin", 1), XLongField("era", 0), IntField(number, 0)]
 
@@ -240,6 +261,8 @@ PAYLOADS: dict[int, type[Part]] = {
     Kind.INTEREST: CBNInterest,
     Kind.SUBSCRIBE: CBNSubscribe,
     Kind.UNSUBSCRIBE: CBNUnsubscribe,
+    Kind.INTEREST_CHANGE: CBNInterestChange,
+    Kind.INTEREST_REQUEST: CBNInterestRequest,
     Kind.CBCB_RA: CBNCbcbRA,
     Kind.CBCB_SR: CBNCbcbSR,
     Kind.CBCB_UR: CBNCbcbUR,

@@ -20,6 +20,8 @@ from nodes.wire.packets import (
     CbcbReply,
     CbcbRequest,
     Interest,
+    InterestChange,
+    InterestRequest,
     LinkState,
     Payload,
     SienaSubscribe,
@@ -108,6 +110,13 @@ def payload_to_layer(payload: Payload) -> layers.Part:
             return layers.CBNSubscribe(subscription=payload.subscription, predicate=predicate)
         case Unsubscribe():
             return layers.CBNUnsubscribe(subscription=payload.subscription)
+        case InterestChange() as p:
+            removed, added = predicate_to_layer(p.removed), predicate_to_layer(p.added)
+            return layers.CBNInterestChange(
+                origin=p.origin, sequence=p.sequence, digest=p.digest, removed=removed, added=added
+            )
+        case InterestRequest():
+            return layers.CBNInterestRequest(origin=payload.origin)
         case CbcbAdvertisement() | CbcbRequest() | CbcbReply() | CbcbEra():
             return _cbcb_layer(payload)
         case SienaSubscribe():
@@ -134,6 +143,11 @@ def payload_from_layer(layer: layers.Part) -> Payload:
             return Subscribe(layer.subscription, predicate_from_layer(layer.predicate))
         case layers.CBNUnsubscribe():
             return Unsubscribe(layer.subscription)
+        case layers.CBNInterestChange():
+            return _interest_change(layer)
+        case layers.CBNInterestRequest():
+            require(layer, nonzero=["origin"])
+            return InterestRequest(layer.origin)
         case layers.CBNCbcbEra():
             return _cbcb_era(layer)
         case layers.CBNCbcbRA() | layers.CBNCbcbSR() | layers.CBNCbcbUR():
@@ -194,6 +208,12 @@ def _link_state(layer: layers.CBNLinkState) -> LinkState:
     return LinkState(
         layer.origin, layer.sequence, tuple({link.node: (link.node, link.cost) for link in links}.values())
     )
+
+
+def _interest_change(layer: layers.CBNInterestChange) -> InterestChange:
+    require(layer, nonzero=["origin"], bits63=["sequence"])
+    changes = predicate_from_layer(layer.removed), predicate_from_layer(layer.added)
+    return InterestChange(layer.origin, layer.sequence, layer.digest, *changes)
 
 
 def _cbcb_layer(payload: CbcbAdvertisement | CbcbRequest | CbcbReply | CbcbEra) -> layers.Part:

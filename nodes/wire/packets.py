@@ -159,6 +159,25 @@ class Unsubscribe:
 
 
 @dataclass(frozen=True, slots=True)
+class InterestChange:
+    """How what the clients of one router want has changed since the sequence before."""
+
+    origin: int
+    sequence: int
+    digest: bytes
+    """Of the predicate that the change leads to."""
+    removed: Predicate
+    added: Predicate
+
+
+@dataclass(frozen=True, slots=True)
+class InterestRequest:
+    """A router asks its neighbour for a whole INTEREST."""
+
+    origin: int
+
+
+@dataclass(frozen=True, slots=True)
 class CbcbAdvertisement:
     """`cbcb`, RA: what a router wants besides what it said before in this era."""
 
@@ -217,6 +236,8 @@ Payload = (
     | Interest
     | Subscribe
     | Unsubscribe
+    | InterestChange
+    | InterestRequest
     | CbcbAdvertisement
     | CbcbRequest
     | CbcbReply

@@ -19,6 +19,8 @@ from nodes.wire.packets import (
     CbcbReply,
     CbcbRequest,
     Interest,
+    InterestChange,
+    InterestRequest,
     Kind,
     LinkState,
     Payload,
@@ -34,6 +36,8 @@ _KINDS: dict[type[Payload], Kind] = {
     Interest: Kind.INTEREST,
     Subscribe: Kind.SUBSCRIBE,
     Unsubscribe: Kind.UNSUBSCRIBE,
+    InterestChange: Kind.INTEREST_CHANGE,
+    InterestRequest: Kind.INTEREST_REQUEST,
     CbcbAdvertisement: Kind.CBCB_RA,
     CbcbRequest: Kind.CBCB_SR,
     CbcbReply: Kind.CBCB_UR,
@@ -67,6 +71,11 @@ def encode_payload(payload: Payload) -> bytes:
             return compiled.encode_subscribe(payload.subscription, predicate_tuples(payload.predicate))
         case Unsubscribe():
             return compiled.encode_unsubscribe(payload.subscription)
+        case InterestChange() as p:
+            changes = predicate_tuples(p.removed), predicate_tuples(p.added)
+            return compiled.encode_interest_change(p.origin, p.sequence, p.digest, *changes)
+        case InterestRequest():
+            return compiled.encode_interest_request(payload.origin)
         case CbcbAdvertisement() as p:
             predicate = compiled.encode_predicate(predicate_tuples(p.predicate))
             return cbcb.Advertisement(p.origin, p.era, p.revision, p.narrowed, predicate).encode()
@@ -113,6 +122,15 @@ def _unsubscribe(data: bytes) -> Unsubscribe:
     return Unsubscribe(compiled.decode_unsubscribe(data))
 
 
+def _interest_change(data: bytes) -> InterestChange:
+    origin, sequence, digest, removed, added = compiled.decode_interest_change(data)
+    return InterestChange(origin, sequence, digest, predicate_value(removed), predicate_value(added))
+
+
+def _interest_request(data: bytes) -> InterestRequest:
+    return InterestRequest(compiled.decode_interest_request(data))
+
+
 def _advertisement(data: bytes) -> CbcbAdvertisement:
     a = cbcb.Advertisement.decode(data)
     predicate = predicate_value(compiled.decode_predicate(a.predicate))
@@ -144,6 +162,8 @@ _DECODERS: dict[int, Callable[[bytes], Payload]] = {
     Kind.INTEREST: _interest,
     Kind.SUBSCRIBE: _subscribe,
     Kind.UNSUBSCRIBE: _unsubscribe,
+    Kind.INTEREST_CHANGE: _interest_change,
+    Kind.INTEREST_REQUEST: _interest_request,
     Kind.CBCB_RA: _advertisement,
     Kind.CBCB_SR: _request,
     Kind.CBCB_UR: _reply,

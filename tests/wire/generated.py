@@ -13,6 +13,8 @@ from nodes.wire.packets import (
     Control,
     Hello,
     Interest,
+    InterestChange,
+    InterestRequest,
     LinkState,
     Message,
     Packet,
@@ -30,7 +32,7 @@ ALPHABET = "abcxyzABC019 .-_\x00\n\"'`\\éßÿĀ€東\ud7ff\ue000\uffff🛫\U00
 NAMES = ["price", "dest", "airline", "a", "aa", "b", "é", "any", "stock", "x\x00y"]
 EDGES = [0, 1, -1, 2**31, 2**32, -(2**63), 2**63 - 1, 255, 256, 65535]
 FLOATS = [0.0, 1.0, -1.0, 0.1, 1e300, -1e-300, 5e-324, float("inf"), float("-inf"), 2.0**53]
-PAYLOAD_KINDS = ["link_state", "interest", "subscribe", "unsubscribe", "cbcb", "siena"]
+PAYLOAD_KINDS = ["link_state", "interest", "subscribe", "unsubscribe", "change", "request", "cbcb", "siena"]
 PACKET_WEIGHTS = {"message": 10, "control": 5, "hello": 3, "ack": 2, "pad": 1}
 
 
@@ -160,6 +162,13 @@ class Generator:
 
     def _unsubscribe(self) -> Unsubscribe:
         return Unsubscribe(self._bits(32))
+
+    def _change(self) -> InterestChange:
+        head = (self._bits(32, 1), self._bits(63), self._random.randbytes(16))
+        return InterestChange(*head, self.predicate(), self.predicate())
+
+    def _request(self) -> InterestRequest:
+        return InterestRequest(self._bits(32, 1))
 
     def _cbcb(self) -> Payload:
         head = (self._bits(32, 1), self._bits(64), self._bits(32))

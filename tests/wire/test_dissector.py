@@ -20,6 +20,7 @@ from nodes.wire.packets import (
     CbcbEra,
     Control,
     Hello,
+    InterestChange,
     LinkState,
     Message,
     PacketType,
@@ -39,7 +40,10 @@ NUMBERS = [
     *("subscription", "issuer", "destination", "era", "revision", "narrowed", "request", "periodic"),
     *("router", "renewal", "nonce"),
 ]
-TEXTS = ["padding", "route", "tag", "fragment", "attribute", "predicate", "filter"]
+TEXTS = [
+    *("padding", "route", "tag", "fragment", "attribute", "predicate", "filter"),
+    *("digest", "removed", "added"),
+]
 FIELDS = [f"cbn.{name}" for name in [*NUMBERS, *TEXTS]] + ["_ws.expert.message"]
 
 Seen = dict[str, list[str | int]]
@@ -176,6 +180,10 @@ def test_a_payload_in_one_fragment_is_shown_by_its_fields(seen, vector: Vector):
         assert shown[name] == ([getattr(payload, name)] if hasattr(payload, name) else [])
     if isinstance(payload, LinkState):
         assert list(zip(shown["neighbour"], shown["cost"], strict=True)) == list(payload.neighbours)
+    if isinstance(payload, InterestChange):
+        changes = [predicate_text(vector.fields["payload"][name]) for name in ("removed", "added")]
+        assert [*shown["removed"], *shown["added"]] == changes
+        assert shown["digest"] == [payload.digest.hex()]
     if isinstance(payload, CbcbEra):
         records = zip(*(shown[name] for name in ("router", "renewal", "nonce")), strict=True)
         assert list(records) == list(payload.records)

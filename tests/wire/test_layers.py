@@ -21,6 +21,8 @@ from nodes.wire.layers import (
     CBNFilter,
     CBNHello,
     CBNInterest,
+    CBNInterestChange,
+    CBNInterestRequest,
     CBNLinkState,
     CBNMessage,
     CBNNeighbour,
@@ -82,6 +84,13 @@ LAYERS = [
     CBNControl(kind="INTEREST", fragment_data=CBNInterest(origin=2, sequence=3, predicate=PREDICATE)),
     CBNControl(kind="SUBSCRIBE", fragment_data=CBNSubscribe(subscription=2, predicate=PREDICATE)),
     CBNControl(kind="UNSUBSCRIBE", fragment_data=CBNUnsubscribe(subscription=2)),
+    CBNControl(
+        kind="INTEREST_CHANGE",
+        fragment_data=CBNInterestChange(
+            origin=2, sequence=3, digest=bytes(range(16)), removed=PREDICATE, added=PREDICATE
+        ),
+    ),
+    CBNControl(kind="INTEREST_REQUEST", fragment_data=CBNInterestRequest(origin=2)),
     CBNControl(
         kind="CBCB_RA",
         fragment_data=CBNCbcbRA(origin=2, era=3, revision=4, flags="NARROWED", predicate=PREDICATE),

@@ -20,6 +20,8 @@ from nodes.wire.packets import (
     Control,
     Hello,
     Interest,
+    InterestChange,
+    InterestRequest,
     Kind,
     LinkState,
     Message,
@@ -36,7 +38,10 @@ from nodes.wire.packets import (
 
 FOLDER = Path(__file__).parents[1] / "vectors"
 PACKET_FILES = ["pad", "message", "hello", "control", "ack"]
-PAYLOAD_FILES = ["link_state", "interest", "subscribe", "unsubscribe", "cbcb", "siena"]
+PAYLOAD_FILES = [
+    *("link_state", "interest", "subscribe", "unsubscribe"),
+    *("interest_change", "interest_request", "cbcb", "siena"),
+]
 
 Json = dict[str, Any]
 
@@ -105,6 +110,11 @@ def _message(v: Json) -> Message:
     return Message(**v | {"attributes": attributes, "route": bytes.fromhex(v["route"])})
 
 
+def _interest_change(v: Json) -> InterestChange:
+    changes = {name: predicate_of(v[name]) for name in ("removed", "added")}
+    return InterestChange(**v | changes | {"digest": bytes.fromhex(v["digest"])})
+
+
 def _link_state(v: Json) -> LinkState:
     return LinkState(**v | {"neighbours": tuple((node, cost) for node, cost in v["neighbours"])})
 
@@ -121,6 +131,8 @@ _PAYLOADS = {
     "INTEREST": lambda v: Interest(**v | {"predicate": predicate_of(v["predicate"])}),
     "SUBSCRIBE": lambda v: Subscribe(**v | {"predicate": predicate_of(v["predicate"])}),
     "UNSUBSCRIBE": lambda v: Unsubscribe(**v),
+    "INTEREST_CHANGE": _interest_change,
+    "INTEREST_REQUEST": lambda v: InterestRequest(**v),
     "CBCB_RA": lambda v: CbcbAdvertisement(**v | {"predicate": predicate_of(v["predicate"])}),
     "CBCB_SR": lambda v: CbcbRequest(**v),
     "CBCB_UR": lambda v: CbcbReply(**v | {"predicate": predicate_of(v["predicate"])}),
