@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from random import Random
 
-from nodes.wire import codec, layer_packets, layer_values
+from nodes.wire import codec, layer_packets, layer_routes, layer_values
 from nodes.wire.codec import WireError
 from nodes.wire.layers import CBN
 from nodes.wire.packets import Kind
@@ -41,6 +41,7 @@ def _payload_form(kind: Kind) -> Form:
 
 PACKET = Form("packet", codec.decode, codec.encode, layer_packets.decode)
 PREDICATE = Form("predicate", codec.decode_predicate, codec.encode_predicate, layer_values.decode_predicate)
+ROUTE = Form("route", codec.decode_destinations, codec.encode_destinations, layer_routes.decode_destinations)
 PAYLOADS = {kind: _payload_form(kind) for kind in Kind}
 
 
@@ -93,7 +94,7 @@ def check_mutations(seed: str, mutations: int, figures: Figures) -> Iterator[int
 
 
 def make_corpus(seed: str, size: int = 2000) -> list[tuple[Form, bytes]]:
-    """Valid packets, payloads and predicates to be damaged."""
+    """Valid packets, payloads, predicates and routes to be damaged."""
     generator = Generator(Random(f"{seed}/corpus"))
     found: list[tuple[Form, bytes]] = []
     while len(found) < size:
@@ -103,6 +104,7 @@ def make_corpus(seed: str, size: int = 2000) -> list[tuple[Form, bytes]]:
             (PACKET, codec.encode(generator.packet())),
             (PAYLOADS[codec.kind_of(payload)], codec.encode_payload(payload)),
             (PREDICATE, codec.encode_predicate(generator.predicate())),
+            (ROUTE, codec.encode_destinations(generator.destinations())),
         ]
     return found
 

@@ -86,6 +86,10 @@ class Generator:
     def _type(self) -> Type:
         return self._random.choice(list(Type))
 
+    def destinations(self) -> list[int]:
+        """Ids of routers, ascending, most of them close to each other."""
+        return sorted({self._bits(self._random.choice([4, 8, 8, 15, 32]), 1) for _ in range(self._few(20))})
+
     def _trailer(self) -> Trailer | None:
         if self._random.random() < 0.8:
             return None
