@@ -57,28 +57,61 @@ class Office:
         self.now_ns = 0
         self.said: Counter[str] = Counter()
         self.said_bytes = 0
+        self._options = options
+        self._starts = 0
         self._queues: dict[tuple[int, int], deque[tuple[int, bytes]]] = {}
         self.talkers: dict[int, Talker] = {}
         self.schemes: dict[int, Cbcb] = {}
         self.views: dict[int, View] = {}
         self.topology = Topology.around(edges[0][0], edges)
         for node in self.topology.nodes:
-            self._open(node, options)
+            self._open(node)
         for node in self.topology.nodes:
             for neighbour, (interface, *_) in self.views[node].interfaces.items():
                 self.schemes[node].joined(0, interface, neighbour)
             self.schemes[node].look(0, self.views[node])
         self.settle()
 
-    def _open(self, node: int, options: dict[str, OptionValue]) -> None:
+    def _open(self, node: int) -> None:
         neighbours = self.topology.neighbours(node)
         interfaces = {neighbour: (i,) for i, neighbour in enumerate(neighbours)}
         self.views[node] = View(node, self.topology, interfaces, (), ())
         self.talkers[node] = Talker(node, self)
-        scheme = make_scheme("cbcb", options)
+        scheme = make_scheme("cbcb", self._options)
         assert isinstance(scheme, Cbcb)
         self.schemes[node] = scheme
-        scheme.attach(self.talkers[node], random.Random(f"{self.seed}/router/{node}"))
+        self._starts += 1
+        scheme.attach(self.talkers[node], random.Random(f"{self.seed}/start/{self._starts}"))
+
+    def flap(self, a: int, b: int) -> None:
+        """A session breaks, with all that was under way in it, and another begins before anybody else saw."""
+        for node, neighbour in ((a, b), (b, a)):
+            self._queues.pop((node, neighbour), None)
+            interface, scheme = self.views[node].interfaces[neighbour][0], self.schemes[node]
+            scheme.lost(self.now_ns, interface)
+            scheme.look(self.now_ns, self.views[node])
+        for node, neighbour in ((a, b), (b, a)):
+            self._join(node, neighbour)
+
+    def restart(self, node: int) -> None:
+        """A router forgets everything and is back at once; its clients keep wanting what they did."""
+        wanted = self.talkers[node].store.predicate(of_router(node))
+        neighbours = self.topology.neighbours(node)
+        for neighbour in neighbours:
+            for link in ((node, neighbour), (neighbour, node)):
+                self._queues.pop(link, None)
+            self.schemes[neighbour].lost(self.now_ns, self.views[neighbour].interfaces[node][0])
+            self.schemes[neighbour].look(self.now_ns, self.views[neighbour])
+        self._open(node)
+        self.talkers[node].store.replace(of_router(node), wanted)
+        for neighbour in neighbours:
+            self._join(node, neighbour)
+            self._join(neighbour, node)
+
+    def _join(self, node: int, neighbour: int) -> None:
+        interface, scheme = self.views[node].interfaces[neighbour][0], self.schemes[node]
+        scheme.joined(self.now_ns, interface, neighbour)
+        scheme.look(self.now_ns, self.views[node])
 
     def post(self, node: int, interface: int, kind: int, payload: bytes) -> None:
         neighbour = next(n for n, (i,) in self.views[node].interfaces.items() if i == interface)

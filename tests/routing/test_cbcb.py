@@ -71,12 +71,33 @@ def test_E7_the_settled_tables_are_the_predicates_grouped_by_next_hop(seed: int)
     rng = random.Random(seed)
     nodes = rng.randrange(2, 10)
     office = Office(random_graph(rng, nodes, rng.randrange(8)), seed)
-    for _ in range(rng.randrange(1, 12)):
+    for _ in range(rng.randrange(1, 20)):
         office.want(rng.randrange(1, nodes + 1), rng.choice(WANTS))
-        for _ in range(rng.randrange(30)):
+        for _ in range(rng.choice([0, 5, 30])):
             office.step()
-        if rng.random() < 0.3:
-            office.run(rng.randrange(40) * MS)
+        for _ in range(rng.randrange(12)):
+            office.tick(office.now_ns + SECOND)
+            office.step()
+    office.settle()
+    assert office.held() == office.central(), f"seed {seed}"
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_E7_what_a_broken_session_or_a_restart_loses_unseen_by_the_topology_is_made_good(seed: int) -> None:
+    rng = random.Random(f"flap/{seed}")
+    nodes = rng.randrange(2, 8)
+    edges = random_graph(rng, nodes, rng.randrange(6))
+    office = Office(edges, seed)
+    for _ in range(rng.randrange(1, 6)):
+        office.want(rng.randrange(1, nodes + 1), rng.choice(WANTS))
+        for _ in range(rng.randrange(20)):
+            office.step()
+        if rng.random() < 0.5:
+            office.flap(*rng.choice(edges)[:2])
+        else:
+            office.restart(rng.randrange(1, nodes + 1))
+        if rng.random() < 0.5:
+            office.run(rng.randrange(100) * MS)
     office.settle()
     assert office.held() == office.central(), f"seed {seed}"
 
@@ -98,6 +119,28 @@ def test_E6_in_safe_mode_nothing_is_lacking_once_advertisements_have_spread_whoe
         while office.step():
             pass
         assert office.lacking() == [], f"seed {seed}"
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_E7_advertisements_that_meet_replies_on_the_way_get_where_they_belong_and_nowhere_else(
+    seed: int,
+) -> None:
+    """While predicates only widen, tables are never too narrow and never too wide, though all keep asking."""
+    rng = random.Random(f"meet/{seed}")
+    nodes = rng.randrange(5, 11)
+    office = Office(random_graph(rng, nodes, 8), seed, sr_period_ms=200)
+    wanted = ["x = 0"] * nodes
+    for number in range(12):
+        for _ in range(rng.randrange(2 * nodes)):
+            office.tick(office.now_ns + SECOND)
+        for _ in range(rng.randrange(6 * nodes)):
+            office.step()
+        node = rng.randrange(nodes)
+        wanted[node] += f" or x = {number}"
+        office.want(node + 1, wanted[node])
+        while office.step():
+            pass
+        assert office.held() == office.central(), f"seed {seed}"
 
 
 def test_P2_an_advertisement_follows_its_issuers_tree_and_carries_only_what_is_new() -> None:

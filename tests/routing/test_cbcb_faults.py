@@ -1,4 +1,4 @@
-"""CBCB in whole networks whose links and nodes fail: what is settled is right, and nothing lost a way back."""
+"""CBCB in whole networks whose links and nodes fail: what is settled is right."""
 
 from __future__ import annotations
 
@@ -60,7 +60,6 @@ def test_a_link_that_fails_moves_what_is_behind_it_to_another_interface() -> Non
 
 
 def test_a_router_that_restarts_before_anybody_missed_it_learns_everything_anew() -> None:
-    """The topology never changes: it takes the era to tell that something was forgotten."""
     net = populated(ring(6), 5)
     start(net)
     net.run(2 * SECOND)
@@ -71,6 +70,19 @@ def test_a_router_that_restarts_before_anybody_missed_it_learns_everything_anew(
     net.run(500 * MS)
     net.converge(within_ns=SECOND)
     assert_right(net)
+
+
+def test_an_advertisement_lost_in_a_restart_that_nobody_noticed_is_made_good() -> None:
+    """The topology never changes: it takes the era to tell that something was forgotten."""
+    for seed in range(12):
+        net = network(line(5), seed, {"c1": 1}, Weather(2 * MS))
+        net.converge()
+        subscribe(net, "c1", f"x = {seed}")
+        net.run(16 * MS + seed * MS)
+        net.kill("r3")
+        net.start("r3")
+        net.converge(within_ns=SECOND)
+        assert_right(net)
 
 
 def test_what_a_dead_routers_clients_wanted_is_forgotten() -> None:

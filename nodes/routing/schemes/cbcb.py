@@ -10,10 +10,12 @@ Theory of operation, beyond the paper:
   In a new one every router asks anew, on all branches, for its trees or what it
   was told may have changed. What belongs to another era is stale and dropped;
   only a request may be early, and waits for us to get there.
-- **Ask before you tell.** A router advertises only when its first request of
-  the era has been answered on all branches, and therefore by all routers. So an
-  advertisement finds every router in its era; and what a router wanted when the
-  era began, it has been asked for.
+- **An advertisement that is dropped as stale was not needed.** The way between
+  two routers is the same in both directions (E7). So a router that has our
+  reply in this era is behind routers that are all in this era, and our
+  advertisements reach it; and one that is not will have our reply later.
+- **An advertisement may overtake a reply** that waits on its way for others. It
+  is added to what waits, for the reply will replace what it widens.
 - **`safe` and `literal`** (E6). An RA stops where it adds nothing: in `safe` to
   what the same issuer advertised before, which its revision tells; in `literal`
   to the whole predicate of the interface, whoever it came from. On graphs with
@@ -84,8 +86,7 @@ class Cbcb:
         self._early: dict[tuple[int, int], Request] = {}
         self._unions = Unions()
         self._revision = 0
-        self._own = self._advertised = NOTHING
-        self._narrowed = False
+        self._own = NOTHING
 
     def joined(self, now_ns: int, interface: int, neighbour: int) -> None:
         """A neighbour is there: it is told the records, and the era ends."""
@@ -104,12 +105,9 @@ class Cbcb:
     def look(self, now_ns: int, view: View) -> None:
         """See whether it is a new era, and whether our clients want something else."""
         self._view = view
-        own = self._talk.store.predicate(of_router(self._talk.node))
-        if own != self._own:
-            self._narrowed |= self._unions.of((self._own, own)) != self._unions.of((own,))
-            self._own = own
-        self._enter(now_ns)
-        self._advertise(now_ns)
+        before, self._own = self._own, self._talk.store.predicate(of_router(self._talk.node))
+        if not self._enter(now_ns) and self._own != before:
+            self._advertise(now_ns, before)
 
     def take(self, now_ns: int, interface: int, kind: int, payload: bytes) -> None:
         """Take a payload; WireError if it is malformed or its sender had no business to send it."""
@@ -125,8 +123,8 @@ class Cbcb:
         if timers.refresh.take(now_ns):
             self._asking.want_all()
             self._ask(now_ns)
-        if timers.repeat.take(now_ns) and self._asking.complete and self._advertised != NOTHING:
-            self._issue(now_ns, narrowed=False, predicate=self._advertised)
+        if timers.repeat.take(now_ns) and self._own != NOTHING:
+            self._issue(now_ns, narrowed=False, predicate=self._own)
         if timers.ask.take(now_ns):
             self._ask(now_ns)
         if timers.patience.take(now_ns):
@@ -138,11 +136,10 @@ class Cbcb:
 
     @property
     def settled(self) -> bool:
-        """Whether we have asked, been answered, answered, and advertised; periodic repetition apart."""
+        """Whether we have asked, been answered, and answered; periodic repetition apart."""
         relayed = all(relay.request.periodic for relay in self._relays.values())
-        said = self._advertised == self._own and not self._narrowed
-        idle = self._timers.renew.at is None
-        return self._view is not None and idle and relayed and said and self._asking.settled
+        renewed = self._timers.renew.at is None
+        return self._view is not None and renewed and relayed and self._asking.settled
 
     def accounts(self) -> Mapping[int, tuple[str, str]]:
         """Digests of what was told and heard, by interface, with the era."""
@@ -163,14 +160,13 @@ class Cbcb:
             if interface != source:
                 self._send(now_ns, interface, Kind.CBCB_ERA, payload)
 
-    def _enter(self, now_ns: int) -> None:
-        """Begin anew if it is another era."""
+    def _enter(self, now_ns: int) -> bool:
+        """Begin anew if it is another era; whether it is."""
         if self._view is None or not self._eras.see(self._view):
-            return
+            return False
         self._relays.clear()
         self._revisions.clear()
-        self._revision, self._narrowed = 0, False
-        self._advertised = self._own
+        self._revision = 0
         branches = self._eras.children(self._talk.node)
         for neighbour in sorted({self._links.neighbour(interface) for interface in self._links}):
             if neighbour not in branches:
@@ -178,6 +174,7 @@ class Cbcb:
         self._asking = Asking(self._eras.id, branches)
         self._timers.begin(now_ns)
         self._take_early(now_ns)
+        return True
 
     # Requests and replies (P3).
 
@@ -266,20 +263,16 @@ class Cbcb:
             self._timers.patience.at = None
         if self._asking.wanted:
             self._timers.ask.want(now_ns)
-        self._advertise(now_ns)
 
     # Advertisements (P2).
 
-    def _advertise(self, now_ns: int) -> None:
-        """Tell what we want now and did not say yet."""
-        if not self._asking.complete or (self._own == self._advertised and not self._narrowed):
-            return
-        added = cover.difference(self._own, self._advertised)
-        narrowed = self._narrowed and self._asks_on_change
-        self._advertised, self._narrowed = self._own, False
-        if narrowed or added != NOTHING:
+    def _advertise(self, now_ns: int, before: bytes) -> None:
+        """Tell what we want now and did not want before, and whether that was all."""
+        added = cover.difference(self._own, before)
+        less = self._unions.of((before, self._own)) != self._unions.of((self._own,))
+        if added != NOTHING or (less and self._asks_on_change):
             self._revision += 1
-            self._issue(now_ns, narrowed, added)
+            self._issue(now_ns, less and self._asks_on_change, added)
 
     def _issue(self, now_ns: int, narrowed: bool, predicate: bytes) -> None:
         node = self._talk.node
@@ -298,6 +291,9 @@ class Cbcb:
             return
         news = said.revision > self._revisions.get(said.origin, 0)
         self._revisions[said.origin] = max(said.revision, self._revisions.get(said.origin, 0))
+        for relay in self._relays.values():
+            if relay.overtaken_by(branch) and self._eras.between(said.origin, relay.request.origin):
+                relay.add(said.predicate)
         grown = self._widen(now_ns, branch, said.predicate)
         if news and said.narrowed:
             self._asking.want(branch)
@@ -310,8 +306,6 @@ class Cbcb:
         """Add to what is behind a neighbour; whether that adds anything."""
         if predicate == NOTHING:
             return False
-        for relay in self._relays.values():
-            relay.overtaken(branch, predicate)
         held = self._talk.store.predicate(learned(branch))
         return self._learn(now_ns, branch, self._unions.of((held, predicate)))
 

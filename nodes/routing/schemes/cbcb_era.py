@@ -22,6 +22,7 @@ from collections.abc import Iterator
 from fastpath.codec import WireError
 from nodes.routing.records import HEAD, Records, Verdict, head
 from nodes.routing.schemes.base import View
+from nodes.routing.trees import Topology
 from nodes.wire.packets import Kind
 
 NONCE = struct.Struct(">Q")
@@ -43,6 +44,7 @@ class Eras:
         self._known: dict[int, bytes] = {}
         self._seen: tuple[object, int] | None = None
         self._children: dict[int, list[int]] = {}
+        self._topology: Topology | None = None
 
     def renew(self) -> bytes:
         """Say that a link of ours came or went: the payload to flood."""
@@ -87,7 +89,7 @@ class Eras:
         era = int.from_bytes(whole.digest()[:8], "big")
         if era == self.id:
             return False
-        self.id = era
+        self.id, self._topology = era, view.topology
         self.hops = view.topology.first_hops(view.node)
         self._children = {v: list(to) for v, to in view.topology.children(view.node).items() if to}
         return True
@@ -95,6 +97,10 @@ class Eras:
     def children(self, issuer: int) -> list[int]:
         """Our children in the tree of a router."""
         return self._children.get(issuer, [])
+
+    def between(self, a: int, b: int) -> bool:
+        """Whether we are on the way between two routers."""
+        return self._topology is not None and self._node in self._topology.path(a, b)
 
 
 def _split(payload: bytes) -> Iterator[bytes]:

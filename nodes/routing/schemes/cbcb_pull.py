@@ -27,16 +27,12 @@ class Asking:
     """Our own requests of one era."""
 
     def __init__(self, era: int, branches: Iterable[int]) -> None:
-        self.complete = False
-        """Whether every branch has answered once: then all routers are known to be in this era."""
         self.awaited: dict[int, Request] = {}
         """By neighbour, the request that it has not answered yet."""
         self._era = era
         self._number = 0
         self._branches = sorted(branches)
         self._wanted: dict[int, bool] = {}
-        self._answered: set[int] = set()
-        self._finish()
         for branch in self._branches:
             self.want(branch)
 
@@ -49,7 +45,7 @@ class Asking:
     def settled(self) -> bool:
         """Whether nothing is to be asked or answered, periodic requests apart."""
         waiting = [*self._wanted.values(), *(request.periodic for request in self.awaited.values())]
-        return self.complete and all(waiting)
+        return all(waiting)
 
     def want(self, branch: int, periodic: bool = False) -> None:
         """There is cause to ask a neighbour."""
@@ -78,12 +74,7 @@ class Asking:
         if request is None or request.number != number:
             return False
         del self.awaited[branch]
-        self._answered.add(branch)
-        self._finish()
         return True
-
-    def _finish(self) -> None:
-        self.complete = self.complete or self._answered.issuperset(self._branches)
 
 
 @dataclass(slots=True)
@@ -104,13 +95,17 @@ class Relay:
         self.replied.add(branch)
         self.parts.append(predicate)
 
-    def overtaken(self, branch: int, predicate: bytes) -> None:
-        """An advertisement has come by from a neighbour and goes on at once.
+    def overtaken_by(self, branch: int) -> bool:
+        """Whether what a neighbour says now comes after its reply, and goes on before ours.
 
-        Our reply will replace what it widens. If the neighbour's reply, made
-        before the advertisement, is waiting here, the advertisement belongs to it.
+        If it is an advertisement on its way to the request's origin, our reply
+        will replace what it widens there. So it belongs to the reply.
         """
-        if branch in self.replied and predicate != NOTHING and predicate not in self.parts:
+        return branch in self.replied
+
+    def add(self, predicate: bytes) -> None:
+        """Let it be part of our reply."""
+        if predicate != NOTHING and predicate not in self.parts:
             self.parts.append(predicate)
             if len(self.parts) > PARTS_MAX:
                 self.parts = [reduced_union(self.parts)]
