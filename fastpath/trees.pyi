@@ -14,7 +14,10 @@ class Forest:
     """
 
     def __init__(self, count: int, links: Iterable[tuple[int, int, int, int]]) -> None:
-        """`links` are (node, node, cost of 32 bits, tie-breaker of 64). UsageError if malformed or not connected."""
+        """UsageError if it is no connected graph.
+
+        `links` are (node, node, cost of 32 bits, tie-breaker of 64).
+        """
     def parents(self, root: int) -> list[int]:
         """By node: the one before it on the path from the root; the root's is its own."""
     def first_hops(self, root: int) -> list[int]:
