@@ -62,12 +62,13 @@ class Topology:
     @classmethod
     def around(cls, node: int, edges: Iterable[Edge]) -> Topology:
         """The part of a graph that is connected with a node; equal parts are one object."""
-        neighbours: dict[int, list[Edge]] = {node: []}
-        for edge in edges:
-            for end in edge[:2]:
-                neighbours.setdefault(end, []).append(edge)
+        edges = [*edges]
+        neighbours: dict[int, list[int]] = {node: []}
+        for a, b, _ in edges:
+            neighbours.setdefault(a, []).append(b)
+            neighbours.setdefault(b, []).append(a)
         reached = _reach(node, neighbours)
-        kept = {edge for end in reached for edge in neighbours[end]}
+        kept = {edge for edge in edges if edge[0] in reached}
         return cls.intern(tuple(sorted(reached)), tuple(sorted(kept)))
 
     @classmethod
@@ -155,12 +156,10 @@ class Topology:
 _interned: WeakValueDictionary[tuple[tuple[int, ...], tuple[Edge, ...]], Topology] = WeakValueDictionary()
 
 
-def _reach(start: int, edges: Mapping[int, list[Edge]]) -> set[int]:
+def _reach(start: int, neighbours: Mapping[int, list[int]]) -> set[int]:
     reached, waiting = {start}, [start]
     while waiting:
-        at = waiting.pop()
-        for a, b, _ in edges[at]:
-            other = b if a == at else a
+        for other in neighbours[waiting.pop()]:
             if other not in reached:
                 reached.add(other)
                 waiting.append(other)
