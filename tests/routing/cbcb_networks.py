@@ -39,7 +39,7 @@ def populated(
     rng = random.Random(f"{seed}/clients")
     routers = max(max(a, b) for a, b, _ in edges)
     places = {f"c{i}": rng.randrange(1, routers + 1) for i in range(1, clients + 1)}
-    made = network(edges, seed, places, weather, **options)
+    made = network(edges, seed, places, weather, "cbcb", LIMITS, **options)
     return Network(made.configs, seed, weather, scripts(rng, clients))
 
 
