@@ -15,6 +15,8 @@ from testbed.experiments.finding import Finding
 from testbed.experiments.results import Results
 
 TOO_SMALL = "too small for what the paper says of large ones"
+PIPE = "\\|"
+"""Within a cell of a table."""
 VERDICTS = {True: "reproduces", False: "**does not**", None: "not comparable"}
 
 
@@ -47,7 +49,8 @@ def write_page(experiment: Experiment, results: Results[Any], drawings: Sequence
 def _findings(experiment: Experiment, results: Results[Any]) -> str:
     lines = ["| statement | paper | here | |", "|---|---|---|---|"]
     for each, (claim, finding) in zip(experiment.printed, found(experiment, results), strict=True):
-        lines.append(f"| {claim} | {each.paper} | {_lines(finding.ours)} | {VERDICTS[finding.holds]} |")
+        cells = (claim, each.paper, _lines(finding.ours), VERDICTS[finding.holds])
+        lines.append(f"| {' | '.join(cell.replace('|', PIPE) for cell in cells)} |")
     return "\n".join(lines)
 
 
