@@ -75,29 +75,6 @@ function Reader:name()
     return name
 end
 
--- The bytes of a route, and under them the destinations they name if they are such a list.
-function Reader:route(size)
-    local start = self.at
-    local range = self:take(size, "route")
-    if not range then return end
-    local bytes, children = range:bytes(), {}
-    local at, before = 0, 0
-    while at < size do
-        local first, step, weight, byte = at, 0, 1, 0x80
-        while byte >= 0x80 and at < size and at - first < 5 do
-            byte = bytes:get_index(at)
-            step, weight, at = step + byte % 0x80 * weight, weight * 0x80, at + 1
-        end
-        before = before + step + 1
-        local shortest = byte > 0 or at - first == 1
-        if byte >= 0x80 or not shortest or before > 0xFFFFFFFF then children = nil break end
-        children[#children + 1] = {
-            field = f.destination, range = self.tvb(start + first, at - first), text = before,
-        }
-    end
-    self:add(f.route, range, nil, children)
-end
-
 function Reader:type()
     local kind = self:number("value_type", 1)
     self:require(TYPES[kind], "value_type", self.at - 1, "is unknown")
@@ -156,19 +133,6 @@ function Reader:constraint()
     shown = shown .. (op == ANY and TYPES[kind] or self:value(kind))
     self:close(f.constraint, start, shown)
     return shown
-end
-
--- `count` things in ascending order of their bytes, each read by `read`, joined to one text.
-function Reader:set(count, what, read, between, none)
-    local texts, last = {}, ""
-    while #texts < count do
-        local start = self.at
-        texts[#texts + 1] = read(self)
-        local bytes = self.tvb(start, self.at - start):bytes():raw()
-        self:require(text.ascending(last, bytes), what, start, "is not above the one before it")
-        last = bytes
-    end
-    return #texts == 0 and none or table.concat(texts, between)
 end
 
 function Reader:filter()
