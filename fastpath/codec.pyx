@@ -295,13 +295,13 @@ def decode_interest_change(bytes data not None):
     return (change.origin, change.sequence, copy(change.digest), removed, added)
 
 
-def encode_interest_request(origin):
+def encode_record_request(origin):
     cdef string out
     put_u32(out, unsigned(origin, "origin", 1, U32))
     return to_bytes(out)
 
 
-def decode_interest_request(bytes data not None):
+def decode_record_request(bytes data not None):
     cdef uint32_t origin = 0
-    check(parse_interest_request(view(data), origin))
+    check(parse_record_request(view(data), origin))
     return origin

@@ -164,7 +164,7 @@ cdef extern from "codec.hpp" namespace "cbn::wire" nogil:
         size_t added_at
 
     Status parse_interest_change(Bytes, ChangeView &)
-    Status parse_interest_request(Bytes, uint32_t &)
+    Status parse_record_request(Bytes, uint32_t &)
 
     cdef cppclass DestinationCursor:
         DestinationCursor()

@@ -11,7 +11,7 @@ enum class Kind : std::uint8_t {
     Subscribe = 3,
     Unsubscribe = 4,
     InterestChange = 5,
-    InterestRequest = 6
+    RecordRequest = 6
 };
 
 struct NeighbourView {
@@ -135,10 +135,10 @@ namespace detail {
     return validate_predicate(out.added, out.added_at);
 }
 
-[[nodiscard]] inline Status parse_interest_request(Bytes payload, std::uint32_t& origin) noexcept {
+[[nodiscard]] inline Status parse_record_request(Bytes payload, std::uint32_t& origin) noexcept {
     Reader in(payload);
     origin = in.nonzero<std::uint32_t>("origin");
-    in.finish("INTEREST_REQUEST");
+    in.finish("RECORD_REQUEST");
     return in.status();
 }
 
@@ -158,7 +158,7 @@ namespace detail {
         case Kind::Subscribe: return parse_subscribe(payload, view);
         case Kind::Unsubscribe: return parse_unsubscribe(payload, number);
         case Kind::InterestChange: return parse_interest_change(payload, change);
-        case Kind::InterestRequest: return parse_interest_request(payload, number);
+        case Kind::RecordRequest: return parse_record_request(payload, number);
     }
     return {Fault::BadKind, "kind", 0};
 }

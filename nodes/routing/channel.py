@@ -26,7 +26,7 @@ from nodes.wire.packets import Ack, Control, Kind
 UDP_OVERHEAD_BYTES = 28
 """IPv4 and UDP headers."""
 CONTROL_HEADER_BYTES = 32
-URGENT = frozenset((Kind.LINK_STATE, Kind.INTEREST_REQUEST))
+URGENT = frozenset((Kind.LINK_STATE, Kind.RECORD_REQUEST))
 """Kinds of small payloads that pass between the fragments of large ones of other kinds."""
 
 

@@ -10,10 +10,9 @@ Not here: what we hold (`interest`), what neighbours are told (`telling`).
 
 from __future__ import annotations
 
-import struct
 from collections.abc import Callable, Sequence
 
-from fastpath.codec import WireError
+from fastpath import codec
 from fastpath.interests import Predicate, read_change
 from nodes.routing.ageing import Ageing
 from nodes.routing.drops import Reason
@@ -26,7 +25,6 @@ from nodes.routing.store import PredicateStore
 from nodes.routing.telling import Telling
 from nodes.wire.packets import Kind
 
-ORIGIN = struct.Struct(">I")
 REFUSED_MAX = 65_536
 """So many (link, origin)s are remembered as refused; made-up origins must not fill our memory."""
 Changed = Callable[[int], None]
@@ -118,7 +116,7 @@ class InterestExchange:
         elif not self._follows(origin, after, removed, added):
             link.drop(Reason.INTEREST_GAP)
             self.told.heard(link, origin, after)
-            self._ask(now_ns, link, origin)
+            self.ask(now_ns, link, origin)
         elif self._room(link, origin, removed, added):
             self.database.take(origin, after, removed, added, payload)
             self.told.heard(link, origin, after)
@@ -126,26 +124,20 @@ class InterestExchange:
         else:
             self._refuse((link.interface.index, origin))
 
-    def _ask(self, now_ns: int, link: Link, origin: int) -> None:
-        """Once until it is answered; and not for what we had to refuse."""
+    def ask(self, now_ns: int, link: Link, origin: int) -> None:
+        """Ask for an origin's records: once until they come, and not for what we had to refuse."""
         place = (link.interface.index, origin)
         if place not in self._asked and place not in self._refused:
             self._asked.add(place)
-            link.send(now_ns, Kind.INTEREST_REQUEST, ORIGIN.pack(origin))
+            link.send(now_ns, Kind.RECORD_REQUEST, codec.encode_record_request(origin))
 
     def _refuse(self, place: tuple[int, int]) -> None:
         if len(self._refused) < REFUSED_MAX:
             self._refused.add(place)
 
-    def take_request(self, now_ns: int, link: Link, payload: bytes) -> None:
-        """INTEREST_REQUEST.
-
-        Raises:
-            WireError: It is malformed.
-        """
-        if len(payload) != ORIGIN.size or not any(payload):
-            raise WireError(f"a request is {ORIGIN.size} bytes, not all zero; this one is {payload.hex(' ')}")
-        self.told.again(now_ns, link, ORIGIN.unpack(payload)[0])
+    def answer(self, now_ns: int, link: Link, origin: int) -> None:
+        """A neighbour asks what we hold of an origin: it is told all."""
+        self.told.again(now_ns, link, origin)
 
     def forget(self, origin: int) -> None:
         """An origin is gone for good."""

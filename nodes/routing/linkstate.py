@@ -59,6 +59,10 @@ class LinkStateDatabase:
         self._said.pop(origin, None)
         self._topology = None
 
+    def neighbours(self, origin: int) -> list[int]:
+        """Whom an origin says it is joined to."""
+        return list(self._said.get(origin, ()))
+
     def topology(self) -> Topology:
         """The network as far as we are connected with it."""
         if self._topology is None:

@@ -247,8 +247,9 @@ class Outbound:
                 yield number, fragment
 
     def _cut(self) -> Fragment | None:
-        lane = self._bulk if self._urgent.empty else self._urgent
-        payload = lane.head()
+        urgent = self._urgent
+        lane = urgent if urgent.waiting or urgent.cutting else self._bulk
+        payload = lane.cutting or lane.head()
         if payload is None:
             return None
         end = payload.offset + self._fragment_bytes

@@ -15,6 +15,7 @@ from collections import Counter
 from collections.abc import Callable
 from functools import partial
 
+from fastpath import codec
 from fastpath.codec import WireError
 from fastpath.interests import Union
 from nodes.config import NodeConfig
@@ -98,12 +99,12 @@ class Router:
             (Role.ROUTER, Kind.LINK_STATE): self._take_links,
             (Role.ROUTER, Kind.INTEREST): self._exchange.take_record,
             (Role.ROUTER, Kind.INTEREST_CHANGE): self._exchange.take_change,
-            (Role.ROUTER, Kind.INTEREST_REQUEST): self._exchange.take_request,
+            (Role.ROUTER, Kind.RECORD_REQUEST): self._take_request,
             (Role.CLIENT, Kind.SUBSCRIBE): self._take_subscribe,
             (Role.CLIENT, Kind.UNSUBSCRIBE): self._take_unsubscribe,
         }
         if not self._scheme.floods_interest:
-            for kind in (Kind.INTEREST, Kind.INTEREST_CHANGE, Kind.INTEREST_REQUEST):
+            for kind in (Kind.INTEREST, Kind.INTEREST_CHANGE):
                 del self._handlers[Role.ROUTER, kind]
         self.conversation = Conversation(
             config.node_id, self.links, self.store, config.limits, self._compile.want
@@ -223,6 +224,19 @@ class Router:
                 self.network.store(payload)
                 self._ageing.stored(now_ns, origin)
                 self._flood(now_ns, payload, link)
+                self._recall(now_ns, origin)
+
+    def _recall(self, now_ns: int, origin: int) -> None:
+        """Ask for what we had forgotten, and hear of again."""
+        for each in self._ageing.recall([origin, *self.network.neighbours(origin)]):
+            for link in self.links:
+                if link.up and link.interface.peer_role is Role.ROUTER:
+                    self._exchange.ask(now_ns, link, each)
+
+    def _take_request(self, now_ns: int, link: Link, payload: bytes) -> None:
+        origin = codec.decode_record_request(payload)
+        self._flooding.answer(now_ns, link, self.network.records, origin)
+        self._exchange.answer(now_ns, link, origin)
 
     def _outdo(self, now_ns: int, kind: Kind, sequence: int) -> None:
         """Speak again, louder; waiting for it keeps two routers with one id from drowning the network."""

@@ -20,7 +20,7 @@ local MINIMUM = { [0] = 4, 36, 32, 32, 32 }
 local KNOWN_FLAGS = { [0] = 0, 1, 1, 7, 1 }
 local ROLES = { "router", "client" }
 local KINDS = { [0] = "none", "LINK_STATE", "INTEREST", "SUBSCRIBE", "UNSUBSCRIBE",
-    "INTEREST_CHANGE", "INTEREST_REQUEST",
+    "INTEREST_CHANGE", "RECORD_REQUEST",
     [16] = "CBCB_RA", [17] = "CBCB_SR", [18] = "CBCB_UR", [19] = "CBCB_ERA",
     [20] = "SIENA_SUBSCRIBE", [21] = "SIENA_UNSUBSCRIBE" }
 local ALGORITHMS = { "HMAC-SHA-256" }
@@ -198,7 +198,7 @@ local PAYLOADS = {
     end,
     function(r)
         r:nonzero("origin", 4)
-        r:finish("INTEREST_REQUEST")
+        r:finish("RECORD_REQUEST")
     end,
     [16] = function(r)
         r:cbcb("revision", "narrowed")

@@ -192,10 +192,10 @@ class CBNInterestChange(Part):
     ]
 
 
-class CBNInterestRequest(Part):
-    """Control payload: a router asks its neighbour for a whole INTEREST."""
+class CBNRecordRequest(Part):
+    """Control payload: a router asks its neighbour for LINK_STATE and INTEREST of an origin."""
 
-    name = "CBN INTEREST_REQUEST"
+    name = "CBN RECORD_REQUEST"
     fields_desc = [IntField("origin", 1)]
 
 
@@ -262,7 +262,7 @@ PAYLOADS: dict[int, type[Part]] = {
     Kind.SUBSCRIBE: CBNSubscribe,
     Kind.UNSUBSCRIBE: CBNUnsubscribe,
     Kind.INTEREST_CHANGE: CBNInterestChange,
-    Kind.INTEREST_REQUEST: CBNInterestRequest,
+    Kind.RECORD_REQUEST: CBNRecordRequest,
     Kind.CBCB_RA: CBNCbcbRA,
     Kind.CBCB_SR: CBNCbcbSR,
     Kind.CBCB_UR: CBNCbcbUR,

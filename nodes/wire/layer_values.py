@@ -21,9 +21,9 @@ from nodes.wire.packets import (
     CbcbRequest,
     Interest,
     InterestChange,
-    InterestRequest,
     LinkState,
     Payload,
+    RecordRequest,
     SienaSubscribe,
     SienaUnsubscribe,
     Subscribe,
@@ -115,8 +115,8 @@ def payload_to_layer(payload: Payload) -> layers.Part:
             return layers.CBNInterestChange(
                 origin=p.origin, sequence=p.sequence, digest=p.digest, removed=removed, added=added
             )
-        case InterestRequest():
-            return layers.CBNInterestRequest(origin=payload.origin)
+        case RecordRequest():
+            return layers.CBNRecordRequest(origin=payload.origin)
         case CbcbAdvertisement() | CbcbRequest() | CbcbReply() | CbcbEra():
             return _cbcb_layer(payload)
         case SienaSubscribe():
@@ -145,9 +145,9 @@ def payload_from_layer(layer: layers.Part) -> Payload:
             return Unsubscribe(layer.subscription)
         case layers.CBNInterestChange():
             return _interest_change(layer)
-        case layers.CBNInterestRequest():
+        case layers.CBNRecordRequest():
             require(layer, nonzero=["origin"])
-            return InterestRequest(layer.origin)
+            return RecordRequest(layer.origin)
         case layers.CBNCbcbEra():
             return _cbcb_era(layer)
         case layers.CBNCbcbRA() | layers.CBNCbcbSR() | layers.CBNCbcbUR():

@@ -42,7 +42,7 @@ class Kind(IntEnum):
     SUBSCRIBE = 3
     UNSUBSCRIBE = 4
     INTEREST_CHANGE = 5
-    INTEREST_REQUEST = 6
+    RECORD_REQUEST = 6
     CBCB_RA = 16
     CBCB_SR = 17
     CBCB_UR = 18
@@ -171,8 +171,8 @@ class InterestChange:
 
 
 @dataclass(frozen=True, slots=True)
-class InterestRequest:
-    """A router asks its neighbour for a whole INTEREST."""
+class RecordRequest:
+    """A router asks its neighbour for all that it holds of an origin: LINK_STATE and INTEREST."""
 
     origin: int
 
@@ -237,7 +237,7 @@ Payload = (
     | Subscribe
     | Unsubscribe
     | InterestChange
-    | InterestRequest
+    | RecordRequest
     | CbcbAdvertisement
     | CbcbRequest
     | CbcbReply

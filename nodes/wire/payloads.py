@@ -20,10 +20,10 @@ from nodes.wire.packets import (
     CbcbRequest,
     Interest,
     InterestChange,
-    InterestRequest,
     Kind,
     LinkState,
     Payload,
+    RecordRequest,
     SienaSubscribe,
     SienaUnsubscribe,
     Subscribe,
@@ -37,7 +37,7 @@ _KINDS: dict[type[Payload], Kind] = {
     Subscribe: Kind.SUBSCRIBE,
     Unsubscribe: Kind.UNSUBSCRIBE,
     InterestChange: Kind.INTEREST_CHANGE,
-    InterestRequest: Kind.INTEREST_REQUEST,
+    RecordRequest: Kind.RECORD_REQUEST,
     CbcbAdvertisement: Kind.CBCB_RA,
     CbcbRequest: Kind.CBCB_SR,
     CbcbReply: Kind.CBCB_UR,
@@ -74,8 +74,8 @@ def encode_payload(payload: Payload) -> bytes:
         case InterestChange() as p:
             changes = predicate_tuples(p.removed), predicate_tuples(p.added)
             return compiled.encode_interest_change(p.origin, p.sequence, p.digest, *changes)
-        case InterestRequest():
-            return compiled.encode_interest_request(payload.origin)
+        case RecordRequest():
+            return compiled.encode_record_request(payload.origin)
         case CbcbAdvertisement() as p:
             predicate = compiled.encode_predicate(predicate_tuples(p.predicate))
             return cbcb.Advertisement(p.origin, p.era, p.revision, p.narrowed, predicate).encode()
@@ -127,8 +127,8 @@ def _interest_change(data: bytes) -> InterestChange:
     return InterestChange(origin, sequence, digest, predicate_value(removed), predicate_value(added))
 
 
-def _interest_request(data: bytes) -> InterestRequest:
-    return InterestRequest(compiled.decode_interest_request(data))
+def _record_request(data: bytes) -> RecordRequest:
+    return RecordRequest(compiled.decode_record_request(data))
 
 
 def _advertisement(data: bytes) -> CbcbAdvertisement:
@@ -163,7 +163,7 @@ _DECODERS: dict[int, Callable[[bytes], Payload]] = {
     Kind.SUBSCRIBE: _subscribe,
     Kind.UNSUBSCRIBE: _unsubscribe,
     Kind.INTEREST_CHANGE: _interest_change,
-    Kind.INTEREST_REQUEST: _interest_request,
+    Kind.RECORD_REQUEST: _record_request,
     Kind.CBCB_RA: _advertisement,
     Kind.CBCB_SR: _request,
     Kind.CBCB_UR: _reply,

@@ -183,9 +183,8 @@ def test_a_hundred_thousand_filters_from_each_of_twenty_neighbours(bench: Bench)
         bench.step()
     what = f"{wanted:,} filters of {NEIGHBOURS} neighbours"
     print(f"\n  {what} installed after {bench.busy_s:.1f} s of the router,")
-    print(
-        f"    {time.perf_counter() - began:.1f} s with its neighbours; the longest call {bench.longest_s:.2f} s,"
-    )
+    took = time.perf_counter() - began
+    print(f"    {took:.1f} s with its neighbours; the longest call {bench.longest_s:.2f} s,")
     print(f"    {bench.installs} FIBs; {resident_mb() - before:.0f} MB more at most, neighbours included")
     while not bench.router.settled:
         bench.step(5 * MS)

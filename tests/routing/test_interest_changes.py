@@ -229,7 +229,7 @@ def test_a_step_that_does_not_fit_is_counted_and_the_record_asked_for_once(paylo
         impostor.send(Kind.INTEREST_CHANGE, payload)
     assert net.router("r1").drops[Reason.INTEREST_GAP] == 3
     assert held(net, "r1", 50) == (7, encoded("x = 1"))
-    assert said(net, began, "r1")[Kind.INTEREST_REQUEST] == 4
+    assert said(net, began, "r1")[Kind.RECORD_REQUEST] == 4
     impostor.send(Kind.INTEREST, record(50, 12, "x = 9"))
     assert held(net, "r1", 50) == (12, encoded("x = 9"))
 
@@ -239,7 +239,7 @@ def test_who_asks_is_told_the_whole_record() -> None:
     subscribe(net, "c1", "x = 1", 1)
     net.converge()
     began = net.now_ns
-    Impostor(net, 0).send(Kind.INTEREST_REQUEST, (1).to_bytes(4, "big"))
+    Impostor(net, 0).send(Kind.RECORD_REQUEST, (1).to_bytes(4, "big"))
     net.run(MS)
     assert said(net, began, "r1")[Kind.INTEREST] == len(record(1, 1, "x = 1"))
 
@@ -286,7 +286,7 @@ def test_more_filters_by_steps_than_a_neighbour_may_make_us_hold_are_refused_and
     assert held(net, "r1", 50) == (7, encoded("x = 1 or x = 2"))
     drops = net.router("r1").drops
     assert (drops[Reason.TOO_MANY_FILTERS], drops[Reason.INTEREST_GAP]) == (1, 1)
-    assert said(net, 0, "r1")[Kind.INTEREST_REQUEST] == 0
+    assert said(net, 0, "r1")[Kind.RECORD_REQUEST] == 0
 
 
 def test_made_up_origins_fill_no_more_than_the_bound_and_harm_no_other_link() -> None:
@@ -350,6 +350,28 @@ def test_who_has_not_forgotten_tells_who_has_so_that_the_origin_speaks_above_it(
     net.converge()
     assert held(net, "r1", 3) == held(net, "r3", 3)
     assert "x = 2" in net.router("r1").tables()
+
+
+@pytest.mark.parametrize("scheme", ["pif", "flood"])
+def test_who_has_forgotten_asks_neighbours_who_have_not_when_a_partition_heals(scheme: str) -> None:
+    """r1 forgets r3, r4; r2 does not and takes it that r1 knows; nothing has changed behind the cut."""
+    configs = configure(line(5), {"c4": 4, "c5": 5}, timers=TimerConfig(forget_ms=5_000))
+    net = Network({n: replace(c, scheme=scheme) for n, c in configs.items()}, 3)
+    net.converge()
+    subscribe(net, "c4", "x = 4", 1)
+    subscribe(net, "c5", "x = 5", 1)
+    net.converge()
+    net.cut("r2", "r3")
+    net.run(5 * SECOND)
+    router = net.router("r1")
+    for origin in router._ageing.take_due(net.now_ns + 4 * SECOND):
+        router._forget(origin)
+    assert 4 not in dict(router.network.records.payloads())
+    assert 4 in dict(net.router("r2").network.records.payloads())
+    net.cut("r2", "r3", down=False)
+    net.converge()
+    assert router.status()["routers_known"] == 5
+    assert held(net, "r1", 5) == held(net, "r5", 5)
 
 
 def test_two_routers_with_one_id_end_their_duel_with_an_alarm() -> None:

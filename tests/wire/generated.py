@@ -14,12 +14,12 @@ from nodes.wire.packets import (
     Hello,
     Interest,
     InterestChange,
-    InterestRequest,
     LinkState,
     Message,
     Packet,
     Pad,
     Payload,
+    RecordRequest,
     Role,
     SienaSubscribe,
     SienaUnsubscribe,
@@ -171,8 +171,8 @@ class Generator:
         head = (self._bits(32, 1), self._bits(63), self._random.randbytes(16))
         return InterestChange(*head, self.predicate(), self.predicate())
 
-    def _request(self) -> InterestRequest:
-        return InterestRequest(self._bits(32, 1))
+    def _request(self) -> RecordRequest:
+        return RecordRequest(self._bits(32, 1))
 
     def _cbcb(self) -> Payload:
         head = (self._bits(32, 1), self._bits(64), self._bits(32))

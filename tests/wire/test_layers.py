@@ -22,12 +22,12 @@ from nodes.wire.layers import (
     CBNHello,
     CBNInterest,
     CBNInterestChange,
-    CBNInterestRequest,
     CBNLinkState,
     CBNMessage,
     CBNNeighbour,
     CBNPad,
     CBNPredicate,
+    CBNRecordRequest,
     CBNRenewal,
     CBNSienaSubscribe,
     CBNSienaUnsubscribe,
@@ -90,7 +90,7 @@ LAYERS = [
             origin=2, sequence=3, digest=bytes(range(16)), removed=PREDICATE, added=PREDICATE
         ),
     ),
-    CBNControl(kind="INTEREST_REQUEST", fragment_data=CBNInterestRequest(origin=2)),
+    CBNControl(kind="RECORD_REQUEST", fragment_data=CBNRecordRequest(origin=2)),
     CBNControl(
         kind="CBCB_RA",
         fragment_data=CBNCbcbRA(origin=2, era=3, revision=4, flags="NARROWED", predicate=PREDICATE),

@@ -21,13 +21,13 @@ from nodes.wire.packets import (
     Hello,
     Interest,
     InterestChange,
-    InterestRequest,
     Kind,
     LinkState,
     Message,
     Packet,
     Pad,
     Payload,
+    RecordRequest,
     Role,
     SienaSubscribe,
     SienaUnsubscribe,
@@ -40,7 +40,7 @@ FOLDER = Path(__file__).parents[1] / "vectors"
 PACKET_FILES = ["pad", "message", "hello", "control", "ack"]
 PAYLOAD_FILES = [
     *("link_state", "interest", "subscribe", "unsubscribe"),
-    *("interest_change", "interest_request", "cbcb", "siena"),
+    *("interest_change", "record_request", "cbcb", "siena"),
 ]
 
 Json = dict[str, Any]
@@ -132,7 +132,7 @@ _PAYLOADS = {
     "SUBSCRIBE": lambda v: Subscribe(**v | {"predicate": predicate_of(v["predicate"])}),
     "UNSUBSCRIBE": lambda v: Unsubscribe(**v),
     "INTEREST_CHANGE": _interest_change,
-    "INTEREST_REQUEST": lambda v: InterestRequest(**v),
+    "RECORD_REQUEST": lambda v: RecordRequest(**v),
     "CBCB_RA": lambda v: CbcbAdvertisement(**v | {"predicate": predicate_of(v["predicate"])}),
     "CBCB_SR": lambda v: CbcbRequest(**v),
     "CBCB_UR": lambda v: CbcbReply(**v | {"predicate": predicate_of(v["predicate"])}),
