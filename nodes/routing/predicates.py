@@ -1,10 +1,11 @@
 """Predicates in their encoded form: unions and reductions without a Python object per constraint.
 
-Filters are canonical bytes (docs/wire-format.md), so sets of them are sets of
-bytes, and the compiled kernel reduces them (D2, docs/covering.md). That takes a
-few milliseconds a thousand filters and is therefore done for predicates of some
-size alone, which costs nothing in correctness: a predicate that is not reduced
-matches the same messages.
+Filters are canonical bytes (docs/wire-format.md), and the compiled kernel reduces
+them (D2, docs/covering.md). That takes a few milliseconds a thousand filters and
+is therefore done for predicates of some size alone, which costs nothing in
+correctness: a predicate that is not reduced matches the same messages.
+
+Here: whole predicates as bytes. Those that stay and change are `store`'s.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from fastpath import codec, cover
 COUNT = struct.Struct(">I")
 NOTHING = COUNT.pack(0)
 REDUCED_FILTERS_MAX = 4_096
-"""Above so many filters a union is only deduplicated: it is made anew at each change, in some 20 ms."""
+"""Above so many filters a union is only deduplicated: to reduce is to look at all, in some 20 ms."""
 
 
 def filter_count(predicate: bytes | memoryview) -> int:
@@ -32,14 +33,6 @@ def filters_of(predicate: bytes | memoryview) -> list[bytes]:
         WireError: It is malformed.
     """
     return codec.split_predicate(bytes(predicate))
-
-
-def union(predicates: Iterable[bytes | memoryview]) -> tuple[bytes, ...]:
-    """The distinct filters of all, in canonical order."""
-    found: set[bytes] = set()
-    for predicate in predicates:
-        found.update(filters_of(predicate))
-    return tuple(sorted(found))
 
 
 def reduced_union(predicates: Iterable[bytes]) -> bytes:

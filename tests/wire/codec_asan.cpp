@@ -18,7 +18,7 @@ using namespace cbn::wire;
 
 namespace {
 
-enum Form : std::uint8_t { PACKET = 0, PREDICATE = 100 };  // 1 to 4: payloads of that kind
+enum Form : std::uint8_t { PACKET = 0, PREDICATE = 100 };  // 1 to 6: payloads of that kind
 
 struct Input {
     std::uint8_t form;
@@ -112,7 +112,8 @@ void run_all_parsers(Bytes data) {
     for (const Status& status :
          {validate_pad(data), validate_message(data, message), parse_hello(data, hello), parse_control(data, control),
           parse_ack(data, control), validate_filter(data), check_filter(data, size), validate_predicate(data),
-          validate_payload(1, data), validate_payload(2, data), validate_payload(3, data), validate_payload(4, data)}) {
+          validate_payload(1, data), validate_payload(2, data), validate_payload(3, data), validate_payload(4, data),
+          validate_payload(5, data), validate_payload(6, data)}) {
         require(status.offset <= data.size(), "a fault past the end", data);
         require(status.ok() || status.field[0] != '\0', "a fault without a field", data);
     }
