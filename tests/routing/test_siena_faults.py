@@ -16,7 +16,7 @@ from tests.routing.fabric import MS, SECOND, Network, Weather, random_graph, rin
 from tests.routing.siena_cases import LITERAL, SHARED, SOURCE, central, network, scheme, table
 from tests.routing.test_faults import strike
 from tests.routing.test_hostile import Impostor, drops
-from tests.routing.workload import delivered, owed, start
+from tests.routing.workload import Edges, delivered, owed, start
 
 
 def hold_to_the_definition(net: Network, shared: bool, what: str) -> None:
@@ -219,3 +219,41 @@ def test_covered_filters_of_a_neighbour_who_does_not_prune_are_served_and_surviv
     assert "n > 5" in net.router("r1").tables()
     assert "n > 1" not in net.router("r1").tables()
     assert "n > 5" in net.router("r3").tables()
+
+
+@pytest.mark.parametrize("options", [SHARED, SOURCE], ids=str)
+@pytest.mark.parametrize("seed", range(4))
+def test_whenever_a_network_says_it_is_ready_its_tables_are_those_of_a_central_computation(
+    seed: int, options: dict[str, str]
+) -> None:
+    """Asked every few milliseconds while links flap, routers restart and clients change their minds."""
+    rng = random.Random(f"{seed}/ready")
+    edges = random_graph(rng, 6, 4)
+    net = network(edges, options, seed, Weather(jitter_ns=3 * MS, loss=0.05), clients=4)
+    ready = 0
+    for step in range(600):
+        if step % 60 == 0:
+            disturb(net, rng, edges)
+        net.run(5 * MS)
+        if not net.reasons():
+            ready += 1
+            for name in [n for n in net.configs if n[0] == "r"]:
+                computed = central(net, name, options is SHARED)
+                assert table(net.router(name)) == computed, f"seed {seed} step {step} {name}"
+    assert ready > 20, f"seed {seed}"
+
+
+def disturb(net: Network, rng: random.Random, edges: Edges) -> None:
+    """A session broken, a router restarted, or a subscription replaced."""
+    a, b, _ = rng.choice(edges)
+    match rng.randrange(3):
+        case 0:
+            net.kill(f"r{a}")
+            net.start(f"r{a}")
+        case 1:
+            net.cut(f"r{a}", f"r{b}")
+            net.at(net.now_ns + rng.randrange(60 * MS), lambda: net.cut(f"r{a}", f"r{b}", down=False))
+        case 2:
+            name = rng.choice(sorted(net.scripts))
+            net.client(name).core.subscribe(net.now_ns, parse_predicate(f"x > {rng.randrange(9)}"), 0)
+            net.after(name)
