@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
+from analysis.network import RouterState
 from analysis.rundir import Run
+from nodes.scheme_formulas import Figures
 
 QUANTILES = tuple(i / 200 for i in range(201))
 """Where the distribution of latencies is read; the CDF's resolution."""
@@ -62,6 +64,43 @@ class CrossingCounts:
 
 
 @dataclass(frozen=True, slots=True)
+class TreeCounts:
+    """The delivery trees of all messages beside their ideal trees (T1)."""
+
+    messages: int
+    crossings: int
+    wasted: int
+    ideal: int
+    beyond: int
+    """Messages with more crossings than their ideal tree."""
+    inexact: int
+    """Messages whose ideal tree was approximated."""
+
+
+@dataclass(frozen=True, slots=True)
+class Stretch:
+    """Latencies over the delays of the fastest paths, of deliveries beyond the first router."""
+
+    deliveries: int
+    mean: float
+    p50: float
+    p99: float
+    max: float
+
+
+@dataclass(frozen=True, slots=True)
+class SchemeFindings:
+    """What the run tells of its scheme."""
+
+    trees: TreeCounts
+    stretch: Stretch | None
+    """None if the plan does not say how long links take."""
+    states: Sequence[RouterState]
+    figures: Figures | None
+    """What the paper's formulas ask for; None if there were no senders or no receivers."""
+
+
+@dataclass(frozen=True, slots=True)
 class Traffic:
     """Packets on one interface, by direction, type and kind."""
 
@@ -109,6 +148,7 @@ class Findings:
     failures: Sequence[Failure]
     disagreements: Sequence[Failure]
     digest: str
+    scheme: SchemeFindings
     notes: Sequence[str]
     """What was odd about the run directory itself."""
 

@@ -20,24 +20,25 @@ from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.types import StructType
 
-from analysis import summary, transforms
+from analysis import network, summary, transforms
 from analysis.calm import History
 from analysis.errors import AnalysisError
 from analysis.expected import to_expected
-from analysis.findings import Findings, Ingested, SubscriberCounts
+from analysis.findings import Findings, Ingested, SchemeFindings, SubscriberCounts
 from analysis.ingest import captured_bytes, ingest
 from analysis.oracle import readable_claims
 from analysis.progress import Progress, Silence
 from analysis.report.page import render
 from analysis.rundir import Run, load_run, network_history, subscription_changes
-from analysis.schemas import CLIENTS, EVENTS, KINDS, LINKS, NAMES
+from analysis.schemas import CLIENTS, EVENTS, HOMES, KINDS, LINKS, NAMES
 from analysis.session import start_session
+from analysis.trees import to_stretches, to_trees
 from analysis.verdict import to_verdict
 from analysis.windows import Claim, claims_of, clock_of
 from nodes.wire.packets import Kind, PacketType
 
 SPARK_LOG = "logs/analysis.log"
-STEPS = 9
+STEPS = 10
 """Of phase `tables`."""
 
 
@@ -114,6 +115,8 @@ class _Tables:
         verdicts = self._stage(
             "verdicts", transforms.to_verdicts(expected, deliveries, events, self._clients())
         )
+        edges = network.cost_edges(self.run)
+        trees = self._stage("trees", to_trees(publications, verdicts, crossings, self._homes(), edges))
         traffic = transforms.to_traffic(self.packets)
         self._stage("control", transforms.to_control(traffic, self._links(), self._kinds()))
         subscribers = summary.count_by_subscriber(verdicts)
@@ -132,10 +135,24 @@ class _Tables:
             if any(s.unreported or s.unseen for s in subscribers)
             else (),
             summary.delivered_digest(verdicts, self._names()),
+            self._scheme(claims, trees, deliveries, publications),
             notes,
         )
         self._step()
         return found
+
+    def _scheme(
+        self, claims: Sequence[Claim], trees: DataFrame, deliveries: DataFrame, publications: DataFrame
+    ) -> SchemeFindings:
+        """What the run tells of its scheme."""
+        delays = network.delay_edges(self.run)
+        stretches = to_stretches(deliveries, publications, delays)
+        return SchemeFindings(
+            summary.count_trees(trees),
+            summary.measure_stretch(stretches) if delays else None,
+            network.router_states(self.run),
+            network.figures(self.run, claims, summary.first_routers(trees)),
+        )
 
     def _stage(self, name: str, table: DataFrame) -> DataFrame:
         path = str(self.folder / f"{name}.parquet")
@@ -155,6 +172,9 @@ class _Tables:
 
     def _names(self) -> DataFrame:
         return self._rows(self.run.names.items(), NAMES)
+
+    def _homes(self) -> DataFrame:
+        return self._rows(network.homes(self.run).items(), HOMES)
 
     def _links(self) -> DataFrame:
         return self._rows(((i.interface, i.link) for i in self.run.interfaces), LINKS)

@@ -38,6 +38,8 @@ class Link:
     a: str
     b: str
     cost: int
+    delay_ns: int | None = None
+    """By the plan, the lesser of both directions; None if it does not say one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,9 +125,7 @@ def load_run(path: Path) -> Run:
             path,
             manifest,
             tuple(_node(n) for n in plan["nodes"]),
-            tuple(
-                Link(str(k["name"]), str(k["a"]), str(k["b"]), int(k.get("cost", 1))) for k in plan["links"]
-            ),
+            tuple(_link(k, _open_delay_ns(manifest, plan)) for k in plan["links"]),
             _interfaces(path / "captures" / "index.json", str(manifest["outcome"])),
             int(plan["timing"]["settle_ns"]),
             str(plan.get("description") or ""),
@@ -235,6 +235,20 @@ def _plan(path: Path) -> dict[str, Any]:
 
 def _node(node: Mapping[str, Any]) -> Node:
     return Node(str(node["name"]), int(node["node_id"]), str(node["role"]).lower() in CLIENT_ROLES)
+
+
+def _link(link: Mapping[str, Any], open_delay_ns: int | None) -> Link:
+    ways = [way for way in (link.get("impairment"), link.get("back")) if way]
+    delays = [open_delay_ns if way.get("delay_ns") is None else int(way["delay_ns"]) for way in ways]
+    known = [delay for delay in delays if delay is not None]
+    delay_ns = min(known) if known and len(known) == len(ways) else None
+    return Link(str(link["name"]), str(link["a"]), str(link["b"]), int(link.get("cost", 1)), delay_ns)
+
+
+def _open_delay_ns(manifest: Mapping[str, Any], plan: Mapping[str, Any]) -> int | None:
+    """Of links without a delay of their own: the simulator gives them one, other worlds what they have."""
+    told = plan["timing"].get("hop_delay_ns") if manifest["world"] == "sim" else None
+    return None if told is None else int(told)
 
 
 def _interfaces(path: Path, outcome: str) -> tuple[Interface, ...]:

@@ -6,6 +6,7 @@ from pyspark.sql.types import (
     BinaryType,
     BooleanType,
     DataType,
+    DoubleType,
     IntegerType,
     LongType,
     StringType,
@@ -52,6 +53,18 @@ EVENTS = _schema(
 """Of `events.jsonl`, what Spark reads; a line that is not JSON becomes a row of nulls."""
 
 EXPECTED = _schema(source=_LONG, sequence=_LONG, subscriber=_INT, owed=_FLAG)
+TREES = _schema(
+    source=_LONG,
+    sequence=_LONG,
+    node_id=_INT,
+    destinations=_INT,
+    crossings=_LONG,
+    wasted=_LONG,
+    ideal=_LONG,
+    exact=_FLAG,
+)
+STRETCHES = _schema(stretch=DoubleType())
+HOMES = _schema(subscriber=_INT, router=_INT)
 LINKS = _schema(interface=_TEXT, link=_TEXT)
 CLIENTS = _schema(node=_TEXT, subscriber=_INT)
 NAMES = _schema(id=_LONG, name=_TEXT)

@@ -19,8 +19,10 @@ from analysis.findings import (
     Failure,
     LatencyCurve,
     PublicationCounts,
+    Stretch,
     SubscriberCounts,
     Traffic,
+    TreeCounts,
 )
 from analysis.transforms import PAIR
 
@@ -103,6 +105,36 @@ def count_crossings(crossings: DataFrame) -> list[CrossingCounts]:
         .collect()
     )
     return sorted((CrossingCounts(**r.asDict()) for r in rows), key=lambda c: (c.from_id, c.to_id))
+
+
+def count_trees(trees: DataFrame) -> TreeCounts:
+    """The sums over all messages."""
+    sums = [F.coalesce(F.sum(name), F.lit(0)).alias(name) for name in ("crossings", "wasted", "ideal")]
+    row = trees.agg(
+        F.count("*").alias("messages"),
+        *sums,
+        F.count_if(F.col("crossings") > F.col("ideal")).alias("beyond"),
+        F.count_if(~F.col("exact")).alias("inexact"),
+    ).first()
+    assert row is not None, "an aggregate without groups has one row"
+    return TreeCounts(**row.asDict())
+
+
+def first_routers(trees: DataFrame) -> list[int]:
+    """The routers at which messages entered, ascending."""
+    return sorted(row.node_id for row in trees.select("node_id").distinct().collect())
+
+
+def measure_stretch(stretches: DataFrame) -> Stretch | None:
+    """Of all deliveries; None if there are none."""
+    shares = F.array(F.lit(0.5), F.lit(0.99), F.lit(1.0))
+    row = stretches.agg(
+        F.count("*").alias("deliveries"),
+        F.avg("stretch").alias("mean"),
+        F.percentile_approx("stretch", shares, _ACCURACY).alias("quantiles"),
+    ).first()
+    assert row is not None, "an aggregate without groups has one row"
+    return Stretch(row.deliveries, row.mean, *row.quantiles) if row.deliveries else None
 
 
 def collect_traffic(traffic: DataFrame) -> list[Traffic]:

@@ -11,6 +11,7 @@ from typing import Any
 
 from analysis.findings import Failure, Findings, LatencyCurve, PublicationCounts, Traffic
 from analysis.rundir import Run
+from analysis.scheme import to_scheme
 from nodes.wire.packets import PacketType
 
 FORMAT = 1
@@ -39,6 +40,7 @@ def to_verdict(findings: Findings) -> dict[str, Any]:
         "hops": _hops(findings.curves),
         "control": _load(t for t in findings.traffic if t.type != PacketType.MESSAGE),
         "messages": _load(t for t in findings.traffic if t.type == PacketType.MESSAGE),
+        "scheme": to_scheme(findings),
         "convergence_ns": _convergence(findings.run),
         "captures": {
             "packets": findings.ingested.packets,

@@ -18,6 +18,8 @@ from analysis.report.hops import hop_figure
 from analysis.report.tables import SubscriberRow, link_rows, subscriber_rows
 
 _HERE = Path(__file__).resolve().parent
+SHOWN_STATES = 30
+"""The routers that hold most; of larger networks the others are left out."""
 _WORLDS = {"sim": "simulator", "emu": "Mininet", "cluster": "cluster"}
 
 
@@ -46,6 +48,7 @@ def render(findings: Findings, verdict: Mapping[str, Any]) -> str:
             links=links,
             subscribers=subscribers,
             failures=findings.failures,
+            states=sorted(findings.scheme.states, key=lambda s: -s.held["bytes"])[:SHOWN_STATES],
             names=findings.run.names,
         )
     )

@@ -58,6 +58,21 @@ def test_a_faultless_run_is_found_so(spark, hand_made):
         "hops": {"min": 1, "mean": 1.333, "max": 2},
         "control": {"packets": 0, "bytes": 0},
         "messages": {"packets": 3 + 3 + 2, "bytes": verdict["messages"]["bytes"]},
+        "scheme": {
+            "name": "pif",
+            "trees": {
+                "messages": 3,
+                "crossings": 2,
+                "wasted": 1,
+                "ideal": 1,
+                "beyond": 1,
+                "inexact": 0,
+                "ratio": 2.0,
+            },
+            "stretch": None,
+            "control": {},
+            "state": None,
+        },
         "convergence_ns": None,
         "captures": {"packets": packets, "drops": 0, "skipped": {}},
         "problems": [],
@@ -90,6 +105,7 @@ def test_every_table_is_written_with_the_columns_the_document_names(spark, hand_
         "crossings",
         "verdicts",
         "control",
+        "trees",
     }
 
 

@@ -16,13 +16,18 @@ from analysis.findings import (
     Ingested,
     LatencyCurve,
     PublicationCounts,
+    SchemeFindings,
+    Stretch,
     SubscriberCounts,
     Traffic,
+    TreeCounts,
 )
+from analysis.network import HELD, RouterState
 from analysis.report.page import headline, render
 from analysis.report.tables import link_rows, subscriber_rows
 from analysis.rundir import load_run
 from analysis.verdict import to_verdict
+from nodes.scheme_formulas import Figures
 
 XHTML = "{http://www.w3.org/1999/xhtml}"
 SVG = "{http://www.w3.org/2000/svg}"
@@ -57,6 +62,12 @@ def findings(hand_made):
         failures=[],
         disagreements=[],
         digest="ab" * 32,
+        scheme=SchemeFindings(
+            trees=TreeCounts(messages=10, crossings=9, wasted=2, ideal=6, beyond=3, inexact=1),
+            stretch=Stretch(deliveries=7, mean=1.25, p50=1.0, p99=2.0, max=2.0),
+            states=[RouterState("r1", dict.fromkeys(HELD, 4)), RouterState("r2", dict.fromkeys(HELD, 5))],
+            figures=Figures(n=2, s=1, r=2, predicate_bits=80, d=0.5, delta=1, is_tree=True),
+        ),
         notes=[],
     )
 
@@ -112,6 +123,18 @@ def test_the_headline_says_how_it_went(findings):
     assert "missing" in text
     assert "spurious" in text
     assert "duplicate" not in text
+
+
+def test_the_scheme_is_set_beside_ideal_trees_fastest_paths_and_its_formula(findings):
+    """T1, T6: pif's formula for two routers, a sender and two receivers of 80 bits each: 322 bits."""
+    told = to_verdict(findings)["scheme"]
+    assert (told["trees"]["ratio"], told["stretch"]["mean"]) == (1.5, 1.25)
+    assert told["state"] == {"routers": 2, **dict.fromkeys(HELD, 9), "formula_bytes": 40}
+    assert told["control"] == {"INTEREST": {"packets": 6, "bytes": 240}}
+    html, _ = page(findings)
+    assert "1.50 times the ideal" in html
+    assert "1.250 times that of the fastest path" in html
+    assert "all 2" in html
 
 
 def test_faults_are_listed_by_name(findings):

@@ -1,0 +1,130 @@
+"""The network of a run as its directory tells it: links as edges, homes of clients, what routers hold.
+
+Reads the plan (by way of `analysis.rundir`) and `logs/*.status.json`; packets are
+not looked at, and Spark is not known here.
+"""
+
+from __future__ import annotations
+
+import heapq
+import json
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass
+from statistics import fmean
+
+from analysis.rundir import Link, Run
+from analysis.windows import Claim
+from fastpath import cover
+from nodes.model import parse_predicate
+from nodes.scheme_formulas import Figures
+from nodes.wire.codec import encode_predicate
+from topologies.ideal import Edge
+
+COUNT_BYTES = 4
+"""Before the filters of an encoded predicate stands how many they are."""
+HELD = ("classes", "tables", "filters", "constraints", "bytes")
+"""What a router's status tells of its FIB, and the verdict sums up."""
+
+
+@dataclass(frozen=True, slots=True)
+class RouterState:
+    """What a router held at the end of the run."""
+
+    name: str
+    held: Mapping[str, int]
+    """By the words of `HELD`."""
+
+
+def cost_edges(run: Run) -> list[Edge]:
+    """The links between routers, by node ids, with their costs."""
+    return [(a, b, float(link.cost)) for a, b, link in _router_links(run)]
+
+
+def delay_edges(run: Run) -> list[Edge]:
+    """The same with their delays in nanoseconds; none at all if the plan does not say them all."""
+    links = _router_links(run)
+    if not all(link.delay_ns for _, _, link in links):
+        return []
+    return [(a, b, float(link.delay_ns or 0)) for a, b, link in links]
+
+
+def _router_links(run: Run) -> list[tuple[int, int, Link]]:
+    routers = {n.name: n.node_id for n in run.nodes if not n.is_client}
+    return [
+        (routers[link.a], routers[link.b], link) for link in run.links if {link.a, link.b} <= routers.keys()
+    ]
+
+
+def homes(run: Run) -> dict[int, int]:
+    """The router of each client, by ids."""
+    routers = {n.name: n.node_id for n in run.nodes if not n.is_client}
+    ends = [(a, b) for link in run.links for a, b in ((link.a, link.b), (link.b, link.a))]
+    return {run.client_ids[a]: routers[b] for a, b in ends if a in run.client_ids and b in routers}
+
+
+def router_states(run: Run) -> list[RouterState]:
+    """What the routers say they hold, in the plan's order; of those that say it, in a form that is known."""
+    found = []
+    for node in run.nodes:
+        path = run.path / "logs" / f"{node.name}.status.json"
+        if node.is_client or not path.is_file():
+            continue
+        try:
+            fib = json.loads(path.read_text(encoding="utf-8"))["core"]["fib"]
+            found.append(RouterState(node.name, {key: int(fib[key]) for key in HELD}))
+        except (OSError, ValueError, KeyError, TypeError):
+            continue  # killed as it wrote, or before it had a FIB: the verdict says how many are counted
+    return found
+
+
+def figures(run: Run, claims: Iterable[Claim], senders: Collection[int]) -> Figures | None:
+    """What the paper's formulas ask for; None if nobody sends or nobody wants anything.
+
+    Args:
+        run: The run.
+        claims: Its subscriptions; those withdrawn again count as well.
+        senders: The routers at which messages entered.
+    """
+    wants = _bits_by_router(claims, homes(run))
+    edges = cost_edges(run)
+    if not wants or not senders or not edges:
+        return None
+    degree: dict[int | str, int] = {}
+    for end in (end for a, b, _ in edges for end in (a, b)):
+        degree[end] = degree.get(end, 0) + 1
+    hops = [_hops(edges, sender) for sender in sorted(senders)]
+    return Figures(
+        n=len(degree),
+        s=len(senders),
+        r=len(wants),
+        predicate_bits=fmean(wants.values()),
+        d=fmean(found[receiver] for found in hops for receiver in sorted(wants)),
+        delta=max(degree.values()),
+        is_tree=len(edges) == len(degree) - 1,
+    )
+
+
+def _bits_by_router(claims: Iterable[Claim], at: Mapping[int, int]) -> dict[int, int]:
+    """The size of what the clients of each router want together."""
+    parts: dict[int, list[bytes]] = {}
+    for claim in claims:
+        parts.setdefault(at[claim.subscriber], []).append(encode_predicate(parse_predicate(claim.predicate)))
+    reduced = {router: cover.reduce(cover.union(found)) for router, found in parts.items()}
+    return {router: 8 * (len(each) - COUNT_BYTES) for router, each in reduced.items()}
+
+
+def _hops(edges: Iterable[Edge], source: int) -> dict[int | str, int]:
+    """The links of the shortest path to each router; of several shortest ones, the fewest."""
+    links: dict[int | str, list[tuple[int | str, float]]] = {}
+    for a, b, cost in edges:
+        links.setdefault(a, []).append((b, cost))
+        links.setdefault(b, []).append((a, cost))
+    found: dict[int | str, int] = {}
+    heap: list[tuple[float, int, int]] = [(0.0, 0, source)]
+    while heap:
+        length, hops, node = heapq.heappop(heap)
+        if node not in found:
+            found[node] = hops
+            for to, cost in links[node]:
+                heapq.heappush(heap, (length + cost, hops + 1, int(to)))
+    return found
