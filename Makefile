@@ -82,7 +82,7 @@ bench-match: build ## The table of matching speeds, as Markdown; QUICK=1: small 
 	$(BIN)/python tests/benchmarks/match_table.py $(if $(QUICK),--quick)
 
 .PHONY: reproduce
-reproduce: build ## Carry out the papers' experiments and write their pages: fifteen minutes, 1 GB.
+reproduce: build ## Carry out the papers' experiments and write their pages: half an hour, 1 GB.
 	for name in $$($(BIN)/cbn reproduce --list | cut -d' ' -f1); do \
 	    $(BIN)/cbn reproduce $$name --page docs/experiments || exit; done
 

@@ -12,7 +12,7 @@ examples:
   cbn reproduce fwd-fig8 --quick
       a small slice, in a few seconds
   cbn reproduce fwd-fig8
-      the whole sweep of the paper: a minute or so (fwd-fig11: eight), about 1 GB of memory
+      the whole sweep of the paper: some minutes at most (fwd-fig11, rte-schemes: ten), 1 GB of memory
   cbn reproduce fwd-fig8 --page docs/experiments
       and write the page, its figure and its rows there, by the experiment's name
 

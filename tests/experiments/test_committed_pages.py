@@ -79,6 +79,13 @@ def test_D3_the_rows_of_figs_6_and_7_are_of_the_names_that_the_file_has_now() ->
     assert {r.repeat for r in rows} == {sweep.repeat}
 
 
+def test_the_rows_of_all_schemes_are_of_the_cases_that_the_file_has_now() -> None:
+    cases, rows = experiment_of("rte-schemes").sweep.cases, rows_of("rte-schemes").rows
+    assert [(r.network, r.scheme) for r in rows] == [
+        ((c.shape, c.routers, c.senders, c.receivers), scheme) for c in cases for scheme in c.schemes
+    ]
+
+
 def test_the_contents_name_every_experiment_and_its_command(name: str) -> None:
     contents = (PAGES / "README.md").read_text(encoding="utf-8")
     assert f"| `cbn reproduce {name}` |" in contents

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from math import log2
 
 from analysis.figures.axes import count, volume
 from testbed.experiments.finding import Finding
@@ -68,23 +69,34 @@ def _of(pairs: Iterable[tuple[Row, Row]], shape: str) -> list[float]:
 
 
 def psf_as_formula(results: Measured) -> Finding:
-    """S log n + s r M_p d, exactly if nothing is reduced."""
+    """By the formula s log n + s r M_p d, exactly if nothing is reduced."""
     return _formula(results, "psf", lambda ratio: abs(ratio - 1) < 0.01)
 
 
 def ipsf_as_formula(results: Measured) -> Finding:
-    """N r M_p on trees: every predicate in every router but its own."""
+    """By the formula n r M_p on trees: every predicate in every router but its own."""
     return _formula(results, "ipsf", lambda ratio: 0.8 < ratio <= 1)
 
 
 def pif_as_formula(results: Measured) -> Finding:
-    """N (s Delta log n + r M_p), as corrected (E9): an upper bound."""
+    """By the formula n (s Delta log n + r M_p), as corrected (E9): an upper bound."""
     return _formula(results, "pif", lambda ratio: ratio <= 1)
 
 
 def drp_as_formula(results: Measured) -> Finding:
-    """N r log n + s r M_p; here every router may be a source, and knows every destination."""
-    return _formula(results, "drp", lambda ratio: ratio <= 1)
+    """By the formula n r log n + s r M_p; here every router may send, and knows every destination."""
+    finding = _formula(results, "drp", lambda ratio: ratio <= 1)
+    rows = [r for r in rows_of(results, "drp") if r.unreduced_bits]
+    everywhere = [(r.unreduced_bits or 0) / _drp_everywhere(r) for r in rows]
+    said = f"{finding.ours}; {_least_most(everywhere)} of n (n - 1) log n + n r M_p"
+    return Finding(said, finding.holds)
+
+
+def _drp_everywhere(row: Row) -> float:
+    """The formula where every router may send, and forward to every other."""
+    id_bits = log2(row.routers)
+    predicates = ((row.formula_bits or 0) - row.routers * row.receivers * id_bits) / row.senders
+    return row.routers * ((row.routers - 1) * id_bits + predicates)
 
 
 def _formula(results: Measured, scheme: str, holds: Callable[[float], bool]) -> Finding:
