@@ -29,7 +29,9 @@ def add_reproduce(commands: Any, command: Callable[..., Any], json: Callable[...
     made.add_argument("--quick", action="store_true", help="a small slice of the sweep")
     made.add_argument("--out", type=Path, metavar="DIR", help="where to (default: runs/reproduce/NAME)")
     made.add_argument("--seed", type=int, default=1, metavar="N", help="of the workloads (default: 1)")
-    made.add_argument("--page", type=Path, metavar="DIR", help="also write page, figures and rows there by NAME")
+    made.add_argument(
+        "--page", type=Path, metavar="DIR", help="also write page, figures, rows there, by NAME"
+    )
     made.add_argument(
         "--rows", type=Path, metavar="FILE", help="write the page of these rows, measure nothing"
     )
