@@ -43,6 +43,10 @@ def resentful(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(schemes.SCHEMES, "pif", Resentful)  # type: ignore[arg-type]
 
 
+SEED = 1000
+"""Where the link goes once. Elsewhere a flap may be what it takes: each of its breaks alone is not noticed."""
+
+
 def first_failing(seed: int) -> tuple[Schedule, Score]:
     for n in range(20):
         schedule = draw("ring", "pif", seed + n)
@@ -53,9 +57,9 @@ def first_failing(seed: int) -> tuple[Schedule, Score]:
 
 
 def test_a_planted_bug_is_found_and_shrunk_to_a_link_that_comes_back(
-    resentful: None, seed: int, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    resentful: None, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    schedule, score = first_failing(seed)
+    schedule, score = first_failing(SEED)
     small = shrink(schedule, failing_like(score, try_out))
     assert "missing" in kinds(try_out(small))
     assert len(small.routers) == 2
