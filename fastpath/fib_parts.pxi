@@ -43,9 +43,10 @@ cdef int add_destination(FibData *data, object router, object interface) except 
     if destination.router in (0, data.route.node):
         raise UsageError(f"router {router} cannot be a destination of router {data.route.node}")
     if data.route.destinations.size() and destination.router <= data.route.destinations.back().router:
-        raise UsageError(f"destinations must ascend; {router} follows {data.route.destinations.back().router}")
+        last = data.route.destinations.back().router
+        raise UsageError(f"destinations must ascend; {router} follows {last}")
     if destination.interface >= data.clients.size() or data.is_client(destination.interface):
-        raise UsageError(f"interface {interface}, towards router {router}, does not lead to a router")
+        raise UsageError(f"interface {interface}, towards router {router}, leads to no router")
     data.route.destinations.push_back(destination)
     return 0
 
