@@ -125,7 +125,7 @@ class Simulation:
 
 @contextmanager
 def _collecting_rarely() -> Iterator[None]:
-    """Look for cycles seldom: what a network holds, it keeps, and looking it all over took a fifth of the time."""
+    """Look for cycles seldom: a network keeps what it holds, and looking it over took a fifth of the time."""
     before = gc.get_threshold()
     gc.set_threshold(*COLLECT_AFTER)
     try:

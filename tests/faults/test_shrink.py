@@ -44,7 +44,7 @@ def resentful(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 SEED = 1000
-"""Where the link goes once. Elsewhere a flap may be what it takes: each of its breaks alone is not noticed."""
+"""Where a link goes once. Elsewhere a flap may be what it takes: none of its breaks alone is noticed."""
 
 
 def first_failing(seed: int) -> tuple[Schedule, Score]:
