@@ -228,3 +228,11 @@ def test_stats_count_what_was_committed():
         "names": 2,
     }
     assert stats["bytes"] > 0
+
+
+def test_the_table_can_be_had_from_the_package_by_itself():
+    import fastpath
+
+    assert fastpath.ForwardingTable is ForwardingTable
+    with pytest.raises(AttributeError, match="no attribute 'Table'"):
+        _ = fastpath.Table
