@@ -15,8 +15,9 @@ from analysis.scheme import to_scheme
 from nodes.wire.packets import PacketType
 
 FORMAT = 1
-HARMLESS = ("not_cbn",)
-"""Counts of skipped records that say nothing against a capture: a host's own ARP and the like."""
+HARMLESS = ("not_cbn", "bad_checksum")
+"""Counts of skipped records that say nothing against a capture: a host's own ARP and the like, and
+what was damaged on its way, which its receiver drops."""
 
 
 def to_verdict(findings: Findings) -> dict[str, Any]:

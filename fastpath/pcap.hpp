@@ -89,7 +89,7 @@ class Decoder {
             return Skip::None;  // counted when it is clear that the others do not come
         }
         Slice payload;
-        const Skip skip = read_udp(udp, payload);
+        const Skip skip = read_udp(network, udp, payload);
         return skip != Skip::None ? skip : datagram(payload, context);
     }
 

@@ -27,7 +27,8 @@ def decode_pcap(
     `truncated` (frames captured in part; whole packets at their front are
     read), `not_cbn`, `ip_fragments` (whose datagram is not complete),
     `bad_frame` (headers that contradict themselves), `malformed` (CBN
-    datagrams with bad framing, and well framed packets wrong inside).
+    datagrams with bad framing, and well framed packets wrong inside),
+    `bad_checksum` (damaged on the way: whoever receives them drops them).
 
     Raises:
         PcapError: Not a pcap file, or of a link type not known here.

@@ -23,7 +23,7 @@ cdef extern from "pcap.hpp" namespace "cbn::pcap" nogil:
     uint32_t LINK_ETHERNET
     uint32_t LINK_RAW
     uint32_t LINK_SLL2
-    const char *SKIP_NAMES[7]
+    const char *SKIP_NAMES[8]
 
     cdef cppclass Mac:
         uint8_t *data()
@@ -47,7 +47,7 @@ cdef extern from "pcap.hpp" namespace "cbn::pcap" nogil:
         vector[int32_t] frame_bytes, packet_bytes, type, hop_limit, hop_count, attribute_count, kind
         vector[int32_t] attribute_ends
         vector[uint8_t] attributes
-        uint64_t skipped[7]
+        uint64_t skipped[8]
         uint64_t records
 
     Bytes memory_of(const BitColumn &)
@@ -165,7 +165,7 @@ def decode_pcap(path, size_t start=0, end=None, str mac=""):
     cdef shared_ptr[Columns] columns = reader.decode(start, stop, &own if mac else NULL)
     cdef Columns *c = columns.get()
     counts = {"records": c.records, "packets": c.rows}
-    for reason in range(1, 7):
+    for reason in range(1, 8):
         counts[SKIP_NAMES[reason].decode()] = c.skipped[reason]
     return batch_of(columns), counts
 

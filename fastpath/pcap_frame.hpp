@@ -13,9 +13,11 @@
 namespace cbn::pcap {
 
 // Why something is not in the table. Names in SKIP_NAMES, in this order.
-enum class Skip : std::uint8_t { None, TruncatedFile, Truncated, NotCbn, Fragments, BadFrame, Malformed };
-inline constexpr std::array<const char*, 7> SKIP_NAMES{
-    "", "truncated_file", "truncated", "not_cbn", "ip_fragments", "bad_frame", "malformed"};
+enum class Skip : std::uint8_t {
+    None, TruncatedFile, Truncated, NotCbn, Fragments, BadFrame, Malformed, BadChecksum
+};
+inline constexpr std::array<const char*, 8> SKIP_NAMES{
+    "", "truncated_file", "truncated", "not_cbn", "ip_fragments", "bad_frame", "malformed", "bad_checksum"};
 
 enum class Direction : std::uint8_t { Unknown, Received, Sent };
 
@@ -161,10 +163,39 @@ inline Skip read_ipv6(const Slice& packet, Network& out) noexcept {
     return Skip::NotCbn;
 }
 
+namespace detail {
+
+// The one's complement sum of 16-bit words (RFC 1071), folded.
+inline std::uint32_t words_sum(wire::Bytes bytes, std::uint32_t sum = 0) noexcept {
+    std::uint64_t wide = sum;
+    std::size_t at = 0;
+    for (; at + 4 <= bytes.size(); at += 4) wide += wire::load<std::uint32_t>(bytes.data() + at);
+    if (at + 2 <= bytes.size()) {
+        wide += u16(bytes, at);
+        at += 2;
+    }
+    if (at < bytes.size()) wide += static_cast<std::uint32_t>(bytes[at]) << 8;
+    while (wide >> 16 != 0) wide = (wide & 0xFFFF) + (wide >> 16);
+    return static_cast<std::uint32_t>(wide);
+}
+
+// Whether the kernel that receives a whole datagram would drop it as damaged. What leaves a host that lets its
+// device do the sum bears that of the pseudo-header alone, and none is 0.
+inline bool checksum_wrong(const Network& network, wire::Bytes datagram) noexcept {
+    const std::uint32_t said = u16(datagram, 6);
+    if (said == 0) return false;
+    const auto length = static_cast<std::uint32_t>(datagram.size());
+    const std::uint32_t start = words_sum(network.target, PROTOCOL_UDP + (length >> 16) + (length & 0xFFFF));
+    const std::uint32_t pseudo = words_sum(network.source, start);
+    return said != pseudo && words_sum(datagram, pseudo) != 0xFFFF;
+}
+
+}  // namespace detail
+
 // The payload of a UDP datagram for our port. `udp` reaches to the frame's end: what lies beyond the length in
 // the UDP header is padding, unless with it everything is one well-framed super-datagram (segmentation offload
 // leaves such lengths behind).
-[[nodiscard]] inline Skip read_udp(const Slice& udp, Slice& payload) noexcept {
+[[nodiscard]] inline Skip read_udp(const Network& network, const Slice& udp, Slice& payload) noexcept {
     constexpr std::size_t header = 8;
     if (!udp.has(header)) return detail::missing(udp, header);
     const bool ours = detail::u16(udp.captured, 0) == wire::PORT || detail::u16(udp.captured, 2) == wire::PORT;
@@ -175,6 +206,8 @@ inline Skip read_ipv6(const Slice& packet, Network& out) noexcept {
     const Slice said = length == 0 ? all : all.first(length - header);
     const bool beyond = said.original < all.original && !all.cut();
     payload = beyond && wire::check_framing(all.captured).ok() ? all : said;
+    const bool judged = length != 0 && !said.cut() && payload.original == said.original;
+    if (judged && detail::checksum_wrong(network, udp.captured.first(length))) return Skip::BadChecksum;
     return Skip::None;
 }
 

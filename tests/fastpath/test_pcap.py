@@ -157,6 +157,31 @@ def test_bad_frames_are_counted(decode):
     assert decode(bad) == ([], {"bad_frame": len(bad)})
 
 
+def summed(kind, datagram, partial=False):
+    """The datagram with its checksum, or with what a sender leaves that lets its device compute it."""
+    ends = b"\x0a\0\0\1\x0a\0\0\2" if kind == 4 else bytes(15) + b"\1" + bytes(15) + b"\2"
+    pseudo = ends + struct.pack("!IHBB", len(datagram), 0, 0, 17)
+    data = pseudo if partial else pseudo + datagram + b"\0" * (len(datagram) % 2)
+    total = sum(struct.unpack(f"!{len(data) // 2}H", data)) % 0xFFFF
+    checksum = total if partial else 0xFFFF - total
+    return datagram[:6] + struct.pack("!H", checksum) + datagram[8:]
+
+
+@pytest.mark.parametrize("text", ["a", "ab"], ids=["odd", "even"])
+@pytest.mark.parametrize("kind", [4, 6])
+def test_datagrams_damaged_on_the_way_are_counted_and_unfinished_checksums_are_not(decode, kind, text):
+    datagram = udp(message(attributes={"a": text}))
+
+    def whole(datagram):
+        return ethernet(ipv4(datagram)) if kind == 4 else ethernet(ipv6(datagram), kind=0x86DD)
+
+    right = summed(kind, datagram)
+    good = [whole(datagram), whole(right), whole(summed(kind, datagram, partial=True))]
+    flipped = [bytes(b ^ (at == n) << 3 for at, b in enumerate(right)) for n in range(8, len(right))]
+    rows, skipped = decode([*good, *map(whole, flipped)])
+    assert (len(rows), skipped) == (3, {"bad_checksum": len(flipped)})
+
+
 def test_malformed_datagrams_and_packets_are_counted(decode):
     dirty = bytearray(message())
     dirty[7] = 1
