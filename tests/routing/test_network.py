@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from nodes.config import Action
-from nodes.model import parse_predicate
+from nodes.model import Constraint, Filter, Op, Predicate, parse_predicate
 from nodes.wire.codec import decode_datagram
 from nodes.wire.packets import Message
 from tests.routing.fabric import EPOCH_NS, MS, SECOND, Network, Weather, configure, line, random_graph, ring
@@ -61,15 +61,17 @@ def test_it_converges_under_a_fifth_of_loss_with_repeats_and_reordering(seed: in
     assert delivered(network.events) == owed(network.events), f"seed {seed}"
 
 
-def test_a_predicate_of_ten_thousand_filters_crosses_lossy_links() -> None:
-    text = " or ".join(f'serial = {i} and name = "part-{i % 97}"' for i in range(4_000))
-    actions = {"c1": [Action(-1, "subscribe", i, text.replace("part", f"part{i}")) for i in range(3)]}
-    weather = Weather(loss=0.05, jitter_ns=2 * MS)
-    network = Network(configure(line(3), {"c1": 1}), 7, weather, actions)
+def test_a_predicate_of_a_hundred_thousand_filters_crosses_lossy_links() -> None:
+    serials = [Constraint.on("serial", Op.EQ, i) for i in range(100_000)]
+    batches = [Constraint.on("batch", Op.LT, i) for i in range(97)]
+    filters = [Filter([serial, batches[i % 97]]) for i, serial in enumerate(serials)]
+    weather = Weather(loss=0.02, jitter_ns=2 * MS)
+    network = Network(configure(line(3), {"c1": 1}), 7, weather)
+    network.client("c1").core.subscribe(network.now_ns, Predicate(filters))
     network.converge()
     fib = network.router("r3").status()["fib"]
     assert isinstance(fib, dict)
-    assert fib["filters"] == 12_000
+    assert fib["filters"] == 100_000
     assert sum(a["retransmissions"] for a in network.router("r2").status()["adjacencies"]) > 0  # type: ignore[attr-defined]
 
 
