@@ -9,6 +9,9 @@ from testbed.plan.problems import Key, Problem
 from testbed.plan.source import Place, Source
 from testbed.plan.yaml_subset import read_scalar
 
+SHORT_FORMS = {("scheme",): "name"}
+"""Where a text may stand for a mapping, and the key in it that the text is the value of."""
+
 
 def apply_overrides(source: Source, overrides: Iterable[tuple[str, str]]) -> None:
     """Put the values in; what cannot be put in is noted as a problem of its option."""
@@ -33,6 +36,8 @@ def _put(source: Source, parts: list[str], value: Any, place: Place) -> None:
         if isinstance(holder, dict) and holder.get(index) is None:
             holder[index] = {}
             source.values[key] = source.keys[key] = place
+        elif isinstance(holder, dict) and key in SHORT_FORMS and isinstance(holder[index], str):
+            holder[index] = {SHORT_FORMS[key]: holder[index]}
         holder = holder[index]
     index = _index(holder, parts[-1])
     holder[index] = value

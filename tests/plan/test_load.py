@@ -125,6 +125,12 @@ def test_a_plan_is_the_same_under_every_hash_seed():
     assert runs[0].stdout == runs[1].stdout
 
 
+def test_a_scheme_named_alone_takes_options_by_override(load):
+    plan = load(SMALL, overrides=[("scheme", "siena"), ("scheme.tree", "source"), ("scheme.mode", "literal")])
+    assert (plan.scheme, dict(plan.scheme_options)) == ("siena", {"tree": "source", "mode": "literal"})
+    assert "the key name is missing" in complaint(load, overrides={"scheme.tree": "shared"})
+
+
 def test_overrides_replace_scalars_by_dotted_key(load):
     plan = load(
         SMALL,
