@@ -6,6 +6,7 @@ Simulator and emulator use it alike; `docs/protocols.md` says why it is enough.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping
+from types import MappingProxyType
 from typing import Any
 
 Status = Mapping[str, Any]
@@ -13,7 +14,9 @@ Statuses = Mapping[str, Status]
 DIGESTS = ("link_state_digest", "interest_digest")
 
 
-def unconverged(statuses: Statuses, down: Collection[str] = ()) -> list[str]:
+def unconverged(
+    statuses: Statuses, down: Collection[str] = (), mended: Mapping[str, int] = MappingProxyType({})
+) -> list[str]:
     """Why the network is not ready, one reason a line; empty: it is.
 
     A network that is in several parts is ready when each of them is, and
@@ -24,12 +27,15 @@ def unconverged(statuses: Statuses, down: Collection[str] = ()) -> list[str]:
         down: Names of nodes that are meant to be down, and of interfaces whose
             link is (both ends): their neighbours must have noticed, and nothing
             else is asked of them. Nodes that are down need no status.
+        mended: Names of interfaces (both ends) over which something must have been heard
+            since then: a link that was silent for a while may yet be taken for dead.
     """
     routers = {n: s for n, s in statuses.items() if s["role"] == "router" and n not in down}
     clients = {n: s for n, s in statuses.items() if s["role"] == "client" and n not in down}
     return [
         *_identity_reasons(routers),
         *_adjacency_reasons(routers, down),
+        *_silence_reasons({**routers, **clients}, down, mended),
         *(f"{name} is not settled" for name, status in routers.items() if not status["settled"]),
         *_digest_reasons(routers, down),
         *_conversation_reasons(routers, down),
@@ -57,6 +63,13 @@ def _adjacency_reasons(routers: Statuses, down: Collection[str]) -> Iterator[str
                     yield f"{name} has not noticed that the link to {adjacency['peer']} is down"
             elif adjacency["state"] != "up":
                 yield f"{name} is not joined to {adjacency['peer']}: the link is {adjacency['state']}"
+
+
+def _silence_reasons(nodes: Statuses, down: Collection[str], mended: Mapping[str, int]) -> Iterator[str]:
+    for name, status in nodes.items():
+        for interface, heard_ns in status.get("heard_ns", {}).items():
+            if interface not in down and heard_ns < mended.get(interface, 0):
+                yield f"{name} has not heard from {interface} since it came back"
 
 
 def _digest_reasons(routers: Statuses, down: Collection[str]) -> Iterator[str]:

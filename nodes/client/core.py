@@ -154,6 +154,7 @@ class ClientCore:
             "incarnation": self.incarnation,
             "attached": self.attached,
             "settled": self.link.quiet,
+            "heard_ns": {self.link.interface.name: self.link.heard_ns},
             "subscriptions": len(self._subscriptions),
             "subscriptions_acknowledged": len(self._subscriptions) - len(waiting),
             "subscriptions_digest": self._subscriptions_digest(),

@@ -97,6 +97,8 @@ class Adjacency:
         self._rng = rng
         self._retired: deque[int] = deque(maxlen=RETIRED_KEPT)
         self._expires_at: int | None = None
+        self.heard_ns = 0
+        """When the neighbour last gave a sign of life."""
         self._peer_hold_ns = 0
         self._hello_at = 0
         self._alarmed: tuple[int, int] | None = None
@@ -124,13 +126,13 @@ class Adjacency:
             changes += self._step(now_ns, Event.RESTART)
         self.peer_incarnation = hello.incarnation
         self._peer_hold_ns = hello.hold_time_ms * MILLISECOND_NS
-        self._expires_at = now_ns + self._peer_hold_ns
+        self._expires_at, self.heard_ns = now_ns + self._peer_hold_ns, now_ns
         listed = (hello.seen_node, hello.seen_incarnation) == (self._node.node_id, self.incarnation)
         return changes + self._step(now_ns, Event.TWO_WAY if listed else Event.ONE_WAY)
 
     def prove(self, now_ns: int) -> list[Change]:
         """A packet of the session came: the neighbour lives and hears us, HELLO or no HELLO."""
-        self._expires_at = now_ns + self._peer_hold_ns
+        self._expires_at, self.heard_ns = now_ns + self._peer_hold_ns, now_ns
         return [] if self.up else self._step(now_ns, Event.TWO_WAY)
 
     def give_up(self, now_ns: int) -> list[Change]:

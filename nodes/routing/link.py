@@ -73,6 +73,11 @@ class Link:
         return self._adjacency.incarnation
 
     @property
+    def heard_ns(self) -> int:
+        """When the neighbour last gave a sign of life."""
+        return self._adjacency.heard_ns
+
+    @property
     def quiet(self) -> bool:
         """Nothing is unacknowledged and no handshake is half done."""
         if self._channel is not None:

@@ -24,6 +24,7 @@ def status(router: Router) -> dict[str, object]:
         "scheme": router.config.scheme,
         "settled": router.settled,
         "adjacencies": [_adjacency(router, link) for link in router.links],
+        "heard_ns": {link.interface.name: link.heard_ns for link in router.links},
         "link_state_digest": topology.digest,
         "interest_digest": router.interest.digest(topology.nodes),
         "routers_known": len(topology.nodes),

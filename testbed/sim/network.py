@@ -58,6 +58,7 @@ class Network:
         self._nodes: dict[str, SimulatedNode] = {n.config.name: n for n in (*self.routers, *self.clients)}
         self._channels: dict[str, tuple[Channel, Channel]] = {}
         self._down_links: set[str] = set()
+        self._mended: dict[str, int] = {}
         self._connect()
 
     @property
@@ -78,7 +79,7 @@ class Network:
 
     def unconverged(self) -> list[str]:
         """Why the network, as it is meant to be now, has not converged; empty: it has."""
-        return unconverged(self.statuses(), self.down)
+        return unconverged(self.statuses(), self.down, self._owing())
 
     def has_converged(self) -> bool:
         """Whether nothing speaks against it; soon answered while somebody is busy, or still has to notice."""
@@ -89,7 +90,7 @@ class Network:
                     return False
                 if any(link.up and link.interface.name in down for link in core.links):
                     return False
-        return not unconverged(self.statuses(), down)
+        return not unconverged(self.statuses(), down, self._owing())
 
     def start(self) -> None:
         """Let every node begin, at this instant."""
@@ -107,15 +108,34 @@ class Network:
                 self._down_links.remove(fault.target)
                 for channel in self._channels[fault.target]:
                     channel.mend()
+                self._note_mended(link for link in self._plan.links if link.name == fault.target)
             case "pause":
                 self._nodes[fault.target].pause()
             case "resume":
                 self._nodes[fault.target].resume()
+                self._note_mended(link for link in self._plan.links if fault.target in (link.a, link.b))
             case "crash":
                 self._crashable(fault.target).crash()
             case "start":
                 router = self._crashable(fault.target)
                 router.restart(self._new_core(router))
+                self._note_mended(link for link in self._plan.links if fault.target in (link.a, link.b))
+
+    def _note_mended(self, links: Iterable[LinkPlan]) -> None:
+        """Who was silent for a while may be taken for dead still, until something is heard."""
+        for link in links:
+            self._mended |= dict.fromkeys((link.a_interface, link.b_interface), self._scheduler.now_ns)
+
+    def _owing(self) -> Mapping[str, int]:
+        """Since when something must have been heard, by interface; not from nodes that stand still."""
+        still = {name for name, node in self._nodes.items() if node.life is not Life.RUNNING}
+        silent = {
+            i
+            for link in self._plan.links
+            if {link.a, link.b} & still
+            for i in (link.a_interface, link.b_interface)
+        }
+        return {interface: since for interface, since in self._mended.items() if interface not in silent}
 
     def _crashable(self, name: str) -> SimulatedRouter:
         node = self._nodes[name]
