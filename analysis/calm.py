@@ -49,6 +49,8 @@ class History:
 
     calms: Sequence[Calm]
     settle_ns: int
+    pauses: Sequence[tuple[int, int]] = ()
+    """From when until when nodes stood still, in order of their ends; messages may have waited there."""
     _ends: list[int] = field(default_factory=list)
 
     def __post_init__(self) -> None:
@@ -67,6 +69,20 @@ class History:
         if calm is None or published_ns + self.settle_ns > calm.until_ns:
             return True
         return calm.connects(source, subscriber)
+
+    def held_until(self, published_ns: int) -> int:
+        """Until when a node that stood still may have held back a message published then."""
+        until_ns = published_ns
+        if self._passes_in_calm(published_ns):
+            return until_ns
+        for paused_ns, resumed_ns in self.pauses:
+            if paused_ns <= until_ns + self.settle_ns and resumed_ns > until_ns:
+                until_ns = resumed_ns
+        return until_ns
+
+    def _passes_in_calm(self, published_ns: int) -> bool:
+        calm = self._calm_at(published_ns)
+        return calm is not None and published_ns + self.settle_ns <= calm.until_ns
 
     def _calm_at(self, time_ns: int) -> Calm | None:
         at = bisect_left(self._ends, time_ns)
@@ -95,7 +111,8 @@ def history_of(
     """
     links, state, calms = tuple(links), _State(), []
     after_ns: int | None = start_ns - 1
-    for change in (c for c in changes if c.time_ns >= start_ns):
+    changes = [c for c in changes if c.time_ns >= start_ns]
+    for change in changes:
         if change.do:
             if after_ns is not None:
                 calms.append(Calm(after_ns, change.time_ns, state.parts(nodes, links)))
@@ -105,7 +122,18 @@ def history_of(
             after_ns = change.time_ns
     if after_ns is not None:
         calms.append(Calm(after_ns, FOREVER, state.parts(nodes, links)))
-    return History(calms, settle_ns)
+    return History(calms, settle_ns, _pauses(changes))
+
+
+def _pauses(changes: Iterable[NetworkChange]) -> list[tuple[int, int]]:
+    """What ended, in order of ends; who never resumes passes nothing on."""
+    since, pauses = {}, []
+    for change in changes:
+        if change.do == "pause":
+            since[change.target] = change.time_ns
+        elif change.do == "resume" and change.target in since:
+            pauses.append((since.pop(change.target), change.time_ns))
+    return pauses
 
 
 class _State:

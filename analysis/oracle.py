@@ -39,9 +39,10 @@ class Oracle:
         """Owed (true) or allowed (false) by subscriber; nobody else may get it, nor the publisher."""
         verdict: dict[int, bool] = {}
         history = self._history
+        held_until_ns = time_ns if history is None else history.held_until(time_ns)
         for claim in wanting:
             subscriber = claim.subscriber
-            if subscriber == source or not claim.allows(time_ns):
+            if subscriber == source or not claim.allows(time_ns, held_until_ns):
                 continue
             if history is not None and not history.allows(source, subscriber, time_ns):
                 continue

@@ -44,9 +44,13 @@ class Claim:
         """Whether a matching message published then must be delivered."""
         return self.owed_from_ns <= published_ns <= self.owed_until_ns
 
-    def allows(self, published_ns: int) -> bool:
-        """Whether a matching message published then may be delivered."""
-        return self.allowed_from_ns <= published_ns <= self.allowed_until_ns
+    def allows(self, published_ns: int, held_until_ns: int | None = None) -> bool:
+        """Whether a matching message published then may be delivered.
+
+        One that somebody may have held back is as good as published at any time until then.
+        """
+        latest_ns = published_ns if held_until_ns is None else held_until_ns
+        return self.allowed_from_ns <= latest_ns and published_ns <= self.allowed_until_ns
 
 
 @dataclass(frozen=True, slots=True)

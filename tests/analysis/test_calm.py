@@ -60,6 +60,19 @@ def test_a_fault_of_another_part_of_the_network_leaves_a_path_what_it_was():
     assert of.owes(A, 1, 2_500)
 
 
+def test_what_a_node_that_stood_still_held_back_may_go_to_who_subscribed_meanwhile():
+    of = history((2_000, "pause", "r1"), (2_100,), (3_000, "resume", "r1"), (3_100,))
+    claims = [Clock(START, SETTLE).claim(B, "x = 1", 2_500, None)]
+    judge = Oracle(claims, of).expected
+    assert [judge(A, t, {"x": 1}) for t in (1_900, 2_050, 3_050, 3_200)] == [
+        {},
+        {B: False},
+        {B: False},
+        {B: True},
+    ]
+    assert (of.held_until(1_900), of.held_until(2_050), of.held_until(3_200)) == (1_900, 3_000, 3_200)
+
+
 def test_a_claim_and_the_network_must_both_owe():
     clock = Clock(START, SETTLE)
     of = history((2_000, "link_down", "r1--r2"), (2_100,), (3_000, "link_up", "r1--r2"), (3_100,))
