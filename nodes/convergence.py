@@ -35,7 +35,7 @@ def unconverged(
     return [
         *_identity_reasons(routers),
         *_adjacency_reasons(routers, down),
-        *_silence_reasons({**routers, **clients}, down, mended),
+        *_silence_reasons(routers, clients, down, mended),
         *(f"{name} is not settled" for name, status in routers.items() if not status["settled"]),
         *_digest_reasons(routers, down),
         *_conversation_reasons(routers, down),
@@ -65,11 +65,14 @@ def _adjacency_reasons(routers: Statuses, down: Collection[str]) -> Iterator[str
                 yield f"{name} is not joined to {adjacency['peer']}: the link is {adjacency['state']}"
 
 
-def _silence_reasons(nodes: Statuses, down: Collection[str], mended: Mapping[str, int]) -> Iterator[str]:
-    for name, status in nodes.items():
-        for interface, heard_ns in status.get("heard_ns", {}).items():
-            if interface not in down and heard_ns < mended.get(interface, 0):
-                yield f"{name} has not heard from {interface} since it came back"
+def _silence_reasons(
+    routers: Statuses, clients: Statuses, down: Collection[str], mended: Mapping[str, int]
+) -> Iterator[str]:
+    ends = [(n, a) for n, s in routers.items() for a in s["adjacencies"] if not _is_down(a, down)]
+    ends += [(name, clients[name]) for name in sorted(_attachable(routers, down) & {*clients})]
+    for name, end in ends:
+        if mended and end["heard_ns"] < mended.get(end["interface"], 0):
+            yield f"{name} has not heard from {end['interface']} since it came back"
 
 
 def _digest_reasons(routers: Statuses, down: Collection[str]) -> Iterator[str]:

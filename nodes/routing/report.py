@@ -24,7 +24,6 @@ def status(router: Router) -> dict[str, object]:
         "scheme": router.config.scheme,
         "settled": router.settled,
         "adjacencies": [_adjacency(router, link) for link in router.links],
-        "heard_ns": {link.interface.name: link.heard_ns for link in router.links},
         "link_state_digest": topology.digest,
         "interest_digest": router.interest.digest(topology.nodes),
         "routers_known": len(topology.nodes),
@@ -68,6 +67,7 @@ def _adjacency(router: Router, link: Link) -> dict[str, object]:
         "peer_id": interface.peer_id,
         "peer_role": interface.peer_role.name.lower(),
         "state": link.state.value,
+        "heard_ns": link.heard_ns,
         "incarnation": link.incarnation,
         "retransmissions": link.retransmissions,
     }

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import struct
 from pathlib import Path
+from typing import Protocol
 
 MAGIC_NANOSECONDS = 0xA1B23C4D
 LINKTYPE_ETHERNET = 1
@@ -17,6 +18,13 @@ FLUSH_BYTES = 64 * 1024
 _FILE_HEADER = struct.Struct("<IHHiIII")
 _RECORD_HEADER = struct.Struct("<IIII")
 _SECOND = 1_000_000_000
+
+
+class Tap(Protocol):
+    """Whoever is shown the frames that pass an interface."""
+
+    def record(self, time_ns: int, frame: bytes) -> None:
+        """Note that `frame` passed at `time_ns`."""
 
 
 class Capture:

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from testbed.plan.model import Impairment
-from testbed.sim.capture import Capture
+from testbed.sim.capture import Tap
 from testbed.sim.fate import BITS_NS, Fate
 from testbed.sim.frames import HEADER_BYTES, Framer
 from testbed.sim.scheduler import Scheduler
@@ -31,7 +31,7 @@ class End:
 
     interface: int
     receive: Receive
-    capture: Capture | None
+    capture: Tap | None
 
 
 class Channel:
@@ -66,7 +66,7 @@ class Channel:
         *,
         impairment: Impairment,
         fate: Fate,
-        capture: Capture | None,
+        capture: Tap | None,
         end: End,
     ) -> None:
         self._scheduler = scheduler

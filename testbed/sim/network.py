@@ -15,7 +15,7 @@ from nodes.convergence import unconverged
 from nodes.routing.router import Router
 from testbed.plan import node_config
 from testbed.plan.model import Fault, Impairment, InterfacePlan, LinkPlan, NodePlan, Plan
-from testbed.sim.capture import Capture
+from testbed.sim.capture import Tap
 from testbed.sim.fate import Fate
 from testbed.sim.frames import Framer
 from testbed.sim.link import Channel, End, Flight
@@ -43,7 +43,7 @@ class Network:
         events: Record,
         *,
         log_of: Callable[[str], Record],
-        captures: Mapping[str, Capture],
+        captures: Mapping[str, Tap],
     ) -> None:
         self.flight = Flight()
         self._plan = plan
@@ -79,7 +79,7 @@ class Network:
 
     def unconverged(self) -> list[str]:
         """Why the network, as it is meant to be now, has not converged; empty: it has."""
-        return unconverged(self.statuses(), self.down, self._owing())
+        return unconverged(self.statuses(), self.down, self._mended)
 
     def has_converged(self) -> bool:
         """Whether nothing speaks against it; soon answered while somebody is busy, or still has to notice."""
@@ -90,7 +90,7 @@ class Network:
                     return False
                 if any(link.up and link.interface.name in down for link in core.links):
                     return False
-        return not unconverged(self.statuses(), down, self._owing())
+        return not unconverged(self.statuses(), down, self._mended)
 
     def start(self) -> None:
         """Let every node begin, at this instant."""
@@ -125,17 +125,6 @@ class Network:
         """Who was silent for a while may be taken for dead still, until something is heard."""
         for link in links:
             self._mended |= dict.fromkeys((link.a_interface, link.b_interface), self._scheduler.now_ns)
-
-    def _owing(self) -> Mapping[str, int]:
-        """Since when something must have been heard, by interface; not from nodes that stand still."""
-        still = {name for name, node in self._nodes.items() if node.life is not Life.RUNNING}
-        silent = {
-            i
-            for link in self._plan.links
-            if {link.a, link.b} & still
-            for i in (link.a_interface, link.b_interface)
-        }
-        return {interface: since for interface, since in self._mended.items() if interface not in silent}
 
     def _crashable(self, name: str) -> SimulatedRouter:
         node = self._nodes[name]

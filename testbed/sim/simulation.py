@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 
 from testbed.plan.model import Plan
-from testbed.sim.capture import Capture
+from testbed.sim.capture import Tap
 from testbed.sim.faults import OnConverged, Watch
 from testbed.sim.network import Network
 from testbed.sim.node import Record
@@ -47,7 +47,7 @@ class Simulation:
         events: Record,
         *,
         log_of: Callable[[str], Record] = lambda _: lambda _: None,
-        captures: Mapping[str, Capture] | None = None,
+        captures: Mapping[str, Tap] | None = None,
         on_converged: OnConverged = _unseen,
     ) -> None:
         self.scheduler = Scheduler(EPOCH_NS)

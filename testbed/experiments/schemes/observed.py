@@ -21,6 +21,7 @@ from testbed.experiments.schemes.networks import load_of, scenario, texts_of
 from testbed.experiments.schemes.sweep import Case
 from testbed.plan import plan_of
 from testbed.plan.model import Plan
+from testbed.sim.capture import Tap
 from testbed.sim.simulation import EPOCH_NS, Simulation
 
 HEADERS_BYTES = 42
@@ -145,7 +146,7 @@ def _figures(core: Router, case: Case, seed: int) -> Figures:
     return figures_of(core.network.topology(), wants, load.senders)
 
 
-def _recorders(plan: Plan, seen: Seen) -> dict[str, Any]:
+def _recorders(plan: Plan, seen: Seen) -> dict[str, Tap]:
     """A recorder for each end of each link between routers, by the interface's name."""
     ids = {node.name: node.node_id for node in plan.nodes}
     routers = {node.name for node in plan.nodes if node.role is Role.ROUTER}
