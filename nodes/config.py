@@ -75,6 +75,10 @@ class NodeConfig:
     """Path of the Unix socket on which the daemon answers; empty: none."""
     script_path: str = ""
     """A client's script (JSON lines); empty: the client does nothing by itself."""
+    dilate: int = 1
+    """How many times slower than real time the node's time goes."""
+    dilate_from_ns: int = 0
+    """When, in nanoseconds since 1970, its time and real time were the same."""
 
 
 @dataclass(frozen=True, slots=True)

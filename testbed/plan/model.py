@@ -41,6 +41,13 @@ class NodePlan:
     interfaces: tuple[InterfacePlan, ...]
     script: tuple[Action, ...] = ()
     """What a client does, in order of time; empty for routers."""
+    tags: tuple[str, ...] = ()
+    """What groups of nodes the scenario counts it to, in order of the alphabet."""
+    cpu: float | None = None
+    """How many cores it may use, where the world can limit that; None: as many as there are."""
+
+
+JITTER_SHAPES = ("uniform", "normal", "pareto")
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +56,11 @@ class Impairment:
 
     delay_ns: int | None = None
     jitter_ns: int = 0
+    """How far the delay varies: the most for a uniform jitter, the standard deviation for the others."""
+    jitter_shape: str = "uniform"
+    """One of `JITTER_SHAPES`."""
+    jitter_correlation: float = 0.0
+    """How much of a frame's jitter is that of the frame before it, from 0 to 1."""
     loss: float = 0.0
     """The share of packets that is lost."""
     rate_bps: int | None = None
@@ -79,6 +91,7 @@ class LinkPlan:
     """From `a` to `b`."""
     back: Impairment | None = None
     """From `b` to `a`; None: the same."""
+    tags: tuple[str, ...] = ()
 
     @property
     def impairment_back(self) -> Impairment:
@@ -86,7 +99,7 @@ class LinkPlan:
         return self.impairment if self.back is None else self.back
 
 
-FAULT_KINDS = ("link_down", "link_up", "crash", "start", "pause", "resume")
+FAULT_KINDS = ("link_down", "link_up", "crash", "start", "pause", "resume", "impair")
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,11 +107,43 @@ class Fault:
     """One thing that breaks, or is mended, at a time; what a scenario says of faults comes down to these."""
 
     at_ns: int
-    """From the start of the scenario."""
+    """From the start of the scenario, or from the fixpoint that `after` speaks of."""
     do: str
     """One of `FAULT_KINDS`. A crash is of a router, with the loss of all it knew; a pause of any node."""
     target: str
     """The name of the link or node."""
+    after: str = "start"
+    """`start`, or `converged`: the network's next fixpoint once all faults before this one have happened."""
+    impairment: Impairment | None = None
+    """Of `impair`: what the link does to packets from now on, from `a` to `b`."""
+    back: Impairment | None = None
+    """Of `impair`: the way back; None: the same."""
+
+
+@dataclass(frozen=True, slots=True)
+class Phase:
+    """A part of the scenario's time that has a name; analysis tells phases apart."""
+
+    name: str
+    start_ns: int
+    """From the start of the scenario."""
+    end_ns: int
+
+
+@dataclass(frozen=True, slots=True)
+class Expectation:
+    """What a run is expected to show, as `expect` says it: `missing == 0 after recovery`."""
+
+    text: str
+    """As it was written."""
+    quantity: str
+    """What is looked at: `missing`, `latency.p99`, `convergence.max`, ..."""
+    operator: str
+    """One of `==`, `!=`, `<`, `<=`, `>`, `>=`."""
+    value: float
+    """Times are in nanoseconds."""
+    scope: str = ""
+    """Empty: the whole run; `recovery`: what was sent after the last fixpoint; else the name of a phase."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,7 +179,10 @@ class Plan:
     nodes: tuple[NodePlan, ...]
     links: tuple[LinkPlan, ...]
     faults: tuple[Fault, ...] = ()
-    """In order of time."""
+    """In the order in which they happen."""
+    phases: tuple[Phase, ...] = ()
+    """In order of time; they do not overlap."""
+    expect: tuple[Expectation, ...] = ()
     record: RecordPlan = RecordPlan()
     timing: TimingPlan = TimingPlan()
     timers: TimerConfig = field(default_factory=TimerConfig)

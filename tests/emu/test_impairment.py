@@ -18,7 +18,7 @@ NETEM = {
     "options": {"delay": {"delay": 0.005, "jitter": 0.001}, "loss-random": {"loss": 0.01}},
 }
 TBF = {"kind": "tbf", "options": {"rate": 1_250_000, "burst": 32768}}
-ASKED = Impairment(5 * MS, MS, 0.01, 10_000_000)
+ASKED = Impairment(5 * MS, MS, loss=0.01, rate_bps=10_000_000)
 
 
 def test_an_unimpaired_link_needs_nothing() -> None:

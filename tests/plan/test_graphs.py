@@ -101,7 +101,7 @@ def test_links_take_their_defaults_and_their_own_properties(load):
     )
     first, second, access = plan.links
     assert (first.cost, first.mtu, first.impairment) == (3, 9000, Impairment(5_000_000))
-    assert second.impairment == Impairment(2_500, 100, 0.25, 1_500_000)
+    assert second.impairment == Impairment(2_500, 100, loss=0.25, rate_bps=1_500_000)
     assert (access.cost, access.mtu, access.impairment) == (1, 1500, Impairment(1_000_000))
 
 
