@@ -31,7 +31,13 @@ def lay_out(graph: Graph) -> tuple[list[NodePlan], list[LinkPlan]]:
     interfaces: dict[str, list[InterfacePlan]] = {n: [] for n in (*graph.routers, *graph.clients)}
     links = [_link(i, wire, interfaces) for i, wire in enumerate(graph.wires)]
     nodes = [
-        NodePlan(name, i, Role.ROUTER if name in graph.routers else Role.CLIENT, tuple(interfaces[name]))
+        NodePlan(
+            name,
+            i,
+            Role.ROUTER if name in graph.routers else Role.CLIENT,
+            tuple(interfaces[name]),
+            tags=graph.tags.get(name, ()),
+        )
         for i, name in enumerate(interfaces, 1)
     ]
     return nodes, links
@@ -53,6 +59,7 @@ def _link(link: int, wire: Wire, interfaces: dict[str, list[InterfacePlan]]) -> 
         mtu=wire.mtu,
         impairment=wire.impairment,
         back=wire.back,
+        tags=wire.tags,
     )
 
 

@@ -26,6 +26,8 @@ class Wire:
     mtu: int = 1500
     impairment: Impairment = field(default_factory=Impairment)
     back: Impairment | None = None
+    tags: tuple[str, ...] = ()
+    """In order of the alphabet."""
     key: Key = ()
     """Where the scenario speaks of it."""
 
@@ -37,6 +39,8 @@ class Graph:
     routers: dict[str, Key] = field(default_factory=dict)
     clients: dict[str, Key] = field(default_factory=dict)
     wires: list[Wire] = field(default_factory=list)
+    tags: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    """What groups a node belongs to, in order of the alphabet; nodes that belong to none may be left out."""
 
 
 def wire_with(source: Source, told: Mapping[str, Any], key: Key, defaults: Wire) -> Wire:
