@@ -1,4 +1,4 @@
-"""Many random fault schedules over all schemes and families: what must hold, counted.
+"""Many random fault schedules over all schemes, some with options, and families: what must hold, counted.
 
     python -m tests.faults.campaign [--seed N] [--schedules 1000] [--owed 1000000] [--scheme NAME ...]
 
@@ -19,11 +19,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from random import SystemRandom
 
-from nodes.routing.schemes import SCHEMES
 from tests.faults.drawing import draw
 from tests.faults.families import FAMILIES
 from tests.faults.shrink import failing_like, kinds, shrink, write_scenario
 from tests.faults.trial import Score, try_out
+from tests.faults.variants import VARIANTS
 
 Task = tuple[str, str, int]
 """Scheme, family, seed."""
@@ -141,12 +141,12 @@ def main() -> int:
     parser.add_argument("--seed", type=int, default=SystemRandom().randrange(2**32))
     parser.add_argument("--schedules", type=int, default=1000)
     parser.add_argument("--owed", type=int, default=1_000_000, help="deliveries, of each scheme")
-    parser.add_argument("--scheme", action="append", choices=sorted(SCHEMES))
+    parser.add_argument("--scheme", action="append", choices=list(VARIANTS))
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1)
     parser.add_argument("--out", type=Path, default=Path("build/faults"))
     args = parser.parse_args()
     began = time.monotonic()
-    campaign = Campaign(args.scheme or sorted(SCHEMES), args.seed)
+    campaign = Campaign(args.scheme or list(VARIANTS), args.seed)
     print(f"seed {args.seed}", flush=True)
     campaign.run(args.schedules, args.owed, args.jobs)
     print(table(campaign.scores))

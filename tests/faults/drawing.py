@@ -1,4 +1,4 @@
-"""Draws fault schedules: a pure function of family, scheme and seed.
+"""Draws fault schedules: a pure function of family, variant and seed.
 
 A schedule is a row of steps. In each, something breaks or is mended, a few
 messages are published while the network looks for its state, and many once it
@@ -22,9 +22,9 @@ WANTED = ['k = "a"', "x < 4", 'k = "b" and x >= 5', 'x != 7 and k * "c"', "all",
 KINDS = ["a", "b", "bc", "cab"]
 
 
-def draw(family: str, scheme: str, seed: int) -> Schedule:
+def draw(family: str, variant: str, seed: int) -> Schedule:
     """The schedule of a seed."""
-    rng = Random(f"{family}/{scheme}/{seed}")
+    rng = Random(f"{family}/{variant}/{seed}")
     size = rng.randint(4, 11)
     routers = tuple(f"r{i}" for i in range(1, size + 1))
     links = tuple((routers[a], routers[b], _link(rng)) for a, b in FAMILIES[family](rng, size))
@@ -32,9 +32,9 @@ def draw(family: str, scheme: str, seed: int) -> Schedule:
     steps = rng.randint(3, 5)
     names = [name for name, _ in clients]
     return Schedule(
-        name=f"{scheme}-{family}-{seed}",
+        name=f"{variant.replace('/', '-')}-{family}-{seed}",
         seed=seed,
-        scheme=scheme,
+        variant=variant,
         routers=routers,
         links=links,
         clients=clients,

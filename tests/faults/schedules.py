@@ -9,6 +9,8 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from typing import Any
 
+from tests.faults.variants import VARIANTS
+
 MS = 1_000_000
 TIMERS = {
     "hello_ms": 100,
@@ -56,7 +58,8 @@ class Schedule:
 
     name: str
     seed: int
-    scheme: str
+    variant: str
+    """Of `VARIANTS`: a scheme, perhaps with options."""
     routers: tuple[str, ...]
     links: tuple[tuple[str, str, tuple[tuple[str, Any], ...]], ...]
     """The two ends, and the link's other keys."""
@@ -74,10 +77,11 @@ class Schedule:
 
     def scenario(self) -> dict[str, Any]:
         """As a scenario file has it."""
+        scheme, options = VARIANTS[self.variant]
         return {
             "name": self.name,
             "seed": self.seed,
-            "scheme": self.scheme,
+            "scheme": {"name": scheme, **options} if options else scheme,
             "topology": {
                 "routers": list(self.routers),
                 "links": [{"between": [a, b], **dict(more)} for a, b, more in self.links],

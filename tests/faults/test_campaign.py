@@ -6,17 +6,17 @@ from random import Random
 
 import pytest
 
-from nodes.routing.schemes import SCHEMES
 from testbed.plan import plan_of
 from tests.faults.campaign import Campaign, table
 from tests.faults.drawing import draw
 from tests.faults.families import FAMILIES
 from tests.faults.trial import Score, try_out
+from tests.faults.variants import VARIANTS
 
 pytestmark = pytest.mark.sim
 
 
-@pytest.mark.parametrize("scheme", sorted(SCHEMES))
+@pytest.mark.parametrize("scheme", VARIANTS)
 def test_whatever_breaks_nothing_owed_is_missing_or_doubled_once_converged(scheme: str, seed: int) -> None:
     families = Random(f"{seed}/{scheme}").sample(sorted(FAMILIES), 2)
     for family in families:
