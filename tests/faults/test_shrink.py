@@ -91,7 +91,7 @@ def test_without_the_bug_the_same_schedules_are_faultless(seed: int) -> None:
 PAIR = Schedule(
     name="pair",
     seed=1,
-    scheme="pif",
+    variant="pif",
     routers=("r1", "r2", "r3"),
     links=(("r1", "r2", ()), ("r2", "r3", ())),
     clients=(("a", "r1"), ("b", "r2"), ("c", "r3")),
