@@ -12,6 +12,9 @@ from dataclasses import dataclass, field
 
 from nodes.wire.packets import PORT, Role
 
+MOST_DILATE = 1000
+"""How many times slower than real time a node's time may go at most."""
+
 
 @dataclass(frozen=True, slots=True)
 class InterfaceConfig:

@@ -13,7 +13,7 @@ import tomllib
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
-from nodes.config import Action, InterfaceConfig, NodeConfig
+from nodes.config import MOST_DILATE, Action, InterfaceConfig, NodeConfig
 from nodes.records import RecordError, from_plain, to_plain
 
 
@@ -92,6 +92,8 @@ def _check(config: NodeConfig) -> None:
         raise RecordError("interfaces: indexes count from 0 in order, without gaps")
     if not 0 < config.node_id < 2**32:
         raise RecordError(f"node_id: expected 1 to {2**32 - 1}, found {config.node_id}")
+    if not 1 <= config.dilate <= MOST_DILATE:
+        raise RecordError(f"dilate: expected 1 to {MOST_DILATE}, found {config.dilate}")
     for interface in config.interfaces:
         _check_interface(interface, f"interfaces[{interface.index}]")
     _check_positive(to_plain(config.timers), "timers", zero=("install_delay_ms",))

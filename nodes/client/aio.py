@@ -29,7 +29,6 @@ from nodes.model import Predicate, Value, parse_message, parse_predicate
 from nodes.routing.effects import Deliver, Send
 from nodes.wire.packets import PORT, Role
 
-NS = 1_000_000_000
 DATAGRAMS_A_TURN = 256
 QUEUE_LIMIT = 65_536
 ATTACH_TIMEOUT_S = 10.0
@@ -66,7 +65,7 @@ class Client:
     def __init__(self, config: NodeConfig, queue_limit: int = QUEUE_LIMIT) -> None:
         """Open the socket; `attach` does the rest. Must be called in a running loop."""
         self._core = ClientCore(config, random.SystemRandom())
-        self._clock = Clock()
+        self._clock = Clock(config.dilate, config.dilate_from_ns)
         self._loop = asyncio.get_running_loop()
         self._link = UdpLink(open_interface(config.interfaces[0]), config.interfaces[0].name)
         self._queue: deque[Delivery] = deque()
@@ -291,5 +290,5 @@ class Client:
             self._timer.cancel()
             self._timer = None
         if deadline_ns is not None:
-            delay_s = max(0, deadline_ns - self._clock.now_ns()) / NS
+            delay_s = self._clock.real_wait_s(max(0, deadline_ns - self._clock.now_ns()))
             self._timer = self._loop.call_later(delay_s, self._guarded, self._advance)

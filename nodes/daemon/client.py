@@ -8,9 +8,9 @@ from nodes.client.core import ClientCore
 from nodes.client.script import ScriptedClient
 from nodes.config import Action, NodeConfig
 from nodes.daemon.admin import Command, Request, RequestError
-from nodes.daemon.clock import Clock
+from nodes.daemon.clock import NS, Clock
 from nodes.daemon.journal import BLOCK_BUFFERED, Journal
-from nodes.daemon.loop import NS, Loop
+from nodes.daemon.loop import Loop
 from nodes.daemon.shell import Shell
 from nodes.daemon.sockets import open_interface
 from nodes.daemon.udp import UdpLink

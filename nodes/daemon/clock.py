@@ -1,8 +1,14 @@
-"""The one clock of a node process: nanoseconds since 1970, never going backwards."""
+"""The one clock of a node process: nanoseconds since 1970, never going backwards.
+
+Here also: slowed time (decision 15). Everything a node reads, waits for and
+writes is in the run's time; only what the kernel is told to wait is real.
+"""
 
 from __future__ import annotations
 
 import time
+
+NS = 1_000_000_000
 
 
 class Clock:
@@ -13,9 +19,24 @@ class Clock:
     what reading two clocks one after the other costs, about a microsecond.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, dilate: int = 1, dilate_from_ns: int = 0) -> None:
+        """Make a clock.
+
+        Args:
+            dilate: how many times slower than real time it goes.
+            dilate_from_ns: when it showed real time, in nanoseconds since 1970.
+        """
         self._offset_ns = time.time_ns() - time.monotonic_ns()
+        self.dilate = dilate
+        self.dilate_from_ns = dilate_from_ns
 
     def now_ns(self) -> int:
         """The time, in nanoseconds since 1970-01-01 UTC."""
-        return time.monotonic_ns() + self._offset_ns
+        real_ns = time.monotonic_ns() + self._offset_ns
+        if self.dilate == 1:
+            return real_ns
+        return self.dilate_from_ns + (real_ns - self.dilate_from_ns) // self.dilate
+
+    def real_wait_s(self, duration_ns: int) -> float:
+        """How many real seconds it takes until so much of this clock's time has passed."""
+        return duration_ns * self.dilate / NS

@@ -16,9 +16,9 @@ from collections.abc import Callable
 from types import FrameType
 
 from nodes.daemon.clock import Clock
+from nodes.daemon.lateness import Lateness
 
 Callback = Callable[[], None]
-NS = 1_000_000_000
 LONGEST_WAIT_S = 3600.0
 
 
@@ -28,6 +28,8 @@ class Loop:
     def __init__(self, clock: Clock) -> None:
         self.clock = clock
         self.stopping = False
+        self.lateness = Lateness()
+        """How late deadlines were met, in the clock's time."""
         self._selector = selectors.SelectSelector()
         self._wake_read, self._wake_write = socket.socketpair()
         for end in (self._wake_read, self._wake_write):
@@ -80,6 +82,7 @@ class Loop:
                     on_read()
                 if on_write and events & selectors.EVENT_WRITE:
                     on_write()
+            self._note_lateness(deadline_ns)
 
     def close(self) -> None:
         """Give the loop's own descriptors back."""
@@ -90,7 +93,12 @@ class Loop:
     def _wait_s(self, deadline_ns: int | None) -> float:
         if deadline_ns is None:
             return LONGEST_WAIT_S
-        return min(max(0, deadline_ns - self.clock.now_ns()) / NS, LONGEST_WAIT_S)
+        return min(self.clock.real_wait_s(max(0, deadline_ns - self.clock.now_ns())), LONGEST_WAIT_S)
+
+    def _note_lateness(self, deadline_ns: int | None) -> None:
+        """Once a deadline: the tick that follows does what is due."""
+        if deadline_ns is not None and (late_ns := self.clock.now_ns() - deadline_ns) >= 0:
+            self.lateness.add(late_ns)
 
     def _on_signal(self, _number: int, _frame: FrameType | None) -> None:
         self.stopping = True

@@ -19,7 +19,7 @@ from nodes.daemon.admin import AdminServer, Command, Request
 from nodes.daemon.clock import Clock
 from nodes.daemon.journal import Journal
 from nodes.daemon.loop import Loop
-from nodes.daemon.shell import Node, write_status
+from nodes.daemon.shell import Node, status_of, write_status
 from nodes.daemon.sockets import BindError
 from nodes.model import UsageError
 from nodes.wire.packets import Role
@@ -49,7 +49,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def run(config: NodeConfig) -> int:
     """Run a node until SIGTERM, SIGINT or the admin's `stop`; returns the exit code."""
-    clock = Clock()
+    clock = Clock(config.dilate, config.dilate_from_ns)
     log = Journal(config.log_path)
     node = make_node(config, clock, log)
     loop = Loop(clock)
@@ -73,7 +73,7 @@ def serve(node: Node, loop: Loop) -> None:
         node.attach(loop)
         loop.run(node.tick)
         node.shell.log("stopped")
-        write_status(node)
+        write_status(node, loop)
     finally:
         if admin is not None:
             admin.close()
@@ -103,7 +103,7 @@ def commands(node: Node, loop: Loop) -> dict[str, Command]:
         return {}
 
     return {
-        "status": lambda _: node.status(),
+        "status": lambda _: status_of(node, loop),
         "tables": lambda _: node.tables(),
         "stop": stop,
         **node.commands(),

@@ -120,11 +120,16 @@ def status_path(config: NodeConfig) -> Path | None:
     return Path(config.log_path).with_suffix(".status.json") if config.log_path else None
 
 
-def write_status(node: Node) -> None:
+def status_of(node: Node, loop: Loop) -> dict[str, object]:
+    """What a node answers to `status`: its own account, and how late its loop met deadlines."""
+    return {**node.status(), "lateness": loop.lateness.status()}
+
+
+def write_status(node: Node, loop: Loop) -> None:
     """Write the last status, whole or not at all."""
     target = status_path(node.shell.config)
     if target is None:
         return
     partial = target.with_name(target.name + ".partial")
-    partial.write_text(json.dumps(node.status(), indent=1, default=repr) + "\n", encoding="utf-8")
+    partial.write_text(json.dumps(status_of(node, loop), indent=1, default=repr) + "\n", encoding="utf-8")
     partial.replace(target)

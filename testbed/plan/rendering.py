@@ -15,8 +15,10 @@ def node_config(
     events_path: str = "",
     admin_socket: str = "",
     script_path: str = "",
+    dilate: int = 1,
+    dilate_from_ns: int = 0,
 ) -> NodeConfig:
-    """The configuration of one node of the plan in one run."""
+    """The configuration of one node of the plan in one run, whose time may be slowed."""
     peers = {n.name: n for n in plan.nodes}
     return NodeConfig(
         name=node.name,
@@ -34,6 +36,8 @@ def node_config(
         events_path=events_path,
         admin_socket=admin_socket,
         script_path=script_path,
+        dilate=dilate,
+        dilate_from_ns=dilate_from_ns,
     )
 
 
