@@ -100,6 +100,7 @@ class LinkPlan:
 
 
 FAULT_KINDS = ("link_down", "link_up", "crash", "start", "pause", "resume", "impair")
+FAULT_AFTER = ("start", "converged", "previous")
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,13 +108,16 @@ class Fault:
     """One thing that breaks, or is mended, at a time; what a scenario says of faults comes down to these."""
 
     at_ns: int
-    """From the start of the scenario, or from the fixpoint that `after` speaks of."""
+    """From the moment that `after` speaks of."""
     do: str
     """One of `FAULT_KINDS`. A crash is of a router, with the loss of all it knew; a pause of any node."""
     target: str
     """The name of the link or node."""
     after: str = "start"
-    """`start`, or `converged`: the network's next fixpoint once all faults before this one have happened."""
+    """One of `FAULT_AFTER`: `start`, of the scenario; `converged`, the network's next fixpoint once all
+    faults before this one in `Plan.faults` have happened; `previous`, the moment of the fault just before
+    this one, which waited for a fixpoint itself: what makes one thing (a partition cuts many links), or
+    belongs together (down, and up again), waits once."""
     impairment: Impairment | None = None
     """Of `impair`: what the link does to packets from now on, from `a` to `b`."""
     back: Impairment | None = None
