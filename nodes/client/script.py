@@ -1,7 +1,8 @@
-"""A client that does what a script says and writes down what happens to it.
+"""A client that does what a script says, or somebody by hand, and writes down what happens to it.
 
 Used unchanged by the simulator and the daemon. The events are those of
-`docs/run-directory.md`, as dicts with their keys in its order.
+`docs/run-directory.md`, as dicts with their keys in its order; what is done by
+hand is an event like any other.
 
 Not here: reading scripts and writing events to files.
 """
@@ -15,6 +16,7 @@ from functools import lru_cache, partial
 from types import MappingProxyType
 
 from nodes.client.core import ClientCore, NotAttached
+from nodes.client.heard import Heard
 from nodes.config import Action
 from nodes.model import (
     Predicate,
@@ -58,6 +60,8 @@ class ScriptedClient:
         steps = [_parse(core.config.name, number, action) for number, action in enumerate(actions, 1)]
         self._first = deque(step for step in steps if step.at_ns < 0)
         self._timed = deque(sorted((s for s in steps if s.at_ns >= 0), key=lambda step: step.at_ns))
+        self.heard = Heard()
+        self._by_hand = max((step.subscription for step in steps), default=0)
         self._zero_ns: int | None = None
         self._events: list[EventRecord] = []
         self._count = 0
@@ -67,6 +71,39 @@ class ScriptedClient:
     def start(self, zero_ns: int) -> None:
         """The script's time zero; it may be yet to come."""
         self._zero_ns = zero_ns
+
+    def publish(self, now_ns: int, text: str) -> EventRecord:
+        """Publish a message now; returns the event.
+
+        Raises:
+            PredicateSyntaxError, UsageError: The text is no message that can be sent.
+            NotAttached: There is no router to give it to.
+        """
+        return self._carry_out(now_ns, _Step(now_ns, "publish", 0, message=_message(text)))
+
+    def subscribe(self, now_ns: int, text: str, kept: int) -> EventRecord:
+        """Subscribe now, and keep up to `kept` deliveries for `heard.take`; returns the event.
+
+        The subscription gets an id that no action of the script has.
+
+        Raises:
+            PredicateSyntaxError, UsageError: The text is no predicate, or there are too many listeners.
+        """
+        predicate = parse_predicate(text)
+        subscription = self._by_hand + 1
+        self.heard.listen(subscription, predicate, kept)
+        self._by_hand = subscription
+        return self._carry_out(now_ns, _Step(now_ns, "subscribe", subscription, predicate))
+
+    def unsubscribe(self, now_ns: int, subscription: int) -> EventRecord:
+        """Withdraw a subscription now; returns the event.
+
+        Raises:
+            UsageError: There is none of this id.
+        """
+        event = self._carry_out(now_ns, _Step(now_ns, "unsubscribe", subscription))
+        self.heard.leave(subscription)
+        return event
 
     def receive(self, now_ns: int, interface: int, packet: bytes) -> None:
         """Take one packet that arrived on an interface."""
@@ -129,21 +166,21 @@ class ScriptedClient:
             self._failed += 1
             self._outputs.append(Log("action_failed", {"do": step.do, "why": str(error)}))
 
-    def _carry_out(self, now_ns: int, step: _Step) -> None:
+    def _carry_out(self, now_ns: int, step: _Step) -> EventRecord:
         if step.predicate is not None:
             self.core.subscribe(now_ns, step.predicate, step.subscription)
             text = format_predicate(step.predicate)
-            self._note(now_ns, step.do, subscription=step.subscription, predicate=text)
-        elif step.message is not None:
+            return self._note(now_ns, step.do, subscription=step.subscription, predicate=text)
+        if step.message is not None:
             source, sequence = self.core.publish(now_ns, step.message)
             text = format_message(step.message)
-            self._note(now_ns, step.do, source=source, sequence=sequence, message=text)
-        else:
-            self.core.unsubscribe(now_ns, step.subscription)
-            self._note(now_ns, step.do, subscription=step.subscription)
+            return self._note(now_ns, step.do, source=source, sequence=sequence, message=text)
+        self.core.unsubscribe(now_ns, step.subscription)
+        return self._note(now_ns, step.do, subscription=step.subscription)
 
     def _note_delivery(self, now_ns: int, output: Deliver) -> None:
         message = output.message
+        self.heard.note(now_ns, message)
         self._note(
             now_ns,
             "deliver",
@@ -153,10 +190,12 @@ class ScriptedClient:
             latency_ns=now_ns - message.publish_time_ns,
         )
 
-    def _note(self, now_ns: int, event: str, **fields: object) -> None:
+    def _note(self, now_ns: int, event: str, **fields: object) -> EventRecord:
         name = self.core.config.name
-        self._events.append({"time_ns": now_ns, "node": name, "n": self._count, "event": event, **fields})
+        record = {"time_ns": now_ns, "node": name, "n": self._count, "event": event, **fields}
+        self._events.append(record)
         self._count += 1
+        return record
 
 
 @lru_cache(maxsize=1024)

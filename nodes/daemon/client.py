@@ -7,6 +7,7 @@ from fastpath.fib import DropReason, Fib
 from nodes.client.core import ClientCore
 from nodes.client.script import ScriptedClient
 from nodes.config import Action, NodeConfig
+from nodes.daemon import by_hand
 from nodes.daemon.admin import Command, Request, RequestError
 from nodes.daemon.clock import NS, Clock
 from nodes.daemon.journal import BLOCK_BUFFERED, Journal
@@ -39,8 +40,9 @@ class ClientNode:
         self.shell.log("started", role="client", receive_buffer_bytes=self._link.receive_buffer_bytes())
 
     def commands(self) -> dict[str, Command]:
-        """`start` with `at_ns`: the network is ready, the script's time zero is then."""
-        return {"start": self._start}
+        """`start` with `at_ns`: the script's time zero is then; and what is done by hand."""
+        hands = by_hand.commands(self._script, self.shell.clock.now_ns, self.shell.carry_out)
+        return {"start": self._start, **hands}
 
     def tick(self) -> int | None:
         """Do what is due; write down what has happened."""
