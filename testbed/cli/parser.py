@@ -6,6 +6,8 @@ import argparse
 from pathlib import Path
 
 from testbed.cli.parser_bench import add_bench, add_workload
+from testbed.cli.parser_compare import add_diff, add_replay
+from testbed.cli.parser_emulation import add_emulation
 from testbed.cli.parser_reproduce import add_reproduce
 
 _EXITS = """\
@@ -96,6 +98,8 @@ def build_parser() -> argparse.ArgumentParser:
     commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
     _add_run(commands)
     _add_analyze(commands)
+    add_replay(commands, _command, _json)
+    add_diff(commands, _command, _json)
     _add_small(commands)
     add_workload(commands, _command, _json)
     add_bench(commands, _command, _json)
@@ -156,6 +160,7 @@ def _add_run(commands: _Commands[_Parser]) -> None:
     run.add_argument("--out", type=Path, metavar="DIR", help="the run directory (default: runs/<run id>)")
     run.add_argument("--force", action="store_true", help="replace a previous run in DIR")
     run.add_argument("--analyze", action="store_true", help="analyse the run when it is complete")
+    add_emulation(run)
     _json(run)
     run.add_argument("--quiet", "-q", action="store_true", help="no progress, only the result")
 

@@ -8,6 +8,7 @@ import signal
 from pathlib import Path
 
 from testbed.cli import exits
+from testbed.cli.parser_emulation import emu_options
 from testbed.cli.plans import load
 from testbed.cli.progress import progress
 from testbed.cli.worlds import choose_world
@@ -23,7 +24,7 @@ def run(args: argparse.Namespace) -> int:
     """Run a scenario; the exit code says how it went."""
     plan = load(args.scenario, args.seed, args.overrides)
     with progress(args.quiet) as shown:
-        world = choose_world(args.world, plan, shown)
+        world = choose_world(args.world, plan, shown, emu_options(args))
         directory = _directory(args, plan, world)
         if not args.quiet:
             shown.say(f"{plan.name} in the world {world.name}, seed {plan.seed}, into {directory.path}")

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import time
 
-from nodes.daemon.clock import Clock
+from nodes.daemon.clock import NS, Clock
 
 
 class EmulatedClock(Clock):
@@ -22,3 +22,7 @@ class EmulatedClock(Clock):
 
     def __init__(self, dilate: int = 1) -> None:
         super().__init__(dilate, time.time_ns())
+
+    def now_s(self) -> float:
+        """The time in seconds, for measuring what takes long."""
+        return self.now_ns() / NS

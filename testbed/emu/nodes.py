@@ -13,6 +13,7 @@ from nodes.config_file import dump_config, dump_script
 from nodes.convergence import unconverged
 from nodes.wire.packets import Role
 from testbed.emu.admin import AdminClient, AdminError
+from testbed.emu.clock import EmulatedClock
 from testbed.emu.drain import Status
 from testbed.emu.processes import Child, Watch, drop_empty_errors, start, stop_all
 from testbed.emu.registry import Registration
@@ -39,6 +40,7 @@ class Nodes:
     directory: RunDirectory
     registration: Registration
     watch: Watch
+    clock: EmulatedClock = field(default_factory=EmulatedClock)
     children: list[Child] = field(default_factory=list)
     admins: dict[str, AdminClient] = field(default_factory=dict)
     _poll_took_s: float = 0.0
@@ -133,6 +135,8 @@ class Nodes:
             events_path=str(events_log(self.directory, node).resolve()) if client else "",
             admin_socket=str(self.registration.socket(node.node_id)),
             script_path=str(script) if client else "",
+            dilate=self.clock.dilate,
+            dilate_from_ns=self.clock.dilate_from_ns,
         )
         if client:
             script.write_text(dump_script(node.script), encoding="utf-8")

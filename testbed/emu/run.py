@@ -20,10 +20,12 @@ from typing import Literal
 
 from testbed.emu import impairment
 from testbed.emu.admin import AdminError
+from testbed.emu.clock import EmulatedClock
 from testbed.emu.drain import Drain
 from testbed.emu.interruption import Shield
 from testbed.emu.network import Network, NetworkError
 from testbed.emu.nodes import Nodes, NotReadyError, done_actions, events_log, failed_actions, scripted_actions
+from testbed.emu.options import EmuOptions
 from testbed.emu.preflight import raise_descriptor_limit
 from testbed.emu.processes import ProcessDiedError, Watch
 from testbed.emu.recorder import Recorder
@@ -38,6 +40,8 @@ LEAD_PER_CLIENT_NS = 2_000_000
 WORKLOAD_POLL_S = 0.1
 WORKLOAD_GRACE_S = 60.0
 NS = 1_000_000_000
+REAL_PHASES = ("build",)
+"""Besides `stop`, what takes real seconds; the other phases are timed in the run's own."""
 
 Ending = Literal["complete", "failed", "interrupted"]
 Failures = (ProcessDiedError, NotReadyError, NetworkError, AdminError, RegistryError)
@@ -47,8 +51,12 @@ Failures = (ProcessDiedError, NotReadyError, NetworkError, AdminError, RegistryE
 class EmulatedRun:
     """The stages of one run. Use `outcome` once."""
 
-    def __init__(self, plan: Plan, directory: RunDirectory, progress: Progress) -> None:
+    def __init__(
+        self, plan: Plan, directory: RunDirectory, progress: Progress, options: EmuOptions | None = None
+    ) -> None:
         self._plan = plan
+        self._options = options or EmuOptions()
+        self._clock = EmulatedClock(self._options.dilate)
         self._directory = directory
         self._progress = progress
         self._watch = Watch()
@@ -103,7 +111,7 @@ class EmulatedRun:
             self._progress.phase("stop")
         finally:
             made.close()
-            self._end_ns = self._end_ns or (time.time_ns() if self._start_ns else 0)
+            self._end_ns = self._end_ns or (self._clock.now_ns() if self._start_ns else 0)
             self._phases["stop_s"] = round(time.monotonic() - began, 4)
 
     def _stages(self, made: ExitStack, shield: Shield) -> None:
@@ -119,7 +127,7 @@ class EmulatedRun:
             with shield.hold():
                 nodes = self._populate(made, registration, network)
         with self._phase("ready"):
-            deadline = time.monotonic() + self._plan.timing.ready_timeout_ns / NS
+            deadline = self._deadline(self._plan.timing.ready_timeout_ns)
             nodes.await_listening(deadline)
             nodes.await_converged(deadline)
         with self._phase("workload", scripted_actions(self._plan)):
@@ -143,19 +151,19 @@ class EmulatedRun:
             self._recorder.start(network.pid, registration.environment(), self._watch)
 
     def _populate(self, made: ExitStack, registration: Registration, network: Network) -> Nodes:
-        nodes = Nodes(self._plan, self._directory, registration, self._watch)
+        nodes = Nodes(self._plan, self._directory, registration, self._watch, self._clock)
         made.callback(lambda: self._defects.extend(nodes.stop()))
         nodes.start(network.inside)
         return nodes
 
     def _work(self, nodes: Nodes) -> None:
         lead_ns = LEAD_NS + LEAD_PER_CLIENT_NS * len(self._plan.clients)
-        self._start_ns = time.time_ns() + lead_ns
+        self._start_ns = self._clock.now_ns() + lead_ns // self._clock.dilate
         late = nodes.start_scripts(self._start_ns)
         if late:
             self._remarks.append(f"{', '.join(late)} heard of the start after it: the machine is overloaded")
         total = scripted_actions(self._plan)
-        deadline = time.monotonic() + (lead_ns + script_length_ns(self._plan)) / NS + WORKLOAD_GRACE_S
+        deadline = self._deadline(script_length_ns(self._plan)) + lead_ns / NS + WORKLOAD_GRACE_S
         while (done := done_actions(self._plan, statuses := nodes.client_statuses())) < total:
             self._progress.advance(done)
             if time.monotonic() > deadline:
@@ -168,15 +176,19 @@ class EmulatedRun:
 
     def _drain(self, nodes: Nodes) -> None:
         drain = Drain(self._plan)
-        deadline = time.monotonic() + self._plan.timing.drain_timeout_ns / NS
-        while not drain.at_rest(time.monotonic_ns(), nodes.statuses()):
+        deadline = self._deadline(self._plan.timing.drain_timeout_ns)
+        while not drain.at_rest(self._clock.now_ns(), nodes.statuses()):
             if time.monotonic() > deadline:
                 self._remarks.append(f"messages still moved when the drain's time was over: {drain.open}")
                 break
             nodes.pause()
         if drain.open:
             self._remarks.append(f"sent and received differ on {', '.join(drain.open)}")
-        self._end_ns = time.time_ns()
+        self._end_ns = self._clock.now_ns()
+
+    def _deadline(self, duration_ns: int) -> float:
+        """When so much of the run's time will have passed, by `time.monotonic`."""
+        return time.monotonic() + self._clock.real_wait_s(duration_ns)
 
     def _stop_recorder(self) -> None:
         self._defects.extend(self._recorder.stop())
@@ -199,11 +211,12 @@ class EmulatedRun:
     @contextmanager
     def _phase(self, name: str, total: int | None = None) -> Iterator[None]:
         self._progress.phase(name, total)
-        began = time.monotonic()
+        now_s = time.monotonic if name in REAL_PHASES else self._clock.now_s
+        began = now_s()
         try:
             yield
         finally:
-            self._phases[f"{name}_s"] = round(time.monotonic() - began, 4)
+            self._phases[f"{name}_s"] = round(now_s() - began, 4)
 
 
 def script_length_ns(plan: Plan) -> int:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from testbed.emu import preflight
+from testbed.emu.options import EmuOptions
 from testbed.plan.model import Plan
 from testbed.runs.directory import RunDirectory
 from testbed.runs.world import Outcome, Progress
@@ -13,6 +14,9 @@ class EmulatedWorld:
 
     name = "emu"
 
+    def __init__(self, options: EmuOptions | None = None) -> None:
+        self.options = options or EmuOptions()
+
     def problems(self, plan: Plan) -> list[str]:
         """Why this plan cannot be emulated here and what to do about it; empty if it can."""
         return preflight.problems(plan)
@@ -21,4 +25,4 @@ class EmulatedWorld:
         """Emulate the plan; leaves nothing behind, however it ends."""
         from testbed.emu.run import EmulatedRun  # Mininet is imported only where it is used
 
-        return EmulatedRun(plan, directory, progress).outcome()
+        return EmulatedRun(plan, directory, progress, self.options).outcome()
