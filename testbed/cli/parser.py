@@ -6,7 +6,7 @@ import argparse
 from pathlib import Path
 
 from testbed.cli.parser_bench import add_bench, add_workload
-from testbed.cli.parser_compare import add_diff, add_replay
+from testbed.cli.parser_compare import add_replay
 from testbed.cli.parser_emulation import add_emulation
 from testbed.cli.parser_reproduce import add_reproduce
 
@@ -99,7 +99,6 @@ def build_parser() -> argparse.ArgumentParser:
     _add_run(commands)
     _add_analyze(commands)
     add_replay(commands, _command, _json)
-    add_diff(commands, _command, _json)
     _add_small(commands)
     add_workload(commands, _command, _json)
     add_bench(commands, _command, _json)

@@ -2,6 +2,7 @@
 
 from testbed.plan.load import load_plan, plan_of
 from testbed.plan.problems import Problem, ScenarioError
+from testbed.plan.recorded import load_recorded
 from testbed.plan.rendering import node_config
 from testbed.plan.text import plan_from_yaml, plan_to_yaml
 
@@ -9,6 +10,7 @@ __all__ = [
     "Problem",
     "ScenarioError",
     "load_plan",
+    "load_recorded",
     "node_config",
     "plan_from_yaml",
     "plan_of",

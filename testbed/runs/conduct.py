@@ -10,6 +10,7 @@ from testbed.plan import plan_to_yaml
 from testbed.plan.model import Plan
 from testbed.runs.directory import MANIFEST, RunDirectory, RunDirectoryError
 from testbed.runs.manifest import manifest
+from testbed.runs.replay import Origin
 from testbed.runs.world import Outcome, Progress, World
 
 _UNFINISHED = Outcome(
@@ -17,26 +18,38 @@ _UNFINISHED = Outcome(
 )
 
 
-def conduct(plan: Plan, world: World, directory: RunDirectory, progress: Progress) -> Outcome:
+def conduct(
+    plan: Plan, world: World, directory: RunDirectory, progress: Progress, origin: Origin | None = None
+) -> Outcome:
     """Run `plan` in `world` and leave a complete run directory.
 
     The manifest is written before the run too, so that the directory of a run
     that is killed is known for what it is.
 
+    Args:
+        plan: What to run.
+        world: Where.
+        directory: What is left of it goes there.
+        progress: Is told how far it is.
+        origin: Of a plan that comes from an earlier run; else it comes from the file that it names.
+
     Raises:
         RunDirectoryError: the scenario is not any more what the plan was made of.
     """
-    scenario = _reread(plan)
+    scenario = _reread(plan) if origin is None else origin.scenario
     directory.write_text("plan.yaml", plan_to_yaml(plan))
-    directory.write_text("scenario.yaml", scenario)
-    directory.write_json(MANIFEST, manifest(plan, directory.run_id, world.name, _UNFINISHED))
+    if scenario is not None:
+        directory.write_text("scenario.yaml", scenario)
+    _write_manifest(plan, world, directory, _UNFINISHED, origin)
     started = time.monotonic()
     try:
         outcome = world.run(plan, directory, progress)
     except Exception as defect:
-        _write_manifest(plan, world, directory, Outcome("failed", f"a defect: {defect!r}"), started)
+        _write_manifest(
+            plan, world, directory, Outcome("failed", f"a defect: {defect!r}"), origin, wall_s=_since(started)
+        )
         raise
-    _write_manifest(plan, world, directory, outcome, started)
+    _write_manifest(plan, world, directory, outcome, origin, wall_s=_since(started))
     return outcome
 
 
@@ -51,7 +64,12 @@ def _reread(plan: Plan) -> str:
 
 
 def _write_manifest(
-    plan: Plan, world: World, directory: RunDirectory, outcome: Outcome, started: float
+    plan: Plan, world: World, directory: RunDirectory, outcome: Outcome, origin: Origin | None, **more: object
 ) -> None:
+    repeats = {} if origin is None else {"replay_of": origin.run_id}
     document = manifest(plan, directory.run_id, world.name, outcome)
-    directory.write_json(MANIFEST, {**document, "wall_s": round(time.monotonic() - started, 3)})
+    directory.write_json(MANIFEST, {**document, **repeats, **more})
+
+
+def _since(started: float) -> float:
+    return round(time.monotonic() - started, 3)
