@@ -19,7 +19,7 @@ from testbed.plan.graph import Graph
 from testbed.plan.model import Plan, RecordPlan, TimingPlan
 from testbed.plan.overrides import apply_overrides
 from testbed.plan.problems import ScenarioError, did_you_mean
-from testbed.plan.quantities import duration_ns
+from testbed.plan.quantities import duration_ns, size_bytes
 from testbed.plan.reading import read_source
 from testbed.plan.shape import check_shape
 from testbed.plan.sizes import Room
@@ -85,7 +85,7 @@ def _build(source: Source, data: Mapping[str, Any], overrides: Mapping[str, str]
         nodes=tuple(replace(node, script=scripts.get(node.name, ())) for node in nodes),
         links=tuple(links),
         faults=faults,
-        record=RecordPlan(**(data.get("record") or {})),
+        record=_record(data.get("record") or {}),
         timing=TimingPlan(**{f"{k}_ns": duration_ns(v) for k, v in (data.get("timing") or {}).items()}),
         timers=timers,
         limits=LimitConfig(**(data.get("limits") or {})),
@@ -118,6 +118,12 @@ def _scheme(source: Source, data: Mapping[str, Any]) -> tuple[str, dict[str, Any
         elif expected := option_problem(name, option, value):
             source.complain(("scheme", option), f"{value!r} is no {option} of {name}", expected)
     return name, options
+
+
+def _record(told: Mapping[str, Any]) -> RecordPlan:
+    plain = {key: value for key, value in told.items() if key != "rotate"}
+    rotate = told.get("rotate", "never")
+    return RecordPlan(**plain, rotate_bytes=0 if rotate == "never" else size_bytes(rotate))
 
 
 def _timers(source: Source, told: Mapping[str, Any]) -> TimerConfig:

@@ -156,6 +156,12 @@ class RecordPlan:
 
     captures: bool = True
     snap_bytes: int = 262_144
+    format: str = "pcap"
+    """`pcap` (with nanoseconds) or `pcapng`."""
+    rotate_bytes: int = 0
+    """How large a file of captures becomes before the next is begun; 0: one file an interface."""
+    clients: bool = False
+    """Whether the interfaces of clients are captured as well."""
 
 
 @dataclass(frozen=True, slots=True)

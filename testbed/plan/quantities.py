@@ -1,4 +1,4 @@
-"""Durations and rates as people write them, as integers of nanoseconds and bits a second."""
+"""Durations, rates and sizes as people write them, as integers of nanoseconds, bits a second and bytes."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from fractions import Fraction
 
 _NANOSECONDS = {"ns": 1, "us": 10**3, "ms": 10**6, "s": 10**9, "min": 60 * 10**9, "h": 3600 * 10**9}
 _BITS = {"bit": 1, "kbit": 10**3, "mbit": 10**6, "gbit": 10**9}
+_BYTES = {"KiB": 1 << 10, "MiB": 1 << 20, "GiB": 1 << 30}
 
 
 def duration_ns(text: str) -> int:
@@ -16,6 +17,11 @@ def duration_ns(text: str) -> int:
 def rate_bps(text: str) -> int:
     """`10mbit` as 10,000,000."""
     return _scaled(text, _BITS)
+
+
+def size_bytes(text: str) -> int:
+    """`64MiB` as 67,108,864."""
+    return int(text[:-3]) * _BYTES[text[-3:]]
 
 
 def _scaled(text: str, units: dict[str, int]) -> int:
