@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from nodes.model import Value
 from testbed.plan.impairment import read_impairment
 from testbed.plan.model import Impairment
 from testbed.plan.problems import Key
@@ -41,6 +42,8 @@ class Graph:
     wires: list[Wire] = field(default_factory=list)
     tags: dict[str, tuple[str, ...]] = field(default_factory=dict)
     """What groups a node belongs to, in order of the alphabet; nodes that belong to none may be left out."""
+    attributes: dict[str, dict[str, Value]] = field(default_factory=dict)
+    """What else is known of a node (of a map: its country, place, ...); `groups` may ask for it."""
 
 
 def wire_with(source: Source, told: Mapping[str, Any], key: Key, defaults: Wire) -> Wire:
