@@ -69,14 +69,14 @@ def _leftovers() -> list[Leftover]:
 
 
 def _leftover(pid: int) -> Leftover | None:
-    marks = _environment(pid)
+    marks = environment_of(pid)
     owner = Owner.parse(marks.get(OWNER_MARK, ""))
     if RUN_MARK not in marks or owner is None or owner.alive():
         return None
     return Leftover(pid, marks[RUN_MARK], _command(pid))
 
 
-def _environment(pid: int) -> dict[str, str]:
+def environment_of(pid: int) -> dict[str, str]:
     """A process's environment as it was started with; empty if it is gone or not ours to read."""
     try:
         raw = Path(f"/proc/{pid}/environ").read_bytes()

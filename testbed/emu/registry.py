@@ -92,6 +92,14 @@ class Registration:
         """The run's marks alone."""
         return {RUN_MARK: self.run_id, OWNER_MARK: str(self.owner)}
 
+    def note(self, **facts: object) -> None:
+        """Let others know these facts of the run too; what was known under the same name is replaced."""
+        path = self.folder / RUN_FILE
+        record = json.loads(path.read_text(encoding="utf-8"))
+        partial = path.with_name(f"{RUN_FILE}.partial")
+        partial.write_text(json.dumps({**record, **facts}) + "\n", encoding="utf-8")
+        partial.replace(path)
+
     def remove(self) -> None:
         """The run has ended: forget it."""
         shutil.rmtree(self.folder, ignore_errors=False)
