@@ -26,11 +26,12 @@ from analysis.errors import AnalysisError
 from analysis.expected import to_expected
 from analysis.findings import Findings, Ingested, SchemeFindings, SubscriberCounts
 from analysis.ingest import captured_bytes, ingest
+from analysis.links import to_hops, to_link_delays
 from analysis.oracle import readable_claims
 from analysis.progress import Progress, Silence
 from analysis.report.page import render
 from analysis.rundir import Run, load_run, network_history, subscription_changes
-from analysis.schemas import CLIENTS, EVENTS, HOMES, KINDS, LINKS, NAMES
+from analysis.schemas import CLIENTS, ENDS, EVENTS, HOMES, KINDS, LINKS, NAMES
 from analysis.session import start_session
 from analysis.trees import to_stretches, to_trees
 from analysis.verdict import to_verdict
@@ -38,7 +39,7 @@ from analysis.windows import Claim, claims_of, clock_of
 from nodes.wire.packets import Kind, PacketType
 
 SPARK_LOG = "logs/analysis.log"
-STEPS = 10
+STEPS = 11
 """Of phase `tables`."""
 
 
@@ -117,6 +118,10 @@ class _Tables:
         )
         edges = network.cost_edges(self.run)
         trees = self._stage("trees", to_trees(publications, verdicts, crossings, self._homes(), edges))
+        hops = to_hops(
+            crossings, publications, deliveries, events, clients=self._clients(), homes=self._homes()
+        )
+        self._stage("link_delays", to_link_delays(hops, self._ends()))
         traffic = transforms.to_traffic(self.packets)
         self._stage("control", transforms.to_control(traffic, self._links(), self._kinds()))
         subscribers = summary.count_by_subscriber(verdicts)
@@ -178,6 +183,11 @@ class _Tables:
 
     def _links(self) -> DataFrame:
         return self._rows(((i.interface, i.link) for i in self.run.interfaces), LINKS)
+
+    def _ends(self) -> DataFrame:
+        ids = {n.name: n.node_id for n in self.run.nodes}
+        ways = ((a, b, k.name) for k in self.run.links for a, b in ((k.a, k.b), (k.b, k.a)))
+        return self._rows(((ids[a], ids[b], name) for a, b, name in ways), ENDS)
 
     def _kinds(self) -> DataFrame:
         kinds = [(int(PacketType.CONTROL), int(k), k.name) for k in Kind]

@@ -66,6 +66,7 @@ TREES = _schema(
 STRETCHES = _schema(stretch=DoubleType())
 HOMES = _schema(subscriber=_INT, router=_INT)
 LINKS = _schema(interface=_TEXT, link=_TEXT)
+ENDS = _schema(from_id=_INT, to_id=_INT, link=_TEXT)
 CLIENTS = _schema(node=_TEXT, subscriber=_INT)
 NAMES = _schema(id=_LONG, name=_TEXT)
 KINDS = _schema(type=_INT, kind=_INT, kind_name=_TEXT)

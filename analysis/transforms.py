@@ -15,6 +15,8 @@ from nodes.wire.packets import PacketType
 MESSAGE_ID = ("source", "sequence")
 PAIR = (*MESSAGE_ID, "subscriber")
 CROSSING = (*MESSAGE_ID, "from_id", "to_id", "hop_count")
+SIGHTS = ("time_ns", "copies", "received_ns", "arrived")
+"""Of a crossing: when it was first sent and how often, when it first arrived and how often."""
 
 
 def to_publications(packets: DataFrame, events: DataFrame) -> DataFrame:
@@ -87,12 +89,25 @@ def to_deliveries(packets: DataFrame, publications: DataFrame) -> DataFrame:
 
 
 def to_crossings(packets: DataFrame, deliveries: DataFrame) -> DataFrame:
-    """Each message over each router-router link, as sent, and whether it was for nothing."""
-    sent = packets.where(_is_message() & F.col("sent") & ~F.col("peer_is_client"))
-    crossings = sent.groupBy(
-        *MESSAGE_ID, F.col("node_id").alias("from_id"), F.col("peer_id").alias("to_id"), "hop_count"
-    ).agg(F.min("time_ns").alias("time_ns"), F.count("*").alias("copies"))
-    return with_wasted(crossings, deliveries)
+    """Each message over each router-router link, as sent and as received, and whether it was for nothing.
+
+    Both ends of a link are captured and what is on it does not change on its
+    way, so one grouping meets both sights of a crossing.
+    """
+    crossing = packets.where(_is_message() & ~F.col("peer_is_client"))
+    sent, node, peer = F.col("sent"), F.col("node_id"), F.col("peer_id")
+    seen = crossing.groupBy(
+        *MESSAGE_ID,
+        F.when(sent, node).otherwise(peer).alias("from_id"),
+        F.when(sent, peer).otherwise(node).alias("to_id"),
+        "hop_count",
+    ).agg(
+        F.min(F.when(sent, F.col("time_ns"))).alias("time_ns"),
+        F.count_if(sent).alias("copies"),
+        F.min(F.when(~sent, F.col("time_ns"))).alias("received_ns"),
+        F.count_if(~sent).alias("arrived"),
+    )
+    return with_wasted(seen.where(F.col("copies") > 0), deliveries)
 
 
 def with_wasted(crossings: DataFrame, deliveries: DataFrame) -> DataFrame:
@@ -103,17 +118,16 @@ def with_wasted(crossings: DataFrame, deliveries: DataFrame) -> DataFrame:
     deliveries of a message are visited from the last hop to the first, keeping
     the (router, hop) places from which a delivery descends.
     """
-    visits = crossings.select(*CROSSING, "time_ns", "copies").unionByName(
+    visits = crossings.select(*CROSSING, *SIGHTS).unionByName(
         deliveries.select(
             *MESSAGE_ID,
             F.col("node_id").alias("from_id"),
             F.lit(0).alias("to_id"),
             "hop_count",
-            F.lit(0).cast("bigint").alias("time_ns"),
-            F.lit(0).cast("bigint").alias("copies"),
+            *(F.lit(0).cast("bigint").alias(name) for name in SIGHTS),
         )
     )
-    visit = F.struct("hop_count", "from_id", "to_id", "time_ns", "copies")
+    visit = F.struct("hop_count", "from_id", "to_id", *SIGHTS)
     visited = visits.groupBy(*MESSAGE_ID).agg(
         F.sort_array(F.collect_list(visit), asc=False).alias("visits"),
         F.sort_array(F.collect_set(F.when(F.col("to_id") == 0, _place("hop_count", "from_id")))).alias(
@@ -131,6 +145,8 @@ def with_wasted(crossings: DataFrame, deliveries: DataFrame) -> DataFrame:
             "v.time_ns",
             "v.hop_count",
             "v.copies",
+            "v.received_ns",
+            "v.arrived",
             (~F.expr("array_contains(fruitful, (v.hop_count + 1) * 4294967296L + v.to_id)")).alias("wasted"),
         )
     )

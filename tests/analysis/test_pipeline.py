@@ -94,6 +94,8 @@ def test_every_table_is_written_with_the_columns_the_document_names(spark, hand_
         "time_ns",
         "hop_count",
         "copies",
+        "received_ns",
+        "arrived",
         "wasted",
     ]
     assert columns["deliveries"][:3] == columns["verdicts"][:3] == ["source", "sequence", "subscriber"]
@@ -106,6 +108,7 @@ def test_every_table_is_written_with_the_columns_the_document_names(spark, hand_
         "verdicts",
         "control",
         "trees",
+        "link_delays",
     }
 
 

@@ -123,6 +123,23 @@ def test_a_crossing_seen_at_both_ends_counts_once(packets, events):
     assert crossings_of(packets, events, *seen) == [(1, 2, 1, 1, True)]
 
 
+def test_a_crossing_knows_when_it_arrived_and_whether_it_did(packets, events):
+    seen = packets(
+        message(1, 2, 1100, 1),
+        message(2, 1, 1150, 1, sent=False),
+        message(2, 1, 1170, 1, sent=False),  # the link doubled it
+        message(2, 3, 1200, 2),  # and this one lost it
+        message(4, 2, 1300, 2, sent=False),  # what nobody is seen to have sent is no crossing
+    )
+    found = transforms.to_crossings(
+        seen, transforms.to_deliveries(seen, transforms.to_publications(seen, events()))
+    )
+    assert as_dicts(found, "from_id", "time_ns", "copies", "received_ns", "arrived", order=("from_id",)) == [
+        {"from_id": 1, "time_ns": 1100, "copies": 1, "received_ns": 1150, "arrived": 2},
+        {"from_id": 2, "time_ns": 1200, "copies": 1, "received_ns": None, "arrived": 0},
+    ]
+
+
 def test_a_delivery_before_the_crossings_hop_does_not_descend_from_it(packets, events):
     """r1 delivers to A at hop 1; the copy that loops 1-2-1 later brings A nothing."""
     seen = [message(1, A, 1010, 1), message(1, 2, 1100, 1), message(2, 1, 1200, 2)]
