@@ -1,15 +1,16 @@
-"""Builds the network of a plan out of Mininet hosts joined by veth links.
+"""Builds the network of a plan out of Mininet hosts, and configures the links between them.
 
 No switch, no controller: the plan's links are point to point. What Mininet's
 `Mininet.init` does to the machine (raising limits and setting sysctls of the
 host) is left out, and interfaces are made inside the namespaces, under the
-plan's names, so that runs beside each other do not meet.
+plan's names, so that runs beside each other do not meet. Not here: what makes
+the interfaces and carries the links (`testbed.emu.links`).
 """
 
 from __future__ import annotations
 
 import subprocess
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -17,15 +18,11 @@ from mininet.link import Intf, Link
 from mininet.net import Mininet
 from mininet.node import Host
 
+from testbed.emu.commands import NetworkError, run_batch
 from testbed.plan.model import LinkPlan, NodePlan, Plan
 
 DIE_WITH_PARENT = ("setpriv", "--pdeathsig", "KILL", "--")
-COMMAND_TIMEOUT_S = 30.0
 NO_IPV6 = "for f in all default; do echo 1 > /proc/sys/net/ipv6/conf/$f/disable_ipv6; done"
-
-
-class NetworkError(RuntimeError):
-    """The network could not be built as planned."""
 
 
 class MarkedHost(Host):  # type: ignore[misc]
@@ -46,14 +43,14 @@ class PlannedInterface(Intf):  # type: ignore[misc]
 
 
 class PlannedLink(Link):  # type: ignore[misc]
-    """A veth pair that is made with all others of the plan, and goes with its namespaces."""
+    """A link that is made with all others of the plan, and goes with what carries it."""
 
     @classmethod
     def makeIntfPair(cls, *_: Any, **__: Any) -> None:  # noqa: N802 - Mininet's name
-        """Made already, by `Network`."""
+        """Made already, by what carries the link."""
 
     def stop(self) -> None:
-        """Nothing: a veth pair goes when the namespace of either end goes."""
+        """Nothing: what carries the link takes it away."""
 
 
 class Network:
@@ -69,8 +66,11 @@ class Network:
             topo=None, host=MarkedHost, link=PlannedLink, intf=PlannedInterface, controller=None, build=False
         )
 
-    def build(self) -> None:
+    def build(self, make_links: Callable[[], None]) -> None:
         """Make every namespace and link, configured and up.
+
+        Args:
+            make_links: makes the interfaces at both ends of every link, once the namespaces are there.
 
         Raises:
             NetworkError: a command failed; the text has the command's own words.
@@ -78,7 +78,7 @@ class Network:
         for node in self._plan.nodes:
             self.mininet.addHost(node.name, ip=None, environment=self._environment)
         self._forbid_ipv6()
-        run_batch("veth links", ["ip", "-batch", "-"], [self._link_line(link) for link in self._plan.links])
+        make_links()
         for link in self._plan.links:
             self._note_link(link)
         self._configure_hosts()
@@ -103,13 +103,6 @@ class Network:
             complaint = host.cmd(NO_IPV6).strip()
             if complaint:
                 raise NetworkError(f"{host.name}: IPv6 could not be switched off: {complaint}")
-
-    def _link_line(self, link: LinkPlan) -> str:
-        a, b = self._interfaces[link.a_interface], self._interfaces[link.b_interface]
-        return (
-            f"link add name {a.name} address {a.mac} mtu {link.mtu} netns {self.pid(link.a)} type veth "
-            f"peer name {b.name} address {b.mac} mtu {link.mtu} netns {self.pid(link.b)}"
-        )
 
     def _note_link(self, link: LinkPlan) -> None:
         """Tell Mininet's own book-keeping, so that its command line and API know the links."""
@@ -147,22 +140,3 @@ def configuration(node: NodePlan) -> list[str]:
             f"neighbour replace {i.peer_address} lladdr {i.peer_mac} dev {i.name} nud permanent",
         ]
     return lines
-
-
-def run_batch(what: str, command: list[str], lines: list[str]) -> None:
-    """Run a command that reads these lines; NetworkError with its own words if it fails."""
-    try:
-        done = subprocess.run(
-            command,
-            input="".join(line + "\n" for line in lines),
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            text=True,
-            timeout=COMMAND_TIMEOUT_S,
-            check=False,
-            start_new_session=True,  # a Ctrl-C at the terminal is for the run alone
-        )
-    except subprocess.TimeoutExpired:
-        raise NetworkError(f"{what}: {command[0]} did not end within {COMMAND_TIMEOUT_S:.0f} s") from None
-    if done.returncode != 0:
-        raise NetworkError(f"{what}: {done.stdout.strip() or f'exit status {done.returncode}'}")

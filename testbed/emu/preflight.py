@@ -8,7 +8,8 @@ import resource
 import shutil
 import subprocess
 
-from testbed.emu.impairment import beyond, kernel_lacks, needs
+from testbed.emu.links.preflight import link_problems
+from testbed.emu.options import EmuOptions
 from testbed.plan.model import Plan
 
 PROGRAMS = {
@@ -57,23 +58,19 @@ def raise_descriptor_limit(plan: Plan) -> None:
         resource.setrlimit(resource.RLIMIT_NOFILE, (bounded, hard))
 
 
-def plan_problems(plan: Plan) -> list[str]:
+def plan_problems(plan: Plan, options: EmuOptions | None = None) -> list[str]:
     """What this plan asks for that this machine cannot do."""
-    return [*_beyond_problems(plan), *_descriptor_problems(plan), *_kernel_problems(plan)]
+    links = link_problems(plan, options or EmuOptions())
+    return [*links, *_fault_problems(plan), *_descriptor_problems(plan)]
 
 
-def _beyond_problems(plan: Plan) -> list[str]:
-    found = [
-        f"link {link.name} asks for {' and '.join(asked)}, which only the simulator does: {WAY_OUT}"
-        for link in plan.links
-        if (asked := beyond(link))
+def _fault_problems(plan: Plan) -> list[str]:
+    if not plan.faults:
+        return []
+    return [
+        f"the scenario has faults (the first: {plan.faults[0].do} {plan.faults[0].target}), "
+        f"which only the simulator carries out: {WAY_OUT}"
     ]
-    if plan.faults:
-        found.append(
-            f"the scenario has faults (the first: {plan.faults[0].do} {plan.faults[0].target}), "
-            f"which only the simulator carries out: {WAY_OUT}"
-        )
-    return found
 
 
 def _descriptor_problems(plan: Plan) -> list[str]:
@@ -87,17 +84,9 @@ def _descriptor_problems(plan: Plan) -> list[str]:
     ]
 
 
-def _kernel_problems(plan: Plan) -> list[str]:
-    wanted: dict[str, list[str]] = {}
-    for link in plan.links:
-        for discipline in needs(link.impairment):
-            wanted.setdefault(discipline, []).append(link.name)
-    return [problem for discipline in wanted for problem in _lacking(discipline, wanted[discipline])]
-
-
-def problems(plan: Plan) -> list[str]:
+def problems(plan: Plan, options: EmuOptions | None = None) -> list[str]:
     """Why this plan cannot be emulated here; empty if it can."""
-    return machine_problems() or plan_problems(plan)
+    return machine_problems() or plan_problems(plan, options)
 
 
 def _namespace_problems() -> list[str]:
@@ -107,14 +96,3 @@ def _namespace_problems() -> list[str]:
         return []
     why = done.stderr.strip()
     return [f"network namespaces cannot be made here ({why}): a container may forbid it, {WAY_OUT}"]
-
-
-def _lacking(discipline: str, links: list[str]) -> list[str]:
-    why = kernel_lacks(discipline)
-    if why is None:
-        return []
-    what = {"netem": "delay, jitter and loss", "tbf": "rate"}[discipline]
-    return [
-        f"links {', '.join(links)} ask for {what}, and this kernel lacks sch_{discipline} ({why}): "
-        f"load it (`modprobe sch_{discipline}`), take the {what} out of the scenario, {WAY_OUT}"
-    ]

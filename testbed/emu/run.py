@@ -18,12 +18,14 @@ from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from typing import Literal
 
-from testbed.emu import impairment
 from testbed.emu.admin import AdminError
 from testbed.emu.clock import EmulatedClock
+from testbed.emu.commands import NetworkError
 from testbed.emu.drain import Drain
 from testbed.emu.interruption import Shield
-from testbed.emu.network import Network, NetworkError
+from testbed.emu.links.cabling import Cabling
+from testbed.emu.links.site import Site
+from testbed.emu.network import Network
 from testbed.emu.nodes import Nodes, NotReadyError, done_actions, events_log, failed_actions, scripted_actions
 from testbed.emu.options import EmuOptions
 from testbed.emu.preflight import raise_descriptor_limit
@@ -60,6 +62,7 @@ class EmulatedRun:
         self._directory = directory
         self._progress = progress
         self._watch = Watch()
+        self._links: Cabling | None = None
         self._recorder = Recorder(plan, directory)
         self._phases: dict[str, float] = {}
         self._remarks: list[str] = []
@@ -136,10 +139,16 @@ class EmulatedRun:
             self._drain(nodes)
 
     def _build(self, made: ExitStack, registration: Registration) -> Network:
-        network = Network(self._plan, registration.environment())
+        environment = registration.environment()
+        network = Network(self._plan, environment)
         made.callback(network.stop)
-        network.build()
-        impairment.apply(self._plan, network.inside)
+        folders = self._directory.config, self._directory.logs
+        site = Site(self._plan, network.pid, network.inside, environment, *folders, self._options.dilate)
+        links = self._links = Cabling(site, self._options)
+        made.callback(lambda: self._defects.extend(links.stop()))
+        network.build(links.build)
+        for child in links.children:
+            self._watch.add(child)
         return network
 
     def _record(self, made: ExitStack, registration: Registration, network: Network) -> None:
@@ -206,7 +215,8 @@ class EmulatedRun:
 
     def _implementation(self) -> dict[str, str]:
         capture = "af_packet" if self._plan.record.captures else "none"
-        return {"codec": "fastpath", "links": "veth", "capture": capture}
+        links = self._links.name if self._links is not None else "none"
+        return {"codec": "fastpath", "links": links, "capture": capture}
 
     @contextmanager
     def _phase(self, name: str, total: int | None = None) -> Iterator[None]:

@@ -19,7 +19,7 @@ class EmulatedWorld:
 
     def problems(self, plan: Plan) -> list[str]:
         """Why this plan cannot be emulated here and what to do about it; empty if it can."""
-        return preflight.problems(plan)
+        return preflight.problems(plan, self.options)
 
     def run(self, plan: Plan, directory: RunDirectory, progress: Progress) -> Outcome:
         """Emulate the plan; leaves nothing behind, however it ends."""

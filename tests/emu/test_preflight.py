@@ -5,11 +5,15 @@ from __future__ import annotations
 import os
 import resource
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from testbed.emu import preflight
+from testbed.emu.links.choice import carriers
+from testbed.emu.links.preflight import link_problems
+from testbed.emu.options import EmuOptions
 from testbed.plan.model import Fault, Impairment
 
 
@@ -49,11 +53,37 @@ def test_the_soft_limit_is_raised_as_far_as_needed_and_allowed(
     assert told == [(needed, needed + 5), (needed, resource.RLIM_INFINITY), (50, 50)]
 
 
-def test_what_only_the_simulator_does_is_refused_with_its_name(bed: Any) -> None:
+def test_what_netem_cannot_do_is_refused_with_its_name_where_netem_is_asked_for(bed: Any) -> None:
     plan = bed.plan()
-    bad = Impairment(1_000_000, duplicate=0.1, corrupt=0.1)
-    links = (replace(plan.links[0], impairment=bad, back=Impairment()), *plan.links[1:])
-    problems = preflight.plan_problems(replace(plan, links=links, faults=(Fault(0, "crash", "r1"),)))
-    assert any("duplication and corruption and another impairment on the way back" in p for p in problems)
-    assert any("crash r1" in p for p in problems)
-    assert all("--world sim" in p for p in problems)
+    bad = Impairment(1_000_000, rate_bps=10**6, queue_bytes=5000, duplicate=0.1)
+    plan = replace(plan, links=(replace(plan.links[0], impairment=bad, back=Impairment()), *plan.links[1:]))
+    (problem,) = link_problems(plan, EmuOptions(links="netem"), lambda _: None)
+    assert "a limit of the queue in bytes and duplication on a link with a rate, which netem cannot" in problem
+    assert "--world sim" in problem
+    assert link_problems(plan, EmuOptions(), lambda _: None) == []
+
+
+def test_without_tun_links_that_need_it_are_named_with_a_way_out(bed: Any) -> None:
+    def closed(_: Path) -> str:
+        return "Operation not permitted"
+
+    plan = bed.plan(first_link="{between: [r1, r2], delay: 5ms}")
+    (problem,) = link_problems(plan, EmuOptions(), lambda _: "no netem", closed)
+    assert "r1-r2" in problem
+    assert "/dev/net/tun cannot be opened (Operation not permitted)" in problem
+    assert "--world sim" in problem
+    assert link_problems(bed.plan(), EmuOptions(), lambda _: "no netem", closed) == []
+
+
+def test_a_link_is_bare_unless_something_may_happen_to_it(bed: Any) -> None:
+    plan = bed.plan(first_link="{between: [r1, r2], delay: 5ms}")
+    plan = replace(plan, faults=(Fault(0, "link_down", "r2-r3"), Fault(0, "crash", "r1")))
+
+    def lacks(_: str) -> str:
+        return "no netem"
+
+    chosen = carriers(plan, EmuOptions(), lacks)
+    assert [chosen[link.name] for link in plan.links[:3]] == ["wire", "wire", "veth"]
+    assert {*carriers(plan, EmuOptions(adjustable=True), lacks).values()} == {"wire"}
+    assert carriers(plan, EmuOptions(), lambda _: None)["r1-r2"] == "netem"
+    assert carriers(plan, EmuOptions(links="wire"), lambda _: None)["r1-r2"] == "wire"

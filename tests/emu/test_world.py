@@ -12,7 +12,8 @@ from typing import Any
 import pytest
 
 from testbed.emu.cleanup import clean
-from testbed.emu.impairment import kernel_lacks
+from testbed.emu.links.netem import kernel_lacks
+from testbed.emu.options import EmuOptions
 from testbed.emu.registry import registry_root
 from testbed.emu.world import EmulatedWorld
 
@@ -205,7 +206,9 @@ def test_a_network_that_cannot_get_ready_in_time_says_what_is_amiss(bed: Any) ->
 def test_what_this_kernel_cannot_do_is_said_before_anything_starts(bed: Any) -> None:
     if kernel_lacks("netem") is None:
         pytest.skip("this kernel has sch_netem")
-    (problem,) = EmulatedWorld().problems(bed.plan(first_link="{between: [r1, r2], delay: 5ms}"))
+    asked = bed.plan(first_link="{between: [r1, r2], delay: 5ms}")
+    assert EmulatedWorld().problems(asked) == []
+    (problem,) = EmulatedWorld(EmuOptions(links="netem")).problems(asked)
     assert "r1" in problem
     assert "sch_netem" in problem
     assert "--world sim" in problem
