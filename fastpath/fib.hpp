@@ -22,7 +22,8 @@ struct Workspace {
 namespace detail {
 
 // A client speaks for itself alone and leaves the class to us; a router's class says whose tree it came down,
-// and it must come from that tree's upstream interface.
+// and it must come from that tree's upstream interface. What was published here has been where it can go from
+// here: if it comes back, routers disagree about the network, and a rewritten header (iPSF) cannot tell.
 inline Drop admit(const FibData& fib, const wire::MessageView& message, std::uint32_t ingress,
                   const ClassRule*& rule) {
     if (!fib.knows(ingress)) return Drop::WrongInterface;
@@ -32,7 +33,9 @@ inline Drop admit(const FibData& fib, const wire::MessageView& message, std::uin
     }
     rule = fib.rule(from_client ? fib.origin_class : message.header_class);
     if (rule == nullptr) return Drop::UnknownClass;
-    return from_client || rule->accept.test(ingress) ? Drop::None : Drop::WrongInterface;
+    if (from_client) return Drop::None;
+    if (!rule->accept.test(ingress)) return Drop::WrongInterface;
+    return fib.published_here(message.source) ? Drop::Returned : Drop::None;
 }
 
 // The last hop is spent: clients still get their copies. True if a router would have had one.

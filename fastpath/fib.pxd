@@ -74,6 +74,7 @@ cdef extern from "fib.hpp" namespace "cbn" nogil:
         vector[TablePointer] tables
         RouteRule route
         cbool is_client(uint32_t)
+        void note_own_clients() except +
 
     ctypedef shared_ptr[const FibData] FibPointer
 

@@ -90,6 +90,8 @@ class DropReason(IntEnum):
     SEND_FAILED = 7
     UNREACHABLE = 8
     """No way leads to a destination of the message; one for each destination."""
+    RETURNED = 9
+    """A router sent us, by a way we take messages from, what a client of ours published."""
 
 @dataclass(frozen=True)
 class ClassEntry:

@@ -80,6 +80,7 @@ class DropReason(IntEnum):
     NO_FIB = 6
     SEND_FAILED = 7
     UNREACHABLE = 8
+    RETURNED = 9
 
 
 @dataclass(frozen=True)

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <iterator>
 #include <memory>
 #include <unordered_map>
 #include <vector>
@@ -24,9 +25,10 @@ enum class Drop : std::uint8_t {
     SpoofedSource = 5,
     NoFib = 6,
     SendFailed = 7,
-    Unreachable = 8
+    Unreachable = 8,
+    Returned = 9
 };
-inline constexpr std::size_t DROPS = 9;
+inline constexpr std::size_t DROPS = 10;
 
 // header class -> (interface mask, predicate table, header rewrite)
 struct ClassRule {
@@ -53,6 +55,7 @@ struct RouteRule {
 struct FibData {
     std::uint32_t origin_class = 0;
     std::vector<std::uint32_t> clients;       // id of the client at each interface, 0 for a router
+    std::vector<std::uint32_t> own;           // the ids of our clients, ascending
     std::vector<std::uint32_t> max_datagram;  // bytes of UDP payload, by interface
     std::unordered_map<std::uint32_t, ClassRule> classes;
     std::vector<IndexPointer> tables;
@@ -60,6 +63,15 @@ struct FibData {
 
     [[nodiscard]] bool knows(std::uint32_t interface) const noexcept { return interface < clients.size(); }
     [[nodiscard]] bool is_client(std::uint32_t interface) const noexcept { return clients[interface] != 0; }
+    // Whether a message of this source was published here.
+    [[nodiscard]] bool published_here(std::uint32_t source) const noexcept {
+        return std::binary_search(own.begin(), own.end(), source);
+    }
+    // Once the interfaces are known.
+    void note_own_clients() {
+        std::copy_if(clients.begin(), clients.end(), std::back_inserter(own), [](std::uint32_t id) { return id != 0; });
+        std::sort(own.begin(), own.end());
+    }
     [[nodiscard]] const ClassRule* rule(std::uint32_t header_class) const {
         const auto found = classes.find(header_class);
         return found == classes.end() ? nullptr : &found->second;

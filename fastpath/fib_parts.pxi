@@ -67,6 +67,7 @@ cdef int add_route(FibData *data, object route) except -1:
 cdef int add_interfaces(FibData *data, object clients, object max_datagram_bytes) except -1:
     for client in clients:
         data.clients.push_back(u32(client, "client id"))
+    data.note_own_clients()
     if max_datagram_bytes is None:
         data.max_datagram.assign(data.clients.size(), DEFAULT_MAX_DATAGRAM)
         return 0

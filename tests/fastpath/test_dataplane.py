@@ -135,7 +135,7 @@ def test_T5_the_loop_sends_what_a_fib_with_destinations_alone_would():
         r.plane.install(fib)
         for peer, datagram in (
             (0, message(1) + message(2)),
-            (3, message(3, header_class=1, route=b"\1\1\7")),
+            (3, message(3, source=5, header_class=1, route=b"\1\1\7")),
         ):
             _, outputs, drops = fib.forward_datagram(datagram, peer)
             r.peers[peer].send(datagram)

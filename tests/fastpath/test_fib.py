@@ -69,6 +69,8 @@ def test_a_message_never_goes_back_where_it_came_from():
         ({"header_class": 0}, 1, DropReason.UNKNOWN_CLASS),
         ({"header_class": 2}, 2, DropReason.WRONG_INTERFACE),
         ({"header_class": 1}, 1, DropReason.WRONG_INTERFACE),
+        ({"header_class": 2}, 1, DropReason.RETURNED),
+        ({"source": 88, "header_class": 2}, 1, DropReason.RETURNED),
         ({"hop_limit": 0}, 0, DropReason.HOP_LIMIT),
         ({"hop_limit": 0, "header_class": 2}, 1, DropReason.HOP_LIMIT),
     ],
@@ -202,6 +204,8 @@ def account(fib_parts, msg, ingress):
         return DropReason.UNKNOWN_CLASS, []
     if not clients[ingress] and not entry.accept >> ingress & 1:
         return DropReason.WRONG_INTERFACE, []
+    if not clients[ingress] and msg.source in clients:
+        return DropReason.RETURNED, []
     wanted = {
         i for i, f in filed if entry.out >> i & 1 and i != ingress and matches_filter(f, msg.attributes)
     }

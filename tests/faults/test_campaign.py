@@ -31,6 +31,14 @@ def test_a_link_that_flaps_faster_than_the_hold_time_is_not_taken_for_mended_too
     assert score.ok, score.problems
 
 
+@pytest.mark.parametrize(("family", "seed"), [("random", 4003690550), ("power-law", 4003690562)])
+def test_T3_what_comes_back_under_a_rewritten_header_is_not_delivered_to_its_publisher(
+    family: str, seed: int
+) -> None:
+    score = try_out(draw(family, "ipsf", seed))
+    assert score.ok, score.problems
+
+
 @pytest.mark.parametrize("family", FAMILIES)
 def test_a_schedule_is_a_pure_function_of_family_scheme_and_seed(family: str, seed: int) -> None:
     assert draw(family, "pif", seed) == draw(family, "pif", seed)
