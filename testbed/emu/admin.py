@@ -43,23 +43,48 @@ class AdminClient:
         Raises:
             AdminError: the node refused, broke off or did not answer in time.
         """
+        self.post(do, **arguments)
+        return self.answer(do)
+
+    def post(self, do: str, **arguments: object) -> None:
+        """Make a request and do not wait: `answer` fetches its result. For asking many at once.
+
+        Raises:
+            AdminError: the node does not listen, or has broken off.
+        """
         if not self.connect():
             raise AdminError(f"{self.name} does not listen on {self._path}")
         assert self._socket is not None
         try:
             self._socket.sendall(json.dumps({"do": do, **arguments}).encode() + b"\n")
+        except OSError as error:
+            raise self._no_answer(do, error) from error
+
+    def answer(self, do: str) -> Any:
+        """The result of the oldest request that has been posted.
+
+        Raises:
+            AdminError: the node refused, broke off or did not answer in time.
+        """
+        try:
             reply = json.loads(self._line())
         except (OSError, ValueError) as error:
-            raise AdminError(f"{self.name}: no answer to {do!r}: {error}") from error
+            raise self._no_answer(do, error) from error
         if not reply["ok"]:
             raise AdminError(f"{self.name} refused {do!r}: {reply['error']}")
         return reply["result"]
+
+    def _no_answer(self, do: str, error: Exception) -> AdminError:
+        """An answer that comes after all must not be taken for the next request's."""
+        self.close()
+        return AdminError(f"{self.name}: no answer to {do!r}: {error}")
 
     def close(self) -> None:
         """Break the connection off."""
         if self._socket is not None:
             self._socket.close()
             self._socket = None
+            self._heard = b""
 
     def _line(self) -> bytes:
         assert self._socket is not None

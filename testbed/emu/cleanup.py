@@ -11,12 +11,15 @@ import os
 import select
 import shutil
 import signal
+import time
 from dataclasses import dataclass
 from pathlib import Path
 
 from testbed.emu.registry import OWNER_MARK, RUN_MARK, Owner, registered, registry_root
 
 KILL_TIMEOUT_S = 10.0
+BEGINNING_S = 0.05
+"""Longer than a process needs from being forked to running its own program."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,13 +50,23 @@ def clean(dry_run: bool = False, root: Path | None = None) -> CleanReport:
     runs = registered(root)
     live = tuple(folder.name for folder, owner in runs if owner and owner.alive())
     dead = tuple(f for f, _ in runs if f.name not in live and not _in_the_making(f))
-    leftovers = tuple(_leftovers())
+    leftovers = _leftovers()
     survivors: tuple[Leftover, ...] = ()
     if not dry_run:
         survivors = tuple(found for found in leftovers if not _kill(found))
+        if dead or leftovers:
+            late = _latecomers()
+            survivors += tuple(found for found in late if not _kill(found) and found not in survivors)
+            leftovers += [found for found in late if found not in leftovers]
         for folder in dead:
             shutil.rmtree(folder)
-    return CleanReport(leftovers, dead, live, dry_run, survivors)
+    return CleanReport(tuple(leftovers), dead, live, dry_run, survivors)
+
+
+def _latecomers() -> list[Leftover]:
+    """What a run was about to start when it was killed: until it has begun, a process shows no marks."""
+    time.sleep(BEGINNING_S)
+    return _leftovers()
 
 
 def _in_the_making(folder: Path) -> bool:

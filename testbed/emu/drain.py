@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from testbed.plan.model import LinkPlan, Plan
+from testbed.plan.model import Impairment, LinkPlan, Plan
 
 Status = Mapping[str, Any]
 Counts = Mapping[str, tuple[int, int]]
@@ -22,12 +22,38 @@ def message_counts(statuses: Mapping[str, Status]) -> dict[str, tuple[int, int]]
 
 
 def open_links(links: Sequence[LinkPlan], counts: Counts) -> list[str]:
-    """The links of which one end has sent what the other has not received."""
+    """The links of which one end has sent what the other has not received; who is silent says nothing."""
     return [
         f"{link.name} ({counts[link.a_interface]} / {counts[link.b_interface]})"
         for link in links
-        if counts[link.a_interface] != counts[link.b_interface][::-1]
+        if link.a_interface in counts
+        and link.b_interface in counts
+        and counts[link.a_interface] != counts[link.b_interface][::-1]
     ]
+
+
+def lossy_links(plan: Plan) -> set[str]:
+    """The links on which the plan lets messages go: by what it does to packets, or by faults.
+
+    Nodes that crash forget their counters, and those that pause leave what
+    comes lying until the kernel holds no more.
+    """
+    struck = {fault.target for fault in plan.faults}
+    asked: dict[str, list[Impairment]] = {
+        link.name: [link.impairment, link.impairment_back] for link in plan.links
+    }
+    for fault in plan.faults:
+        if fault.impairment is not None:
+            asked[fault.target] += [fault.impairment, fault.back or fault.impairment]
+    return {
+        link.name
+        for link in plan.links
+        if struck & {link.name, link.a, link.b} or any(_loses(impairment) for impairment in asked[link.name])
+    }
+
+
+def _loses(i: Impairment) -> bool:
+    return bool(i.loss or i.duplicate or i.corrupt or i.rate_bps)
 
 
 class Drain:
@@ -40,12 +66,14 @@ class Drain:
     """
 
     def __init__(self, plan: Plan) -> None:
-        self._links = plan.links
+        lossy = lossy_links(plan)
+        self._lossy = [link for link in plan.links if link.name in lossy]
+        self._links = [link for link in plan.links if link.name not in lossy]
         self._quiet_ns = plan.timing.drain_quiet_ns
         self._counts: Counts = {}
         self._moved_ns = 0
         self.open: list[str] = []
-        """Links whose ends disagreed at the last poll."""
+        """Links whose ends disagreed at the last poll, and were to lose nothing."""
 
     def at_rest(self, now_ns: int, statuses: Mapping[str, Status]) -> bool:
         """Take one poll; True if nothing is on its way any more."""
@@ -55,4 +83,5 @@ class Drain:
         if moved:
             self._moved_ns = now_ns
             return False
-        return not self.open or now_ns - self._moved_ns >= self._quiet_ns
+        agreed = not self.open and not open_links(self._lossy, counts)
+        return agreed or now_ns - self._moved_ns >= self._quiet_ns

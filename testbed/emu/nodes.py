@@ -1,35 +1,47 @@
-"""The node processes of a run: starting them, asking them, stopping them."""
+"""The node processes of a run: starting them, asking them, breaking them, stopping them.
+
+Not here: how their configuration is written (`node_files`), what it means for
+the network that one is down (`live`).
+"""
 
 from __future__ import annotations
 
-import sys
+import signal
 import time
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from pathlib import Path
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from enum import Enum
 from typing import Any
 
-from nodes.config_file import dump_config, dump_script
-from nodes.convergence import unconverged
-from nodes.wire.packets import Role
+from nodes.daemon.nursery import Order
 from testbed.emu.admin import AdminClient, AdminError
-from testbed.emu.clock import EmulatedClock
 from testbed.emu.drain import Status
-from testbed.emu.processes import Child, Watch, drop_empty_errors, start, stop_all
+from testbed.emu.node_files import NodeFiles
+from testbed.emu.nursery import Hatched, Nursery
+from testbed.emu.processes import Watch, Watched, drop_empty_errors, stop_all
 from testbed.emu.registry import Registration
-from testbed.plan import node_config
 from testbed.plan.model import NodePlan, Plan
-from testbed.runs.directory import RunDirectory
 
-SOURCE_ROOT = Path(__file__).resolve().parents[2]
 POLL_S = 0.02
 STOP_TIMEOUT_S = 10.0
 DEATH_NOTICE_S = 0.5
 """How long after its connections a killed process itself may take to end."""
 
+PidOf = Callable[[str], int]
+
 
 class NotReadyError(RuntimeError):
     """The network did not come to rest in the time the plan gives it."""
+
+
+class Life(Enum):
+    """Whether a node's process is there, and goes."""
+
+    STARTING = "starting"
+    """It does not answer yet."""
+    RUNNING = "running"
+    PAUSED = "paused"
+    CRASHED = "crashed"
 
 
 @dataclass(slots=True)
@@ -37,25 +49,27 @@ class Nodes:
     """One process a node, one admin connection each, in order of node id."""
 
     plan: Plan
-    directory: RunDirectory
+    files: NodeFiles
     registration: Registration
     watch: Watch
-    clock: EmulatedClock = field(default_factory=EmulatedClock)
-    children: list[Child] = field(default_factory=list)
+    nursery: Nursery
+    namespace_of: PidOf
+    children: dict[str, Watched] = field(default_factory=dict)
+    """The process of each node that has one, or had one until it was killed."""
     admins: dict[str, AdminClient] = field(default_factory=dict)
+    life: dict[str, Life] = field(default_factory=dict)
     _poll_took_s: float = 0.0
 
-    def start(self, inside: Callable[[str], Sequence[str]]) -> None:
-        """Write every node's configuration, then start every node."""
-        commands = [(node, self._command(node)) for node in self.plan.nodes]
-        environment = self.registration.environment()
-        for node, command in commands:
-            log = self.directory.logs / f"{node.name}.jsonl"
-            what = f"node {node.name}"
-            child = start(what, command, environment, log, inside=inside(node.name), cwd=SOURCE_ROOT)
-            self.children.append(child)
-            self.watch.add(child)
+    def start(self) -> None:
+        """Write every node's configuration, then start every node.
+
+        Raises:
+            ProcessDiedError: the nursery could not.
+        """
+        orders = [self._order(node) for node in self.plan.nodes]
+        for node, order in zip(self.plan.nodes, orders, strict=True):
             self.admins[node.name] = AdminClient(node.name, self.registration.socket(node.node_id))
+            self._bear(order)
 
     def await_listening(self, deadline: float) -> None:
         """Wait until every node answers.
@@ -64,103 +78,123 @@ class Nodes:
             NotReadyError: some do not in time.
             ProcessDiedError: one has ended.
         """
-        waiting = list(self.admins.values())
-        while waiting := [admin for admin in waiting if not admin.connect()]:
+        while waiting := self.starting():
             if time.monotonic() > deadline:
-                raise NotReadyError(f"no answer from {', '.join(admin.name for admin in waiting)}")
+                raise NotReadyError(f"no answer from {', '.join(waiting)}")
             self.watch.wait(POLL_S)
 
-    def await_converged(self, deadline: float) -> None:
-        """Wait until the network agrees with itself, by the nodes' own accounts.
+    def starting(self) -> list[str]:
+        """The nodes that were started and do not answer yet."""
+        for name, life in self.life.items():
+            if life is Life.STARTING and self.admins[name].connect():
+                self.life[name] = Life.RUNNING
+        return [name for name, life in self.life.items() if life is Life.STARTING]
 
-        Raises:
-            NotReadyError: it does not in time; the text lists what is amiss.
-            ProcessDiedError: a node has ended.
-        """
-        while reasons := unconverged({name: status["core"] for name, status in self.statuses().items()}):
-            if time.monotonic() > deadline:
-                raise NotReadyError("; ".join(reasons))
-            self.pause()
+    @property
+    def running(self) -> list[str]:
+        """The nodes that answer and are not paused, in order of id."""
+        return [name for name, life in self.life.items() if life is Life.RUNNING]
 
     def statuses(self) -> dict[str, Status]:
-        """Every node's account of itself, asked for now."""
-        return self._statuses(list(self.admins))
+        """The account of itself of every node that runs, asked for now."""
+        return self._statuses(self.running)
 
     def client_statuses(self) -> dict[str, Status]:
-        """The clients' accounts alone."""
-        return self._statuses([node.name for node in self.plan.clients])
+        """Those of the clients alone."""
+        running = {*self.running}
+        return self._statuses([node.name for node in self.plan.clients if node.name in running])
 
     def pause(self, seconds: float = POLL_S) -> None:
         """Wait between two polls: so long that polling takes a tenth of the time at most.
 
         Raises:
-            ProcessDiedError: a node has ended.
+            ProcessDiedError: a node has ended that was not to.
         """
-        self.watch.wait(max(seconds, 9 * self._poll_took_s))
+        self.watch.wait(self.rest_s(seconds))
+
+    def rest_s(self, seconds: float) -> float:
+        """That long, but so long at least that polling takes a tenth of the time at most."""
+        return max(seconds, POLL_S, 9 * self._poll_took_s)
 
     def start_scripts(self, start_ns: int) -> list[str]:
         """Tell all clients when time zero is; the names of those that heard it too late."""
-        heard = {node.name: self._ask(node.name, "start", at_ns=start_ns) for node in self.plan.clients}
+        heard = self._ask_all([node.name for node in self.plan.clients], "start", at_ns=start_ns)
         return [name for name, reply in heard.items() if reply["now_ns"] >= start_ns]
 
-    def stop(self) -> list[str]:
-        """End all nodes, which write their last status; what went wrong, for people."""
-        for admin in self.admins.values():
-            admin.close()
-        said = stop_all(self.children, STOP_TIMEOUT_S)
-        drop_empty_errors(self.children)
-        return said
+    def ask(self, name: str, do: str, **arguments: object) -> Any:
+        """Ask a node; if it breaks off because it has died, that is the news.
 
-    def _statuses(self, names: Sequence[str]) -> dict[str, Status]:
-        began = time.monotonic()
-        statuses = {name: self._ask(name, "status") for name in names}
-        self._poll_took_s = time.monotonic() - began
-        return statuses
-
-    def _ask(self, name: str, do: str, **arguments: object) -> Any:
-        """Ask a node; if it breaks off because it has died, that is the news."""
+        Raises:
+            AdminError: it refused, or does not answer.
+            ProcessDiedError: it has died.
+        """
         try:
             return self.admins[name].ask(do, **arguments)
         except AdminError:
             self.watch.wait(DEATH_NOTICE_S)
             raise
 
-    def _command(self, node: NodePlan) -> list[str]:
-        path = (self.directory.config / f"{node.name}.toml").resolve()
-        script = path.with_suffix(".script.jsonl")
-        client = node.role is Role.CLIENT
-        config = replace(
-            node_config(self.plan, node, self.directory.run_id),
-            log_path=str((self.directory.logs / f"{node.name}.jsonl").resolve()),
-            events_path=str(events_log(self.directory, node).resolve()) if client else "",
-            admin_socket=str(self.registration.socket(node.node_id)),
-            script_path=str(script) if client else "",
-            dilate=self.clock.dilate,
-            dilate_from_ns=self.clock.dilate_from_ns,
+    def crash(self, name: str) -> None:
+        """End a router here and now, with the loss of all it knew."""
+        child = self.children[name]
+        self.watch.forget(child)
+        self.life[name] = Life.CRASHED
+        self.admins[name].close()
+        child.process.kill()
+        child.process.wait()
+
+    def restart(self, name: str) -> None:
+        """Start a crashed router anew, where it was; what it draws depends on when it starts."""
+        node = next(node for node in self.plan.nodes if node.name == name)
+        self._bear(self._order(node))
+
+    def hold(self, name: str) -> None:
+        """Let a node stand still."""
+        self.life[name] = Life.PAUSED
+        self.children[name].process.send_signal(signal.SIGSTOP)
+
+    def resume(self, name: str) -> None:
+        """Let it go on."""
+        self.children[name].process.send_signal(signal.SIGCONT)
+        self.life[name] = Life.RUNNING
+
+    def stop(self) -> list[str]:
+        """End all nodes, which write their last status; what went wrong, for people."""
+        for admin in self.admins.values():
+            admin.close()
+        for name in [name for name, life in self.life.items() if life is Life.PAUSED]:
+            self.children[name].process.terminate()  # it is to end, not to go on with what has waited
+            self.resume(name)
+        alive = [child for name, child in self.children.items() if self.life[name] is not Life.CRASHED]
+        said = stop_all(alive, STOP_TIMEOUT_S)
+        drop_empty_errors(self.children.values())
+        return said
+
+    def _bear(self, order: Order) -> None:
+        process = self.nursery.bear(order)
+        child = Hatched(
+            f"node {order.name}", process, self.files.log(order.name), self.files.errors(order.name)
         )
-        if client:
-            script.write_text(dump_script(node.script), encoding="utf-8")
-        path.write_text(dump_config(config), encoding="utf-8")
-        return [sys.executable, "-m", "nodes", "--config", str(path)]
+        self.children[order.name] = child
+        self.life[order.name] = Life.STARTING
+        self.watch.add(child, process.watch_descriptor())
 
+    def _order(self, node: NodePlan) -> Order:
+        config = self.files.write(node, self.registration.socket(node.node_id))
+        return Order(node.name, str(config), self.namespace_of(node.name), str(self.files.errors(node.name)))
 
-def events_log(directory: RunDirectory, client: NodePlan) -> Path:
-    """Where a client writes its events; merged into the run's and removed at its end."""
-    return directory.logs / f"{client.name}.events.jsonl"
+    def _statuses(self, names: Sequence[str]) -> dict[str, Status]:
+        began = time.monotonic()
+        statuses = self._ask_all(names, "status")
+        self._poll_took_s = time.monotonic() - began
+        return statuses
 
-
-def scripted_actions(plan: Plan) -> int:
-    """How many actions the scripts hold."""
-    return sum(len(client.script) for client in plan.clients)
-
-
-def done_actions(plan: Plan, statuses: Mapping[str, Status]) -> int:
-    """How many of them the clients have done."""
-    remaining = sum(int(status["core"]["script_remaining"]) for status in statuses.values())
-    return scripted_actions(plan) - remaining
-
-
-def failed_actions(statuses: Mapping[str, Status]) -> list[str]:
-    """What there is to say about actions that clients could not do."""
-    failed = {name: int(status["core"]["script_failed"]) for name, status in statuses.items()}
-    return [f"{name} could not do {n} of its actions (see its log)" for name, n in failed.items() if n]
+    def _ask_all(self, names: Sequence[str], do: str, **arguments: object) -> dict[str, Any]:
+        """Ask many at once, so that they think at the same time."""
+        try:
+            for name in names:
+                self.admins[name].post(do, **arguments)
+            return {name: self.admins[name].answer(do) for name in names}
+        except AdminError:
+            self.watch.wait(DEATH_NOTICE_S)
+            raise

@@ -11,37 +11,91 @@ from __future__ import annotations
 import os
 import select
 import signal
+import socket
 import subprocess
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, Any, Protocol
 
 
 class ProcessDiedError(RuntimeError):
     """A process that was to run on has ended."""
 
 
+class Process(Protocol):
+    """What a run does with a process: `subprocess.Popen` is one, and so is what a nursery has born."""
+
+    @property
+    def pid(self) -> int:
+        """Its id."""
+
+    @property
+    def returncode(self) -> int | None:
+        """How it ended, as `subprocess` says it; None as long as nobody has asked or it runs."""
+
+    def poll(self) -> int | None:
+        """How it ended; None: it runs."""
+
+    def wait(self, timeout: float | None = None) -> int:
+        """Wait until it has ended; raises `subprocess.TimeoutExpired`."""
+
+    def send_signal(self, sig: int) -> None:
+        """Send it a signal, unless it has ended."""
+
+    def terminate(self) -> None:
+        """Send SIGTERM."""
+
+    def kill(self) -> None:
+        """Send SIGKILL."""
+
+
+class Watched(Protocol):
+    """A process with a name for people, and where to read what it said."""
+
+    @property
+    def name(self) -> str:
+        """What to call it."""
+
+    @property
+    def process(self) -> Process:
+        """The process itself."""
+
+    @property
+    def log(self) -> Path:
+        """Where it says what happened to it."""
+
+    @property
+    def errors(self) -> Path:
+        """Its standard error."""
+
+    def death(self) -> str | None:
+        """How it ended, for people; None while it runs."""
+
+
 @dataclass(slots=True)
 class Child:
-    """A started process."""
+    """A process that this one has started."""
 
     name: str
     process: subprocess.Popen[Any]
     log: Path
-    """Where it says what happened to it."""
     errors: Path
-    """Its standard error."""
 
     def death(self) -> str | None:
         """How it ended, for people; None while it runs."""
-        code = self.process.poll()
-        if code is None:
-            return None
-        how = f"was killed by {signal.Signals(-code).name}" if code < 0 else f"ended with exit status {code}"
-        said = last_line(self.errors)
-        return f"{self.name} {how}{f': {said}' if said else ''} (log: {self.log})"
+        return death_of(self)
+
+
+def death_of(child: Watched) -> str | None:
+    """How a process ended, for people; None while it runs."""
+    code = child.process.poll()
+    if code is None:
+        return None
+    how = f"was killed by {signal.Signals(-code).name}" if code < 0 else f"ended with exit status {code}"
+    said = last_line(child.errors)
+    return f"{child.name} {how}{f': {said}' if said else ''} (log: {child.log})"
 
 
 def last_line(path: Path) -> str:
@@ -62,6 +116,7 @@ def start(
     death_signal: str = "KILL",
     cwd: Path | None = None,
     pipes: bool = False,
+    stdin: socket.socket | None = None,
 ) -> Child:
     """Start one process.
 
@@ -74,13 +129,14 @@ def start(
         death_signal: what it gets when the run's main process dies.
         cwd: where it is to run.
         pipes: whether we talk to it over its standard input and output.
+        stdin: what its standard input is to be instead of nothing.
     """
     errors = log.with_suffix(".stderr")
     with errors.open("ab") as stderr:
         process: subprocess.Popen[Any] = subprocess.Popen(
             [*inside, "setpriv", "--pdeathsig", death_signal, "--", *command],
             env=dict(environment),
-            stdin=subprocess.PIPE if pipes else subprocess.DEVNULL,
+            stdin=stdin.fileno() if stdin else subprocess.PIPE if pipes else subprocess.DEVNULL,
             stdout=subprocess.PIPE if pipes else stderr,
             stderr=stderr,
             text=pipes or None,
@@ -94,14 +150,26 @@ def start(
 class Watch:
     """Waits, but not past the death of a process that is to live."""
 
-    _children: dict[int, Child] = field(default_factory=dict)
+    _children: dict[int, Watched] = field(default_factory=dict)
     _poll: select.poll = field(default_factory=select.poll)
 
-    def add(self, child: Child) -> None:
-        """From now on its death ends any wait."""
-        descriptor = os.pidfd_open(child.process.pid)
+    def add(self, child: Watched, descriptor: int | None = None) -> None:
+        """From now on its death ends any wait.
+
+        Args:
+            child: who is watched.
+            descriptor: a pidfd of it, if there is one already; it is closed here.
+        """
+        descriptor = os.pidfd_open(child.process.pid) if descriptor is None else descriptor
         self._children[descriptor] = child
         self._poll.register(descriptor, select.POLLIN)
+
+    def forget(self, child: Watched) -> None:
+        """It is meant to end: its death is no news any more."""
+        for descriptor in [d for d, watched in self._children.items() if watched is child]:
+            self._poll.unregister(descriptor)
+            del self._children[descriptor]
+            os.close(descriptor)
 
     def wait(self, seconds: float) -> None:
         """Wait that long.
@@ -139,7 +207,7 @@ class Watch:
         self._poll = select.poll()
 
 
-def stop_all(children: Sequence[Child], timeout_s: float) -> list[str]:
+def stop_all(children: Sequence[Watched], timeout_s: float) -> list[str]:
     """Ask all to end, wait for all, kill those that do not; what went wrong with any, for people.
 
     One that SIGTERM ended had not got as far as to take it.
@@ -157,14 +225,14 @@ def stop_all(children: Sequence[Child], timeout_s: float) -> list[str]:
     return said + [death for child in failed if (death := child.death())]
 
 
-def drop_empty_errors(children: Sequence[Child]) -> None:
+def drop_empty_errors(children: Iterable[Watched]) -> None:
     """Remove the standard-error files that nothing was written to."""
     for child in children:
         if child.errors.exists() and child.errors.stat().st_size == 0:
             child.errors.unlink()
 
 
-def _ended(child: Child, deadline: float) -> bool:
+def _ended(child: Watched, deadline: float) -> bool:
     try:
         child.process.wait(max(0.0, deadline - time.monotonic()))
     except subprocess.TimeoutExpired:

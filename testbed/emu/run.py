@@ -21,32 +21,32 @@ from typing import Literal
 from testbed.emu.admin import AdminError
 from testbed.emu.clock import EmulatedClock
 from testbed.emu.commands import NetworkError
-from testbed.emu.drain import Drain
 from testbed.emu.interruption import Shield
 from testbed.emu.links.cabling import Cabling
 from testbed.emu.links.site import Site
+from testbed.emu.live import FaultError, Live
 from testbed.emu.network import Network
-from testbed.emu.nodes import Nodes, NotReadyError, done_actions, events_log, failed_actions, scripted_actions
+from testbed.emu.node_files import NodeFiles
+from testbed.emu.nodes import Nodes, NotReadyError
+from testbed.emu.nursery import Nursery
 from testbed.emu.options import EmuOptions
 from testbed.emu.preflight import raise_descriptor_limit
 from testbed.emu.processes import ProcessDiedError, Watch
 from testbed.emu.recorder import Recorder
 from testbed.emu.registry import Registration, RegistryError, register
+from testbed.emu.scripts import scripted_actions
+from testbed.emu.stages import Stages
+from testbed.emu.timeline import Timeline
 from testbed.plan.model import Plan
 from testbed.runs.directory import RunDirectory
 from testbed.runs.events import merge_event_logs
 from testbed.runs.world import Outcome, Progress
 
-LEAD_NS = 200_000_000
-LEAD_PER_CLIENT_NS = 2_000_000
-WORKLOAD_POLL_S = 0.1
-WORKLOAD_GRACE_S = 60.0
-NS = 1_000_000_000
 REAL_PHASES = ("build",)
 """Besides `stop`, what takes real seconds; the other phases are timed in the run's own."""
 
 Ending = Literal["complete", "failed", "interrupted"]
-Failures = (ProcessDiedError, NotReadyError, NetworkError, AdminError, RegistryError)
+Failures = (ProcessDiedError, NotReadyError, NetworkError, AdminError, RegistryError, FaultError)
 """What may go wrong with a run without anything being wrong with the testbed."""
 
 
@@ -69,8 +69,9 @@ class EmulatedRun:
         """What a person should know of a run that went well all the same."""
         self._defects: list[str] = []
         """What went wrong while stopping; a run cannot be complete with any."""
-        self._start_ns = 0
         self._end_ns = 0
+        self._timeline: Timeline | None = None
+        self._stages: Stages | None = None
 
     def outcome(self) -> Outcome:
         """Run all stages, clean up, and say how it went."""
@@ -84,20 +85,24 @@ class EmulatedRun:
         return Outcome(
             outcome=ending,
             message=message,
-            start_ns=self._start_ns,
+            start_ns=self._start_ns(),
             end_ns=self._end_ns,
             phases=self._phases,
             implementation=self._implementation(),
             capture_packets=self._recorder.packets,
             capture_drops=self._recorder.drops,
+            convergence=tuple(self._timeline.history) if self._timeline else (),
         )
+
+    def _start_ns(self) -> int:
+        return self._stages.start_ns if self._stages else 0
 
     def _guarded(self, shield: Shield) -> tuple[Ending, str]:
         """The stages, then the undoing of what they made, which no signal interrupts."""
         made = ExitStack()
         try:
             try:
-                self._stages(made, shield)
+                self._go(made, shield)
                 return "complete", ""
             finally:
                 shield.closing = True
@@ -114,29 +119,46 @@ class EmulatedRun:
             self._progress.phase("stop")
         finally:
             made.close()
-            self._end_ns = self._end_ns or (self._clock.now_ns() if self._start_ns else 0)
+            self._end_ns = self._end_ns or (self._clock.now_ns() if self._start_ns() else 0)
             self._phases["stop_s"] = round(time.monotonic() - began, 4)
 
-    def _stages(self, made: ExitStack, shield: Shield) -> None:
+    def _go(self, made: ExitStack, shield: Shield) -> None:
         raise_descriptor_limit(self._plan)
         with self._phase("build"):
             with shield.hold():
                 registration = register(self._directory.run_id, self._directory.path)
                 made.callback(registration.remove)
+                nursery = self._prepare(made, registration)
                 network = self._build(made, registration)
                 self._record(made, registration, network)
             if self._recorder.child is not None:
                 self._recorder.await_ready(self._watch)
             with shield.hold():
-                nodes = self._populate(made, registration, network)
+                began_ns = self._clock.now_ns()
+                nodes = self._populate(made, registration, network, nursery)
+        self._conduct(made, Live(self._plan, network, self._links, nodes, self._clock), began_ns)
+
+    def _conduct(self, made: ExitStack, live: Live, began_ns: int) -> None:
+        """What happens to the network once its nodes have been started, at that time."""
+        files = live.nodes.files
+        timeline = self._timeline = Timeline(live, files.events(""), began_ns)
+        stages = self._stages = Stages(self._plan, live, timeline, self._progress)
+        made.callback(timeline.give_up)
+        made.callback(lambda: self._remarks.extend(stages.remarks))
         with self._phase("ready"):
-            deadline = self._deadline(self._plan.timing.ready_timeout_ns)
-            nodes.await_listening(deadline)
-            nodes.await_converged(deadline)
+            stages.get_ready()
         with self._phase("workload", scripted_actions(self._plan)):
-            self._work(nodes)
+            stages.work()
         with self._phase("drain"):
-            self._drain(nodes)
+            stages.drain()
+        self._end_ns = self._clock.now_ns()
+
+    def _prepare(self, made: ExitStack, registration: Registration) -> Nursery:
+        """Let what the nodes are forked from get warm while the network is built."""
+        nursery = Nursery(registration.environment(), self._directory.logs / "nursery.log")
+        made.callback(lambda: self._defects.extend(nursery.stop()))
+        self._watch.add(nursery.child)
+        return nursery
 
     def _build(self, made: ExitStack, registration: Registration) -> Network:
         environment = registration.environment()
@@ -159,54 +181,24 @@ class EmulatedRun:
             made.callback(self._stop_recorder)
             self._recorder.start(network.pid, registration.environment(), self._watch)
 
-    def _populate(self, made: ExitStack, registration: Registration, network: Network) -> Nodes:
-        nodes = Nodes(self._plan, self._directory, registration, self._watch, self._clock)
+    def _populate(
+        self, made: ExitStack, registration: Registration, network: Network, nursery: Nursery
+    ) -> Nodes:
+        files = NodeFiles(self._plan, self._directory, self._clock)
+        nodes = Nodes(self._plan, files, registration, self._watch, nursery, network.pid)
         made.callback(lambda: self._defects.extend(nodes.stop()))
-        nodes.start(network.inside)
+        nodes.start()
         return nodes
-
-    def _work(self, nodes: Nodes) -> None:
-        lead_ns = LEAD_NS + LEAD_PER_CLIENT_NS * len(self._plan.clients)
-        self._start_ns = self._clock.now_ns() + lead_ns // self._clock.dilate
-        late = nodes.start_scripts(self._start_ns)
-        if late:
-            self._remarks.append(f"{', '.join(late)} heard of the start after it: the machine is overloaded")
-        total = scripted_actions(self._plan)
-        deadline = self._deadline(script_length_ns(self._plan)) + lead_ns / NS + WORKLOAD_GRACE_S
-        while (done := done_actions(self._plan, statuses := nodes.client_statuses())) < total:
-            self._progress.advance(done)
-            if time.monotonic() > deadline:
-                raise NotReadyError(
-                    f"the clients have done {done} of {total} actions, and their time is over"
-                )
-            nodes.pause(WORKLOAD_POLL_S)
-        self._progress.advance(total)
-        self._remarks += failed_actions(statuses)
-
-    def _drain(self, nodes: Nodes) -> None:
-        drain = Drain(self._plan)
-        deadline = self._deadline(self._plan.timing.drain_timeout_ns)
-        while not drain.at_rest(self._clock.now_ns(), nodes.statuses()):
-            if time.monotonic() > deadline:
-                self._remarks.append(f"messages still moved when the drain's time was over: {drain.open}")
-                break
-            nodes.pause()
-        if drain.open:
-            self._remarks.append(f"sent and received differ on {', '.join(drain.open)}")
-        self._end_ns = self._clock.now_ns()
-
-    def _deadline(self, duration_ns: int) -> float:
-        """When so much of the run's time will have passed, by `time.monotonic`."""
-        return time.monotonic() + self._clock.real_wait_s(duration_ns)
 
     def _stop_recorder(self) -> None:
         self._defects.extend(self._recorder.stop())
         self._remarks.extend(self._recorder.losses())
         if self._recorder.counters:
-            self._recorder.write_index(self._start_ns)
+            self._recorder.write_index(self._start_ns())
 
     def _merge_events(self) -> None:
-        logs = [events_log(self._directory, client) for client in self._plan.clients]
+        files = NodeFiles(self._plan, self._directory, self._clock)
+        logs = [files.events(name) for name in ("", *(client.name for client in self._plan.clients))]
         sources = [log for log in logs if log.exists()]
         report = merge_event_logs(sources, self._directory.path / "events.jsonl")
         self._remarks += [f"the event log {where} is cut off" for where in report.cut_off]
@@ -227,8 +219,3 @@ class EmulatedRun:
             yield
         finally:
             self._phases[f"{name}_s"] = round(now_s() - began, 4)
-
-
-def script_length_ns(plan: Plan) -> int:
-    """When the last action of all scripts is due, counted from the start."""
-    return max((action.at_ns for client in plan.clients for action in client.script), default=0)

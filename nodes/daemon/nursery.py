@@ -1,0 +1,174 @@
+"""The program `python -m nodes.daemon.nursery ROOM`: a warm process that becomes nodes by forking.
+
+It imports all that a node needs and says `{"ready": true}`; then each order
+becomes a process that does what `python -m nodes --config node.toml` does, in
+the namespace it was told, at the cost of a fork instead of a start of Python:
+what was imported is shared by all. Orders and answers are JSON documents, one
+a datagram, over the sequenced socket that is its standard input:
+
+    {"name", "config", "namespace": PID, "errors": PATH, "cgroups": [PATH, ...]}
+    {"born": NAME, "pid": PID}      with a pidfd of the process
+    {"ended": PID, "status": N}     as `subprocess` says it: -N for a signal
+
+It ends when the socket does, and its nodes with it. ROOM is filling: the bytes
+of the command line are where the nodes' own command lines will stand.
+
+Not here: what a node does (`main`).
+"""
+
+from __future__ import annotations
+
+import gc
+import json
+import os
+import select
+import socket
+import sys
+import traceback
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from nodes.daemon import kernel
+
+LONGEST_ORDER = 65_536
+FIRST_INHERITED = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Order:
+    """A node to be born."""
+
+    name: str
+    config: str
+    namespace: int
+    """The process whose network namespace it is to live in."""
+    errors: str
+    """The file its standard error and output are added to."""
+    cgroups: tuple[str, ...] = ()
+    """The `cgroup.procs` files of the groups it is to join."""
+
+
+class Nursery:
+    """Bears nodes on order, and tells when they end."""
+
+    def __init__(self, channel: socket.socket, room: tuple[int, int]) -> None:
+        self._channel = channel
+        self._room = room
+        self._own_pid = os.getpid()
+        self._pids: dict[int, int] = {}
+        """pidfd -> pid of each node that lives."""
+        self._poll = select.poll()
+        self._poll.register(channel, select.POLLIN)
+
+    def serve(self) -> None:
+        """Until nobody is there to order any more."""
+        self._say({"ready": True})
+        while True:
+            for descriptor, _ in self._poll.poll():
+                if descriptor != self._channel.fileno():
+                    self._bury(descriptor)
+                elif not self._take_order():
+                    return
+
+    def _take_order(self) -> bool:
+        datagram = self._channel.recv(LONGEST_ORDER)
+        if not datagram:
+            return False
+        order = Order(**json.loads(datagram))
+        pid = os.fork()
+        if pid == 0:
+            become(order, self._own_pid, self._room)
+        descriptor = os.pidfd_open(pid)
+        self._pids[descriptor] = pid
+        self._poll.register(descriptor, select.POLLIN)
+        said = json.dumps({"born": order.name, "pid": pid}).encode()
+        socket.send_fds(self._channel, [said], [descriptor])
+        return True
+
+    def _bury(self, descriptor: int) -> None:
+        """Here alone a node is reaped: until then its id and pidfd are nobody else's."""
+        self._poll.unregister(descriptor)
+        pid = self._pids.pop(descriptor)
+        os.close(descriptor)
+        _, status = os.waitpid(pid, 0)
+        self._say({"ended": pid, "status": os.waitstatus_to_exitcode(status)})
+
+    def _say(self, what: object) -> None:
+        self._channel.send(json.dumps(what).encode())
+
+
+def become(order: Order, parent: int, room: tuple[int, int]) -> None:
+    """Turn this process, which has just been forked, into the node; it does not return."""
+    code = 1
+    try:
+        kernel.die_with(parent)
+        os.setsid()
+        _take_leave(order.errors)
+        _settle(order)
+        kernel.call_thread(order.name)
+        kernel.set_title([sys.executable, "-m", "nodes", "--config", order.config], room)
+        gc.enable()
+        from nodes.daemon.main import main
+
+        code = main(["--config", order.config])
+    except SystemExit as asked:
+        code = asked.code if isinstance(asked.code, int) else 1
+    except BaseException:
+        traceback.print_exc()
+    finally:
+        sys.stderr.flush()
+        os._exit(code)  # neither the nursery's clean-up nor its buffers are this process's
+
+
+def _take_leave(errors: str) -> None:
+    """Give up all that was inherited, and write errors into a file of its own."""
+    nothing = os.open(os.devnull, os.O_RDONLY)
+    written = os.open(errors, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o644)
+    for source, target in ((nothing, 0), (written, 1), (written, 2)):
+        os.dup2(source, target)
+    os.closerange(FIRST_INHERITED, os.sysconf("SC_OPEN_MAX"))
+
+
+def _settle(order: Order) -> None:
+    """Move to where the node is to live, as long as it has one thread."""
+    for path in order.cgroups:
+        with open(path, "w", encoding="ascii") as members:  # noqa: PTH123 - a forked child imports nothing
+            members.write("0")
+    kernel.enter_network_of(order.namespace, f"the namespace of {order.name}")
+
+
+def warm() -> None:
+    """Import what a router or a client needs, and let the collector never look at it again.
+
+    A collection would write into the headers of all objects, and each node had
+    a copy of its own of every page.
+    """
+    import nodes.client.core
+    import nodes.client.script
+    import nodes.daemon.client
+    import nodes.daemon.main
+    import nodes.daemon.router  # noqa: F401
+
+    gc.collect()
+    gc.freeze()
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Serve until standard input ends; returns the exit code."""
+    if len(arguments) != 1:
+        print("usage: python -m nodes.daemon.nursery ROOM (standard input: a socket)", file=sys.stderr)
+        return 2
+    gc.disable()
+    channel = socket.socket(fileno=0)
+    room = kernel.title_room()
+    kernel.set_title([sys.executable, "-m", "nodes.daemon.nursery"], room)
+    warm()
+    try:
+        Nursery(channel, room).serve()
+    except (BrokenPipeError, ConnectionResetError):
+        return 0  # the run is gone; the kernel ends the nodes with this process
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,141 @@
+"""What happens to an emulated network once it runs: ready, workload with its faults, drain.
+
+Not here: building it and taking it down (`run`), carrying out a fault (`live`).
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+
+from testbed.emu.drain import Drain, Status
+from testbed.emu.live import Live
+from testbed.emu.nodes import NotReadyError
+from testbed.emu.scripts import done_actions, failed_actions, script_length_ns, scripted_actions
+from testbed.emu.timeline import Timeline
+from testbed.plan.model import Plan
+from testbed.runs.world import Progress
+
+LEAD_NS = 200_000_000
+LEAD_PER_CLIENT_NS = 2_000_000
+WORKLOAD_POLL_S = 0.1
+WORKLOAD_GRACE_S = 60.0
+NS = 1_000_000_000
+_SHOWN = 8
+
+
+class Stages:
+    """The stages of a run on a network that was just started; to be called in order."""
+
+    def __init__(self, plan: Plan, live: Live, timeline: Timeline, progress: Progress) -> None:
+        self.start_ns = 0
+        """The scenario's time zero; 0 until the network is ready."""
+        self.remarks: list[str] = []
+        """What a person should know of a run that goes well all the same."""
+        self._plan = plan
+        self._live = live
+        self._nodes = live.nodes
+        self._clock = live.clock
+        self._timeline = timeline
+        self._progress = progress
+
+    def get_ready(self) -> None:
+        """Wait until every node answers and the network agrees with itself.
+
+        Raises:
+            NotReadyError: it does not in time; the text lists what is amiss.
+            ProcessDiedError: a node has ended.
+        """
+        deadline = self._deadline(self._plan.timing.ready_timeout_ns)
+        self._nodes.await_listening(deadline)
+        self._timeline.look()
+        while not self._timeline.calm:
+            if time.monotonic() > deadline:
+                raise NotReadyError(_some(self._timeline.reasons))
+            self._nodes.pause()
+            self._timeline.look()
+
+    def work(self) -> None:
+        """Let the scripts run and the faults happen, until both are over and the network has got over it.
+
+        Raises:
+            NotReadyError: it takes too long; the text says who is not done.
+            ProcessDiedError: a node has ended that was not to.
+            FaultError: a fault cannot be carried out.
+        """
+        lead_ns = LEAD_NS + LEAD_PER_CLIENT_NS * len(self._plan.clients)
+        self.start_ns = self._clock.now_ns() + lead_ns // self._clock.dilate
+        late = self._nodes.start_scripts(self.start_ns)
+        if late:
+            self.remarks.append(f"{', '.join(late)} heard of the start after it: the machine is overloaded")
+        self._timeline.follow(self._plan.faults, self.start_ns)
+        total, seen = scripted_actions(self._plan), self._turn({})
+        while not self._done(seen, total):
+            self._progress.advance(done_actions(self._plan, seen))
+            self._nodes.watch.wait(self._timeline.wait_s(self._nodes.rest_s(self._poll_s())))
+            seen = self._turn(seen)
+        self._progress.advance(done_actions(self._plan, seen))
+        self.remarks += [*failed_actions(seen), *self._timeline.late]
+
+    def drain(self) -> None:
+        """Wait until everything sent has arrived."""
+        drain = Drain(self._plan)
+        deadline = self._deadline(self._plan.timing.drain_timeout_ns)
+        while not drain.at_rest(self._clock.now_ns(), self._nodes.statuses()):
+            if time.monotonic() > deadline:
+                self.remarks.append(f"messages still moved when the drain's time was over: {drain.open}")
+                break
+            self._nodes.pause()
+        if drain.open:
+            self.remarks.append(f"sent and received differ on {', '.join(drain.open)}")
+
+    def _turn(self, seen: Mapping[str, Status]) -> Mapping[str, Status]:
+        """Do what is due and look around; the clients' statuses, the last known ones of those that pause."""
+        self._timeline.strike_due()
+        self._timeline.look()
+        self._timeline.strike_due()
+        return {**seen, **self._nodes.client_statuses()}
+
+    def _poll_s(self) -> float:
+        """Look often while the network finds its state, else seldom."""
+        return 0.0 if not self._timeline.calm else WORKLOAD_POLL_S
+
+    def _done(self, seen: Mapping[str, Status], total: int) -> bool:
+        """Whether the workload is over.
+
+        Raises:
+            NotReadyError: it takes too long.
+        """
+        now_ns, planned_ns = self._clock.now_ns(), self.start_ns + self._planned_ns()
+        running = {*self._nodes.running}
+        at_work = [n for n, s in seen.items() if n in running and s["core"]["script_remaining"]]
+        scripts_over = not at_work and now_ns >= planned_ns
+        if scripts_over and self._timeline.over:
+            return True
+        grace_ns = int(WORKLOAD_GRACE_S * NS) // self._clock.dilate
+        if at_work and now_ns > planned_ns + grace_ns:
+            done = done_actions(self._plan, seen)
+            raise NotReadyError(
+                f"the clients have done {done} of {total} actions, and their time is over ({_some(at_work)})"
+            )
+        timeout_ns = self._plan.timing.ready_timeout_ns
+        if not self._timeline.calm and now_ns > max(planned_ns, self._timeline.since_ns) + timeout_ns:
+            reasons = _some(self._timeline.reasons)
+            raise NotReadyError(
+                f"the network had not converged again {timeout_ns / NS:g} s after it was disturbed: {reasons}"
+            )
+        return False
+
+    def _planned_ns(self) -> int:
+        """When the last thing that has a time is due, from the start."""
+        faults = (fault.at_ns for fault in self._plan.faults if fault.after == "start")
+        return max(script_length_ns(self._plan), *faults, 0)
+
+    def _deadline(self, duration_ns: int) -> float:
+        """When so much of the run's time will have passed, by `time.monotonic`."""
+        return time.monotonic() + self._clock.real_wait_s(duration_ns)
+
+
+def _some(reasons: list[str]) -> str:
+    more = [f"and {len(reasons) - _SHOWN} more"] if len(reasons) > _SHOWN else []
+    return "; ".join([*reasons[:_SHOWN], *more])
