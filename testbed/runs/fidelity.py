@@ -1,44 +1,35 @@
-"""What a world delivered, against what was asked of it: the figures of the fidelity certificate.
+"""What a run's fidelity certificate says, and how to say it to people.
 
-Here: what is measured. Not here: how a world measures, and what a verdict follows from it.
+Not here: what is measured (`testbed.runs.measures`), how (`testbed.emu.measuring`),
+and how the verdict follows from it (`testbed.runs.judgement`).
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+from testbed.runs.measures import LinkMeasure, ProbeMeasure
 
 
 @dataclass(frozen=True, slots=True)
-class LinkMeasure:
-    """What one direction of a link did to packets, by the account of what carries it.
-
-    Times are in nanoseconds of emulated time.
-    """
+class LinkFidelity:
+    """One direction of a link: asked beside delivered."""
 
     link: str
     source: str
-    """The interface that sends."""
     backend: str
-    """`veth`, `netem`, `wire`."""
-    frames: int = 0
-    """That were handed to it."""
-    bytes: int = 0
-    delivered: int = 0
-    lost: int = 0
-    """As asked: by the impairment's loss."""
-    lost_queue: int = 0
-    """As asked: there was no room in the queue for the link's rate."""
-    lost_down: int = 0
-    """As asked: while the link was cut."""
-    duplicated: int = 0
-    reordered: int = 0
-    corrupted: int = 0
-    overruns: int = 0
-    """Not asked for: the machine was too slow to take or give them."""
-    late_p50_ns: int | None = None
-    """How much later than due a frame was handed over; None: the back end cannot tell."""
-    late_p99_ns: int | None = None
-    late_max_ns: int | None = None
+    asked: Mapping[str, float | int | None]
+    """Delay, jitter and rate, and the share to be lost, by the plan."""
+    measured: LinkMeasure
+    probe: ProbeMeasure | None = None
+    delay_error_ns: int | None = None
+    """How far it was off the delay asked for, by the account that is worse."""
+    carried_bps: int | None = None
+    """What it carried per second of the run's time, averaged over the workload."""
+    reasons: tuple[str, ...] = ()
+    """What is wrong with it; empty if nothing."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +44,33 @@ class Fidelity:
     """Which results not to rely on: `latency`, `losses`, `captures`, ..."""
     dilate: int = 1
     """How many times slower than real time the run's time went."""
-    figures: dict[str, float | int | None] = field(default_factory=dict)
+    figures: Mapping[str, float | int | None] = field(default_factory=dict)
     """Of the machine: scheduling lag, processor use, drops of the capture, ..."""
-    links: tuple[LinkMeasure, ...] = ()
+    links: tuple[LinkFidelity, ...] = ()
+    """Worst first."""
+
+    def to_json(self) -> dict[str, Any]:
+        """As the manifest holds it."""
+        return asdict(self)
+
+
+__all__ = ["EXACT", "Fidelity", "LinkFidelity", "LinkMeasure", "sentences"]
+EXACT = Fidelity("exact")
+"""Of the simulator: what is asked for is what happens."""
+SHOWN_REASONS = 3
+
+
+def sentences(fidelity: Mapping[str, Any] | None) -> list[str]:
+    """A certificate as the manifest holds it, in the lines that `cbn run` ends with."""
+    if fidelity is None:
+        return ["fidelity: not measured, the run did not get through its workload"]
+    slowed = f", time slowed {fidelity['dilate']}-fold" if fidelity["dilate"] > 1 else ""
+    if fidelity["verdict"] != "degraded":
+        return [f"fidelity: {fidelity['verdict']}{slowed}"]
+    reasons: Sequence[str] = fidelity["reasons"]
+    affected = ", ".join(fidelity["affected"])
+    lines = [f"fidelity: degraded{slowed}; do not rely on: {affected}"]
+    lines += [f"  {reason}" for reason in reasons[:SHOWN_REASONS]]
+    if len(reasons) > SHOWN_REASONS:
+        lines.append(f"  and {len(reasons) - SHOWN_REASONS} more reasons, in manifest.json")
+    return lines

@@ -54,6 +54,8 @@ def manifest(plan: Plan, run_id: str, world: str, outcome: Outcome) -> dict[str,
         "implementation": dict(outcome.implementation),
         "convergence": [asdict(entry) for entry in outcome.convergence],
         "captures": {"packets": outcome.capture_packets, "drops": outcome.capture_drops},
+        "dilate": outcome.dilate,
+        "fidelity": outcome.fidelity.to_json() if outcome.fidelity is not None else None,
     }
 
 

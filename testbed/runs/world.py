@@ -13,6 +13,7 @@ from typing import Literal, Protocol
 
 from testbed.plan.model import Plan
 from testbed.runs.directory import RunDirectory
+from testbed.runs.fidelity import Fidelity
 
 
 class Progress(Protocol):
@@ -55,6 +56,10 @@ class Outcome:
     capture_drops: int = 0
     convergence: tuple[Convergence, ...] = ()
     """After the start and after each fault, in order; empty where the world cannot tell."""
+    fidelity: Fidelity | None = None
+    """How far to trust it; None: it did not get through its workload."""
+    dilate: int = 1
+    """How many times slower than real time its time went."""
 
 
 class World(Protocol):

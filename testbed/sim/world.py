@@ -11,6 +11,7 @@ from collections.abc import Callable
 from testbed.plan.model import Plan
 from testbed.runs.directory import RunDirectory
 from testbed.runs.events import EventLog
+from testbed.runs.fidelity import EXACT
 from testbed.runs.world import Convergence, Outcome, Progress
 from testbed.sim.recording import Recording
 from testbed.sim.scheduler import SimulationStuckError
@@ -95,6 +96,7 @@ class _Run:
             implementation=IMPLEMENTATION,
             capture_packets=self._packets,
             convergence=self._convergence,
+            fidelity=EXACT if how == "complete" else None,
         )
 
     def _conduct(self, simulation: Simulation) -> None:

@@ -1,0 +1,221 @@
+"""Measures an emulated run from outside: machine, nodes and links, from the workload's begin to its end.
+
+Here: asking whoever knows, twice, and taking the difference. Not here: what the
+sampler does (`measure`), what follows (`testbed.runs.judgement`).
+"""
+
+from __future__ import annotations
+
+import json
+import select
+import subprocess
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from nodes.daemon.lateness import since
+from testbed.emu.drain import Status
+from testbed.emu.live import Live
+from testbed.emu.measure import BEGIN, END
+from testbed.emu.processes import Child, drop_empty_errors, start
+from testbed.plan.model import Plan
+from testbed.runs.fidelity import Fidelity
+from testbed.runs.judgement import judge
+from testbed.runs.measures import (
+    Evidence,
+    InterfaceMeasure,
+    LinkMeasure,
+    MachineMeasure,
+    NodeMeasure,
+    ProbeMeasure,
+)
+
+ANSWER_TIMEOUT_S = 5.0
+STOP_TIMEOUT_S = 5.0
+SOURCE_ROOT = Path(__file__).resolve().parents[2]
+LINK_COUNTERS = (
+    "frames",
+    "bytes",
+    "delivered",
+    "lost",
+    "lost_queue",
+    "lost_down",
+    "duplicated",
+    "reordered",
+    "corrupted",
+    "overruns",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Turns:
+    """How often a process was given a processor, how long it waited for that, how long it ran."""
+
+    turns: int
+    waited_ns: int
+    ran_ns: int
+
+
+@dataclass(frozen=True, slots=True)
+class _Moment:
+    """What everybody said at one time."""
+
+    statuses: Mapping[str, Status]
+    links: Sequence[LinkMeasure]
+    turns: Mapping[str, Turns]
+
+
+class Measuring:
+    """The measurements of one run; make it, `start` it, and tell it when the workload begins and ends."""
+
+    def __init__(self, plan: Plan, dilate: int) -> None:
+        self._plan = plan
+        self._dilate = dilate
+        self._sampler: Child | None = None
+        self._began: _Moment | None = None
+        self._evidence: Evidence | None = None
+        self.probes: tuple[ProbeMeasure, ...] = ()
+        """What frames met with that were sent before the nodes were started."""
+
+    def start(self, environment: Mapping[str, str], logs: Path) -> None:
+        """Start the sampler."""
+        command = [sys.executable, "-S", "-m", "testbed.emu.measure"]
+        log = logs / "sampler.log"
+        self._sampler = start("the sampler", command, environment, log, cwd=SOURCE_ROOT, pipes=True)
+
+    def begin(self, live: Live) -> None:
+        """The workload begins: what happened before counts no more."""
+        self._began = _moment(live)
+        self._tell(BEGIN)
+
+    def end(self, live: Live, late_starts: Sequence[str] = ()) -> None:
+        """The workload is over and everything has arrived."""
+        assert self._began is not None, "it has begun before it ends"
+        self._tell(END)
+        machine = self._answer()
+        now = _moment(live)
+        self._evidence = Evidence(
+            plan=self._plan,
+            dilate=self._dilate,
+            machine=machine,
+            nodes=_nodes(self._began, now),
+            links=_links(self._began.links, now.links),
+            probes=self.probes,
+            late_starts=tuple(late_starts),
+        )
+
+    def fidelity(self, capture_packets: int, capture_drops: int) -> Fidelity | None:
+        """The certificate; None: the run did not get through its workload."""
+        if self._evidence is None:
+            return None
+        return judge(replace(self._evidence, capture_packets=capture_packets, capture_drops=capture_drops))
+
+    def stop(self) -> list[str]:
+        """End the sampler; what went wrong, for people."""
+        if self._sampler is None:
+            return []
+        process = self._sampler.process
+        try:
+            process.communicate(timeout=STOP_TIMEOUT_S)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.communicate()
+            return [f"the sampler did not end within {STOP_TIMEOUT_S:.0f} s and was killed"]
+        drop_empty_errors([self._sampler])
+        return []
+
+    def _tell(self, word: bytes) -> None:
+        """A sampler that is not there any more is a reason to doubt, not to fail."""
+        assert self._sampler is not None
+        assert self._sampler.process.stdin is not None
+        try:
+            self._sampler.process.stdin.write(word.decode())
+            self._sampler.process.stdin.flush()
+        except BrokenPipeError:
+            return
+
+    def _answer(self) -> MachineMeasure | None:
+        assert self._sampler is not None
+        stream = self._sampler.process.stdout
+        assert stream is not None
+        ready, _, _ = select.select([stream], [], [], ANSWER_TIMEOUT_S)
+        line = stream.readline() if ready else ""
+        return MachineMeasure(**json.loads(line)) if line else None
+
+
+def read_turns(pid: int) -> Turns | None:
+    """Of all threads of a process; None: it has ended, or the kernel does not count.
+
+    What the main thread alone has is not enough: a router forwards in another.
+    """
+    turns = waited_ns = ran_ns = 0
+    try:
+        for task in (Path("/proc") / str(pid) / "task").iterdir():
+            ran, waited, count = (task / "schedstat").read_text(encoding="ascii").split()
+            turns, waited_ns, ran_ns = turns + int(count), waited_ns + int(waited), ran_ns + int(ran)
+    except (FileNotFoundError, ProcessLookupError):
+        return None
+    return Turns(turns, waited_ns, ran_ns)
+
+
+def _moment(live: Live) -> _Moment:
+    children = {name: child.process.pid for name, child in live.nodes.children.items()}
+    turns = {name: found for name, pid in children.items() if (found := read_turns(pid)) is not None}
+    return _Moment(live.statuses(), live.links.measures() if live.links is not None else (), turns)
+
+
+def _nodes(before: _Moment, after: _Moment) -> tuple[NodeMeasure, ...]:
+    """Of the nodes that answered at the end."""
+    return tuple(
+        _node(name, before.statuses.get(name), status, before.turns.get(name), after.turns.get(name))
+        for name, status in after.statuses.items()
+    )
+
+
+def _node(
+    name: str, before: Status | None, after: Status, turned: Turns | None, turns: Turns | None
+) -> NodeMeasure:
+    earlier: Mapping[str, Any] = before or {"lateness": {}, "interfaces": []}
+    rows = {row["name"]: row for row in earlier["interfaces"]}
+    measured = NodeMeasure(
+        name,
+        since(after["lateness"], earlier["lateness"]),
+        tuple(_interface(row, rows.get(row["name"], {})) for row in after["interfaces"]),
+    )
+    if turned is None or turns is None or turns.turns < turned.turns:
+        return measured
+    return replace(
+        measured,
+        turns=turns.turns - turned.turns,
+        waited_ns=turns.waited_ns - turned.waited_ns,
+        ran_ns=turns.ran_ns - turned.ran_ns,
+    )
+
+
+def _interface(after: Mapping[str, Any], before: Mapping[str, Any]) -> InterfaceMeasure:
+    def grown(*keys: str) -> int:
+        """Since then; all of it if the node began anew."""
+        old, new = (sum(row.get(key, 0) or 0 for key in keys) for row in (before, after))
+        return new - old if new >= old else new
+
+    return InterfaceMeasure(
+        after["name"],
+        sent_messages=grown("tx_messages"),
+        received_messages=grown("rx_messages"),
+        overflows=grown("rx_overflows", "control_overflows"),
+        refused=grown("tx_errors"),
+    )
+
+
+def _links(before: Sequence[LinkMeasure], after: Sequence[LinkMeasure]) -> tuple[LinkMeasure, ...]:
+    """What was counted between; how late frames were is told for all of the carrier's time."""
+    known = {measure.source: measure for measure in before}
+    return tuple(_link(known.get(measure.source), measure) for measure in after)
+
+
+def _link(before: LinkMeasure | None, after: LinkMeasure) -> LinkMeasure:
+    if before is None:
+        return after
+    return replace(after, **{name: getattr(after, name) - getattr(before, name) for name in LINK_COUNTERS})

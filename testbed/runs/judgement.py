@@ -1,0 +1,193 @@
+"""From what was measured to the verdict of the fidelity certificate: figures, limits, reasons.
+
+Pure: the same evidence gives the same certificate. What each limit is for, and
+what it does not see, stands in docs/fidelity.md.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator
+
+from nodes.daemon.lateness import quantile_ns
+from testbed.plan.model import Plan
+from testbed.runs.fidelity import Fidelity
+from testbed.runs.limits import LIMITS, Limits
+from testbed.runs.link_judgement import Reason, judge_links, milliseconds
+from testbed.runs.measures import Evidence, NodeMeasure
+
+KINDS = ("latency", "losses", "captures", "rates", "convergence")
+"""The results that a reason may affect, as certificates list them."""
+
+
+def judge(evidence: Evidence, limits: Limits = LIMITS) -> Fidelity:
+    """The certificate that follows from the evidence."""
+    rows, link_reasons = judge_links(evidence, limits)
+    reasons = [*_machine(evidence, limits), *_nodes(evidence, limits), *link_reasons, *_capture(evidence)]
+    affected = {kind for reason in reasons for kind in reason.affects}
+    return Fidelity(
+        verdict="degraded" if reasons else "trusted",
+        reasons=tuple(reason.text for reason in reasons),
+        affected=tuple(kind for kind in KINDS if kind in affected),
+        dilate=evidence.dilate,
+        figures=figures(evidence),
+        links=rows,
+    )
+
+
+def figures(evidence: Evidence) -> dict[str, float | int | None]:
+    """What the certificate says of machine and nodes; times are in ns of the run's time."""
+    machine, dilate = evidence.machine, evidence.dilate
+    found: dict[str, float | int | None] = {}
+    if machine is not None:
+        found |= {f"lag_p{n}_ns": _scaled(quantile_ns(machine.lag, n / 100), dilate) for n in (50, 99)}
+        found |= {
+            "lag_max_ns": machine.lag_max_ns // dilate,
+            "busy": machine.busy,
+            "busy_peak": machine.busy_peak,
+            "stolen": machine.stolen,
+            "pressure": machine.pressure,
+            "throttled_s": machine.throttled_s,
+            "measured_s": machine.seconds,
+        }
+    for what, clients in (("client", True), ("router", False)):
+        found[f"{what}_late_p99_ns"] = quantile_ns(_pooled(_unharmed(evidence, clients)), 0.99)
+    waits = [wait for node in evidence.nodes if (wait := _mean_wait_ns(node, dilate)) is not None]
+    return found | {
+        "processor_wait_ns": max(waits, default=None),
+        "socket_overflows": sum(i.overflows for node in evidence.nodes for i in node.interfaces),
+        "late_starts": len(evidence.late_starts),
+        "capture_packets": evidence.capture_packets,
+        "capture_drops": evidence.capture_drops,
+    }
+
+
+def _machine(evidence: Evidence, limits: Limits) -> Iterator[Reason]:
+    """Whether the machine was there when it was needed."""
+    machine, dilate = evidence.machine, evidence.dilate
+    if machine is None:
+        yield Reason(
+            "nobody measured how late the machine was: the sampler ended early", ("latency", "rates")
+        )
+        return
+    allowed_ns = limits.allowed_ns(_least_delay_ns(evidence.plan))
+    p99_ns = _scaled(quantile_ns(machine.lag, 0.99), dilate) or 0
+    if p99_ns > allowed_ns:
+        text = (
+            f"scheduling lag: 1 of 100 wake-ups came {milliseconds(p99_ns)} late or later"
+            f" (limit {milliseconds(allowed_ns)}; processors {machine.busy:.0%} busy)"
+        )
+        yield Reason(text, ("latency", "rates"))
+    if machine.lag_max_ns // dilate > limits.stall_ns:
+        text = (
+            f"the machine stood still for {milliseconds(machine.lag_max_ns // dilate)} at once"
+            f" (limit {milliseconds(limits.stall_ns)})"
+        )
+        yield Reason(text, ("latency", "convergence"))
+    if machine.busy > limits.busy:
+        text = (
+            f"processors were {machine.busy:.0%} busy throughout the workload (limit {limits.busy:.0%}):"
+            " what was forwarded per second is the machine's figure"
+        )
+        yield Reason(text, ("rates",))
+    if (held_s := machine.throttled_s or 0.0) > limits.throttled * machine.seconds:
+        text = f"a quota held the processes back for {held_s:.2f} s of {machine.seconds:.2f} s"
+        yield Reason(text, ("latency", "rates"))
+
+
+def _nodes(evidence: Evidence, limits: Limits) -> Iterator[Reason]:
+    """Whether nodes did things when they were due."""
+    if evidence.late_starts:
+        names = _some(evidence.late_starts)
+        yield Reason(f"heard of the start after it: {names}", ("rates", "latency"))
+    yield from _late(evidence, True, limits, "did what their scripts say", ("rates",))
+    yield from _late(evidence, False, limits, "acted on their timers", ("convergence",))
+    limited = {node.name for node in evidence.plan.nodes if node.cpu is not None}
+    waits = [
+        (wait_ns, node.name)
+        for node in evidence.nodes
+        if node.name not in limited and (node.turns or 0) >= limits.least_turns
+        if (wait_ns := _mean_wait_ns(node, evidence.dilate) or 0) > limits.processor_wait_ns
+    ]
+    if waits:
+        worst_ns, worst = max(waits)
+        text = (
+            f"{_count(len(waits), 'node')} waited for a processor each time they were to run: {worst} for"
+            f" {milliseconds(worst_ns)} on average (limit {milliseconds(limits.processor_wait_ns)})"
+        )
+        yield Reason(text, ("latency", "rates"))
+
+
+def _late(
+    evidence: Evidence, clients: bool, limits: Limits, did: str, affects: tuple[str, ...]
+) -> Iterator[Reason]:
+    """All of a kind together: one late deadline of one node says nothing; then each that is late often."""
+    nodes = _unharmed(evidence, clients)
+    limit_ns = limits.client_late_ns if clients else limits.router_late_ns
+    if not nodes:
+        return
+    together_ns = quantile_ns(_pooled(nodes), 0.99) or 0
+    often = {
+        node.name: late_ns
+        for node in nodes
+        if sum(node.lateness.values()) >= limits.least_deadlines
+        if (late_ns := quantile_ns(node.lateness, 0.9) or 0) > limit_ns
+    }
+    if together_ns <= limit_ns and not often:
+        return
+    worst = max(nodes, key=lambda node: quantile_ns(node.lateness, 0.99) or 0)
+    worst_ns = quantile_ns(worst.lateness, 0.99) or 0
+    kind = "clients" if clients else "routers"
+    text = (
+        f"{kind} {did} late: 1 of 100 times by {milliseconds(together_ns)} or more, {worst.name} by"
+        f" {milliseconds(worst_ns)} (limit {milliseconds(limit_ns)})"
+    )
+    yield Reason(text, affects)
+
+
+def _capture(evidence: Evidence) -> Iterator[Reason]:
+    if evidence.capture_drops:
+        text = (
+            f"captures lack {evidence.capture_drops:,} packets beside the"
+            f" {evidence.capture_packets:,} they hold (limit 0)"
+        )
+        yield Reason(text, ("captures",))
+
+
+def _least_delay_ns(plan: Plan) -> int:
+    """The least delay that any link asks for; 0 if one asks for none."""
+    ways = [way for link in plan.links for way in (link.impairment, link.impairment_back)]
+    return min((way.delay_ns or 0 for way in ways), default=0)
+
+
+def _unharmed(evidence: Evidence, clients: bool) -> list[NodeMeasure]:
+    """The nodes of a kind that no fault of the scenario stops: a paused node is late as asked."""
+    broken = {fault.target for fault in evidence.plan.faults}
+    names = {node.name for node in (evidence.plan.clients if clients else evidence.plan.routers)} - broken
+    return [node for node in evidence.nodes if node.name in names]
+
+
+def _pooled(nodes: Iterable[NodeMeasure]) -> dict[str, int]:
+    counts: Counter[str] = Counter()
+    for node in nodes:
+        counts.update(node.lateness)
+    return dict(counts)
+
+
+def _mean_wait_ns(node: NodeMeasure, dilate: int) -> int | None:
+    if not node.turns or node.waited_ns is None:
+        return None
+    return node.waited_ns // node.turns // dilate
+
+
+def _scaled(real_ns: int | None, dilate: int) -> int | None:
+    return None if real_ns is None else real_ns // dilate
+
+
+def _some(names: Iterable[str]) -> str:
+    listed = list(names)
+    return ", ".join(listed[:5]) + (f" and {len(listed) - 5} more" if len(listed) > 5 else "")
+
+
+def _count(number: int, what: str) -> str:
+    return f"one {what}" if number == 1 else f"{number} {what}s"
