@@ -86,8 +86,8 @@ class Live:
             raise FaultError(f"{node} is {life.value if life else 'not a node of this network'}")
         return self.nodes.ask(node, do, **arguments)
 
-    def strike(self, fault: Fault) -> None:
-        """Let a fault happen, now.
+    def check(self, fault: Fault) -> None:
+        """See whether a fault can happen now.
 
         Raises:
             FaultError: there is no such target, or it is in no state for that; the text says what is.
@@ -95,6 +95,14 @@ class Live:
         wrong = self._wrong(fault)
         if wrong:
             raise FaultError(f"{fault.do} {fault.target}: {wrong}")
+
+    def strike(self, fault: Fault) -> None:
+        """Let a fault happen, now.
+
+        Raises:
+            FaultError: there is no such target, or it is in no state for that; the text says what is.
+        """
+        self.check(fault)
         match fault.do:
             case "link_down" | "link_up" | "impair":
                 self._strike_link(fault, self._links[fault.target])

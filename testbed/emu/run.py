@@ -142,7 +142,7 @@ class EmulatedRun:
         """What happens to the network once its nodes have been started, at that time."""
         files = live.nodes.files
         timeline = self._timeline = Timeline(live, files.events(""), began_ns)
-        stages = self._stages = Stages(self._plan, live, timeline, self._progress)
+        stages = self._stages = self._staged(live, timeline)
         made.callback(timeline.give_up)
         made.callback(lambda: self._remarks.extend(stages.remarks))
         with self._phase("ready"):
@@ -152,6 +152,9 @@ class EmulatedRun:
         with self._phase("drain"):
             stages.drain()
         self._end_ns = self._clock.now_ns()
+
+    def _staged(self, live: Live, timeline: Timeline) -> Stages:
+        return Stages(self._plan, live, timeline, self._progress)
 
     def _prepare(self, made: ExitStack, registration: Registration) -> Nursery:
         """Let what the nodes are forked from get warm while the network is built."""

@@ -92,6 +92,21 @@ class Timeline:
             assert self._agenda is not None
             self._strike(self._agenda.take(due_ns), due_ns)
 
+    def strike(self, fault: Fault) -> None:
+        """Carry a fault out now, by hand.
+
+        Raises:
+            FaultError: the network is in no state for it; nothing has happened.
+        """
+        self._live.check(fault)
+        self._strike(fault, self._clock.now_ns())
+
+    def suffer(self, fault: Fault) -> None:
+        """A fault has happened by itself, just before."""
+        now_ns = self._clock.now_ns()
+        self._record(now_ns, "fault", do=fault.do, target=fault.target)
+        self._disturb(f"{fault.do} {fault.target}", now_ns, now_ns)
+
     def look(self) -> None:
         """See whether the network has converged, if it is not known to have.
 
