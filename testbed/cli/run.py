@@ -15,6 +15,7 @@ from testbed.cli.worlds import choose_world
 from testbed.plan.model import Plan
 from testbed.runs.conduct import conduct
 from testbed.runs.directory import RunDirectory, RunDirectoryError, new_run_id
+from testbed.runs.fidelity import sentences
 from testbed.runs.world import Outcome, Progress, World
 
 RUNS = Path("runs")
@@ -72,6 +73,7 @@ def _report(
             "world": world.name,
             "outcome": outcome.outcome,
             "message": outcome.message,
+            "fidelity": outcome.fidelity and outcome.fidelity.to_json(),
             "verdict": verdict,
         }
         print(json.dumps(summary, indent=1, ensure_ascii=False))
@@ -80,8 +82,9 @@ def _report(
         from testbed.cli.analyze import print_verdict
 
         print_verdict(directory.path, verdict)
-        return
-    print(_sentence(directory, outcome))
+    else:
+        print(_sentence(directory, outcome))
+    print("\n".join(sentences(outcome.fidelity)))
 
 
 def _sentence(directory: RunDirectory, outcome: Outcome) -> str:

@@ -25,6 +25,7 @@ from testbed.emu.interruption import Shield
 from testbed.emu.links.cabling import Cabling
 from testbed.emu.links.site import Site
 from testbed.emu.live import FaultError, Live
+from testbed.emu.measuring import Measuring
 from testbed.emu.network import Network
 from testbed.emu.node_files import NodeFiles
 from testbed.emu.nodes import Nodes, NotReadyError
@@ -64,6 +65,7 @@ class EmulatedRun:
         self._watch = Watch()
         self._links: Cabling | None = None
         self._recorder = Recorder(plan, directory)
+        self._measuring = Measuring(plan, self._options.dilate)
         self._phases: dict[str, float] = {}
         self._remarks: list[str] = []
         """What a person should know of a run that went well all the same."""
@@ -92,6 +94,8 @@ class EmulatedRun:
             capture_packets=self._recorder.packets,
             capture_drops=self._recorder.drops,
             convergence=tuple(self._timeline.history) if self._timeline else (),
+            fidelity=self._measuring.fidelity(self._recorder.packets, self._recorder.drops),
+            dilate=self._options.dilate,
         )
 
     def _start_ns(self) -> int:
@@ -129,6 +133,8 @@ class EmulatedRun:
                 registration = register(self._directory.run_id, self._directory.path)
                 made.callback(registration.remove)
                 nursery = self._prepare(made, registration)
+                made.callback(lambda: self._remarks.extend(self._measuring.stop()))
+                self._measuring.start(registration.environment(), self._directory.logs)
                 network = self._build(made, registration)
                 self._record(made, registration, network)
             if self._recorder.child is not None:
@@ -147,11 +153,13 @@ class EmulatedRun:
         made.callback(lambda: self._remarks.extend(stages.remarks))
         with self._phase("ready"):
             stages.get_ready()
+        self._measuring.begin(live)
         with self._phase("workload", scripted_actions(self._plan)):
             stages.work()
         with self._phase("drain"):
             stages.drain()
         self._end_ns = self._clock.now_ns()
+        self._measuring.end(live, stages.late_starts)
 
     def _staged(self, live: Live, timeline: Timeline) -> Stages:
         return Stages(self._plan, live, timeline, self._progress)
@@ -197,7 +205,7 @@ class EmulatedRun:
         self._defects.extend(self._recorder.stop())
         self._remarks.extend(self._recorder.losses())
         if self._recorder.counters:
-            self._recorder.write_index(self._start_ns())
+            self._defects.extend(self._recorder.write_index(self._start_ns()))
 
     def _merge_events(self) -> None:
         files = NodeFiles(self._plan, self._directory, self._clock)

@@ -32,6 +32,8 @@ class Stages:
         """The scenario's time zero; 0 until the network is ready."""
         self.remarks: list[str] = []
         """What a person should know of a run that goes well all the same."""
+        self.late_starts: list[str] = []
+        """Clients that heard of the scripts' start after it."""
         self._plan = plan
         self._live = live
         self._nodes = live.nodes
@@ -65,7 +67,7 @@ class Stages:
         """
         lead_ns = LEAD_NS + LEAD_PER_CLIENT_NS * len(self._plan.clients)
         self.start_ns = self._clock.now_ns() + lead_ns // self._clock.dilate
-        late = self._nodes.start_scripts(self.start_ns)
+        self.late_starts = late = self._nodes.start_scripts(self.start_ns)
         if late:
             self.remarks.append(f"{', '.join(late)} heard of the start after it: the machine is overloaded")
         self._timeline.follow(self._plan.faults, self.start_ns)

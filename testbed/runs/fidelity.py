@@ -6,7 +6,7 @@ and how the verdict follows from it (`testbed.runs.judgement`).
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
@@ -60,17 +60,15 @@ EXACT = Fidelity("exact")
 SHOWN_REASONS = 3
 
 
-def sentences(fidelity: Mapping[str, Any] | None) -> list[str]:
-    """A certificate as the manifest holds it, in the lines that `cbn run` ends with."""
+def sentences(fidelity: Fidelity | None) -> list[str]:
+    """A certificate in the lines that `cbn run` ends with."""
     if fidelity is None:
         return ["fidelity: not measured, the run did not get through its workload"]
-    slowed = f", time slowed {fidelity['dilate']}-fold" if fidelity["dilate"] > 1 else ""
-    if fidelity["verdict"] != "degraded":
-        return [f"fidelity: {fidelity['verdict']}{slowed}"]
-    reasons: Sequence[str] = fidelity["reasons"]
-    affected = ", ".join(fidelity["affected"])
-    lines = [f"fidelity: degraded{slowed}; do not rely on: {affected}"]
-    lines += [f"  {reason}" for reason in reasons[:SHOWN_REASONS]]
-    if len(reasons) > SHOWN_REASONS:
-        lines.append(f"  and {len(reasons) - SHOWN_REASONS} more reasons, in manifest.json")
+    slowed = f", time slowed {fidelity.dilate}-fold" if fidelity.dilate > 1 else ""
+    if fidelity.verdict != "degraded":
+        return [f"fidelity: {fidelity.verdict}{slowed}"]
+    lines = [f"fidelity: degraded{slowed}; do not rely on: {', '.join(fidelity.affected)}"]
+    lines += [f"  {reason}" for reason in fidelity.reasons[:SHOWN_REASONS]]
+    if (more := len(fidelity.reasons) - SHOWN_REASONS) > 0:
+        lines.append(f"  and {more} more reasons, in manifest.json")
     return lines

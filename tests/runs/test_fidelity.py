@@ -314,12 +314,12 @@ def test_the_like_of_many_links_is_one_reason_with_the_worst_first(plan: Plan) -
 
 
 def test_the_last_lines_of_a_run_say_the_verdict_and_the_first_reasons(plan: Plan) -> None:
-    assert sentences(EXACT.to_json()) == ["fidelity: exact"]
+    assert sentences(EXACT) == ["fidelity: exact"]
     assert "not measured" in sentences(None)[0]
     trusted = judged(plan, dilate=4)
-    assert sentences(trusted.to_json()) == ["fidelity: trusted, time slowed 4-fold"]
+    assert sentences(trusted) == ["fidelity: trusted, time slowed 4-fold"]
     many = replace(trusted, verdict="degraded", reasons=("a", "b", "c", "d", "e"), affected=("latency",))
-    assert sentences(many.to_json()) == [
+    assert sentences(many) == [
         "fidelity: degraded, time slowed 4-fold; do not rely on: latency",
         "  a",
         "  b",
