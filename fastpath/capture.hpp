@@ -1,125 +1,111 @@
-// Copies frames from packet sockets into pcap files, one loop for all interfaces of a run.
+// Copies frames from packet sockets into capture files, one loop for all interfaces of a run.
 //
 // The kernel stamps each frame; nothing is filtered or decoded here. What the kernel had to drop and what the
 // disk would not take is counted.
 #pragma once
 
-#include <linux/if_packet.h>
 #include <sys/epoll.h>
-#include <sys/socket.h>
 
-#include <algorithm>
-#include <array>
-#include <atomic>
-#include <cerrno>
+#include <chrono>
 #include <cstdint>
-#include <cstring>
-#include <ctime>
 #include <memory>
+#include <mutex>
+#include <string>
 #include <vector>
 
 #include "capture_file.hpp"
+#include "capture_source.hpp"
 #include "signal.hpp"
 
 namespace cbn {
 
-// A batch of frames with their time stamps.
-class FrameBatch {
-  public:
-    static constexpr unsigned SIZE = 64;
+// Emulated time: both clocks agree at `from_ns`, and the emulated one runs `rate` times slower.
+struct EmulatedClock {
+    std::int64_t from_ns = 0;
+    std::int64_t rate = 1;
 
-    explicit FrameBatch(std::size_t snap_bytes) : snap_(snap_bytes), memory_(new std::uint8_t[SIZE * snap_bytes]) {}
-
-    // How many arrived, or -1 and errno.
-    [[nodiscard]] int receive(int descriptor) {
-        for (unsigned at = 0; at < SIZE; ++at) {
-            parts_[at] = {memory_.get() + at * snap_, snap_};
-            msghdr& header = headers_[at].msg_hdr;
-            header = {};
-            header.msg_iov = &parts_[at];
-            header.msg_iovlen = 1;
-            header.msg_control = ancillary_[at].data;
-            header.msg_controllen = sizeof ancillary_[at].data;
-        }
-        // MSG_TRUNC: the length told is the frame's own, also where the buffer was too short for it.
-        return ::recvmmsg(descriptor, headers_.data(), SIZE, MSG_DONTWAIT | MSG_TRUNC, nullptr);
+    [[nodiscard]] std::int64_t at(std::int64_t real_ns) const noexcept {
+        if (rate == 1) return real_ns;
+        const std::int64_t passed = real_ns - from_ns, whole = passed / rate;
+        return from_ns + whole - (passed % rate < 0 ? 1 : 0);  // rounded down, as in the nodes
     }
+};
 
-    [[nodiscard]] std::uint32_t original(int index) const { return headers_[static_cast<unsigned>(index)].msg_len; }
-    [[nodiscard]] wire::Bytes frame(int index) const {
-        return {memory_.get() + static_cast<unsigned>(index) * snap_, std::min<std::size_t>(original(index), snap_)};
-    }
-    [[nodiscard]] std::int64_t time_ns(int index) {
-        msghdr& header = headers_[static_cast<unsigned>(index)].msg_hdr;
-        for (cmsghdr* each = CMSG_FIRSTHDR(&header); each != nullptr; each = CMSG_NXTHDR(&header, each)) {
-            if (each->cmsg_level != SOL_SOCKET || each->cmsg_type != SO_TIMESTAMPNS) continue;
-            timespec stamp{};
-            std::memcpy(&stamp, CMSG_DATA(each), sizeof stamp);
-            return nanoseconds(stamp);
-        }
-        return now_ns();
-    }
-
-    [[nodiscard]] static std::int64_t now_ns() noexcept {
-        timespec now{};
-        ::clock_gettime(CLOCK_REALTIME, &now);
-        return nanoseconds(now);
-    }
-
-  private:
-    struct alignas(cmsghdr) Ancillary {
-        std::uint8_t data[CMSG_SPACE(sizeof(timespec))];
-    };
-
-    static std::int64_t nanoseconds(const timespec& time) noexcept {
-        return std::int64_t{time.tv_sec} * 1'000'000'000 + time.tv_nsec;
-    }
-
-    std::size_t snap_;
-    std::unique_ptr<std::uint8_t[]> memory_;
-    std::array<iovec, SIZE> parts_{};
-    std::array<mmsghdr, SIZE> headers_{};
-    std::array<Ancillary, SIZE> ancillary_{};
+struct RecorderOptions {
+    CaptureOptions file;
+    EmulatedClock clock;
+    std::size_t memory_bytes = 128 << 20;  // of all rings
+    std::size_t sockets = 1;
+    bool rings = true;
 };
 
 // One packet socket and its file.
 class Tap {
   public:
-    explicit Tap(int descriptor) : descriptor_(descriptor) {}
+    Tap(int descriptor, const EmulatedClock& clock) : descriptor_(descriptor), clock_(clock) {}
 
-    // 0, or the errno; `SO_RCVBUFFORCE` needs a privilege that `SO_RCVBUF` does not, up to the system's limit.
-    [[nodiscard]] int prepare() {
-        const int on = 1, size = RECEIVE_BYTES;
-        if (::setsockopt(descriptor_, SOL_SOCKET, SO_TIMESTAMPNS, &on, sizeof on) != 0) return errno;
-        if (::setsockopt(descriptor_, SOL_SOCKET, SO_RCVBUFFORCE, &size, sizeof size) != 0 &&
-            ::setsockopt(descriptor_, SOL_SOCKET, SO_RCVBUF, &size, sizeof size) != 0) {
-            return errno;
-        }
-        return read_statistics() ? 0 : errno;
+    // 0, or the errno. A kernel that gives no memory for a ring gives batches.
+    [[nodiscard]] int prepare(const RecorderOptions& options) {
+        snap_ = options.file.snap_bytes;
+        if (!read_statistics()) return errno;
+        const RingSize size = RingSize::of(options.memory_bytes, options.sockets, snap_);
+        const int failure = options.rings ? ring_.open(descriptor_, size) : ENOMEM;
+        if (failure == 0) return begin_ring();
+        if (failure != ENOMEM && failure != EPERM) return failure;
+        const std::size_t share = options.memory_bytes / options.sockets;
+        return FrameBatch::prepare(descriptor_, static_cast<int>(std::clamp<std::size_t>(share, 1 << 20, 32 << 20)));
     }
 
-    // Takes one batch; how many frames it had.
+    // Takes what there is, or one batch of it; how many frames.
     std::size_t copy(FrameBatch& batch) {
-        const int count = batch.receive(descriptor_);
-        if (count < 0 && errno != EAGAIN && errno != EINTR) ++read_errors_;  // ENETDOWN: told once when a link goes
-        for (int at = 0; at < count; ++at) file.append(batch.time_ns(at), batch.original(at), batch.frame(at));
-        return count < 0 ? 0 : static_cast<std::size_t>(count);
+        const auto keep = [this](std::int64_t time_ns, std::uint32_t original, wire::Bytes frame, unsigned status) {
+            if ((status & TP_STATUS_CSUMNOTREADY) != 0) unfinished_.fetch_add(1, std::memory_order_relaxed);
+            file.append(clock_.at(time_ns), original, frame.first(std::min<std::size_t>(frame.size(), snap_)));
+        };
+        std::size_t count = 0;
+        if (ring_.is_open()) {
+            count = ring_.take(keep);
+        } else {
+            const int got = batch.take(descriptor_, keep);
+            if (got < 0 && errno != EAGAIN && errno != EINTR) ++read_errors_;  // ENETDOWN: told once when a link goes
+            count = got < 0 ? 0 : static_cast<std::size_t>(got);
+        }
+        taken_ += count;
+        return count;
     }
 
-    // What the socket holds now, which is no more than its buffer has room for: traffic that goes on for ever
+    // What the socket has to tell besides frames: that its interface went down, say.
+    void take_error() {
+        int error = 0;
+        socklen_t size = sizeof error;
+        if (::getsockopt(descriptor_, SOL_SOCKET, SO_ERROR, &error, &size) == 0 && error != 0) ++read_errors_;
+    }
+
+    // What is to be taken yet of all that had come when this was first called. Traffic that goes on for ever
     // does not keep us.
-    void drain(FrameBatch& batch) {
-        int room = 0;
-        socklen_t size = sizeof room;
-        static_cast<void>(::getsockopt(descriptor_, SOL_SOCKET, SO_RCVBUF, &room, &size));
-        for (std::size_t left = static_cast<std::size_t>(room) / SMALLEST + 1; left > 0;) {
-            const std::size_t taken = copy(batch);
-            if (taken == 0) break;
-            left -= std::min(taken, left);
+    [[nodiscard]] std::uint64_t open_frames() {
+        if (!ending_) {
+            ending_ = read_statistics();
+            target_ = offered_;
         }
-        read_statistics();
+        return taken_ >= target_ ? 0 : target_ - taken_;
+    }
+
+    // Frames that the kernel counted and never handed over are lost ones.
+    void end() {
+        kernel_drops_ += open_frames();
+        sockaddr_ll about{};
+        socklen_t size = sizeof about;
+        gone_ = ::getsockname(descriptor_, reinterpret_cast<sockaddr*>(&about), &size) == 0 && about.sll_ifindex < 0;
         ended_ = true;  // the descriptor is the caller's again
-        file.close();
+        file.close(kernel_drops_);
+    }
+
+    void flush() {
+        if (!file.dirty()) return;
+        read_statistics();
+        file.set_dropped(kernel_drops_);
+        file.flush();
     }
 
     [[nodiscard]] std::uint64_t kernel_drops() {
@@ -127,40 +113,62 @@ class Tap {
         return kernel_drops_;
     }
     [[nodiscard]] std::uint64_t read_errors() const noexcept { return read_errors_; }
+    [[nodiscard]] std::uint64_t unfinished() const noexcept { return unfinished_; }
+    [[nodiscard]] bool gone() const noexcept { return gone_; }
+    [[nodiscard]] bool has_ring() const noexcept { return ring_.is_open(); }
     [[nodiscard]] int descriptor() const noexcept { return descriptor_; }
 
     CaptureFile file;
 
   private:
-    static constexpr int RECEIVE_BYTES = 32 << 20;
-    static constexpr std::size_t SMALLEST = 512;  // no frame costs a socket's buffer less, with what the kernel adds
+    // What came before there was a ring is not in it, and not counted.
+    [[nodiscard]] int begin_ring() {
+        if (const int failure = limit_snap(descriptor_, snap_); failure != 0) return failure;
+        if (!read_statistics()) return errno;
+        offered_ = kernel_drops_ = 0;
+        return 0;
+    }
 
-    // Reading sets the kernel's counts back to zero.
+    // Reading sets the kernel's counts back to zero. Its packets include the drops.
     bool read_statistics() {
-        tpacket_stats told{};
+        const std::lock_guard guard(reading_);
+        tpacket_stats_v3 told{};
         socklen_t size = sizeof told;
         if (::getsockopt(descriptor_, SOL_PACKET, PACKET_STATISTICS, &told, &size) != 0) return false;
         kernel_drops_ += told.tp_drops;
+        offered_ += told.tp_packets - told.tp_drops;
         return true;
     }
 
     int descriptor_;
+    EmulatedClock clock_;
+    std::size_t snap_ = 0;
+    Ring ring_;
+    std::mutex reading_;
+    bool ending_ = false;
+    std::uint64_t taken_ = 0;
+    std::uint64_t target_ = 0;
+    std::atomic<std::uint64_t> offered_{0};
     std::atomic<bool> ended_{false};
+    std::atomic<bool> gone_{false};
     std::atomic<std::uint64_t> kernel_drops_{0};
     std::atomic<std::uint64_t> read_errors_{0};
+    std::atomic<std::uint64_t> unfinished_{0};
 };
 
 class Recorder {
   public:
-    explicit Recorder(std::size_t snap_bytes) : snap_(static_cast<std::uint32_t>(snap_bytes)), batch_(snap_bytes) {}
+    explicit Recorder(const RecorderOptions& options) : options_(options), batch_(options.file.snap_bytes) {}
 
     // 0, or the errno of what went wrong with the socket (`about_file` false) or the file.
-    [[nodiscard]] int add(int descriptor, const std::string& path, bool& about_file) {
-        auto tap = std::make_unique<Tap>(descriptor);
+    [[nodiscard]] int add(int descriptor, const std::string& path, const std::string& interface, bool& about_file) {
+        auto tap = std::make_unique<Tap>(descriptor, options_.clock);
         about_file = false;
-        if (const int failure = tap->prepare(); failure != 0) return failure;
+        if (const int failure = tap->prepare(options_); failure != 0) return failure;
         about_file = true;
-        if (const int failure = tap->file.open(path, snap_); failure != 0) return failure;
+        CaptureOptions file = options_.file;
+        file.interface = interface;
+        if (const int failure = tap->file.open(path, file); failure != 0) return failure;
         taps_.push_back(std::move(tap));
         return 0;
     }
@@ -173,7 +181,8 @@ class Recorder {
         if (epoll < 0) return errno;
         const int failure = watch(epoll) && serve(epoll) ? 0 : errno;
         ::close(epoll);
-        for (const auto& tap : taps_) tap->drain(batch_);
+        drain();
+        for (const auto& tap : taps_) tap->end();
         return failure;
     }
 
@@ -181,8 +190,9 @@ class Recorder {
     [[nodiscard]] Tap& tap(std::size_t index) { return *taps_[index]; }
 
   private:
+    using Clock = std::chrono::steady_clock;
     static constexpr std::uint64_t STOP = ~std::uint64_t{0};
-    static constexpr int IDLE_MS = 200;
+    static constexpr std::chrono::milliseconds IDLE{200}, BUSY{1000}, DRAIN{1000};
 
     [[nodiscard]] bool watch(int epoll) const noexcept {
         for (std::size_t at = 0; at < taps_.size(); ++at) {
@@ -191,36 +201,54 @@ class Recorder {
         return watch_readable(epoll, stop_.descriptor(), STOP);
     }
 
-    // Files are brought up to date when nothing has come for a while, so that a kill loses little.
+    // Files are brought up to date when nothing has come for a while, and now and then, so that a kill loses little.
     [[nodiscard]] bool serve(int epoll) {
         std::array<epoll_event, 64> events{};
+        Clock::time_point flushed = Clock::now();
         while (true) {
-            const int wait_ms = dirty() ? IDLE_MS : -1;
+            const int wait_ms = dirty() ? static_cast<int>(IDLE.count()) : -1;
             const int ready = ::epoll_wait(epoll, events.data(), static_cast<int>(events.size()), wait_ms);
             if (ready < 0 && errno != EINTR) return false;
-            if (ready == 0) flush();
             for (int at = 0; at < ready; ++at) {
-                const std::uint64_t mark = events[static_cast<std::size_t>(at)].data.u64;
-                if (mark == STOP) return true;
-                taps_[mark]->copy(batch_);
+                const epoll_event& event = events[static_cast<std::size_t>(at)];
+                if (event.data.u64 == STOP) return true;
+                if ((event.events & EPOLLERR) != 0) taps_[event.data.u64]->take_error();
+                dirty_ |= taps_[event.data.u64]->copy(batch_) != 0;
             }
+            if (ready != 0 && Clock::now() - flushed < BUSY) continue;
+            flush();
+            flushed = Clock::now();
         }
     }
 
-    [[nodiscard]] bool dirty() const {
-        return std::any_of(taps_.begin(), taps_.end(), [](const auto& tap) { return tap->file.dirty(); });
+    // A ring hands its last block over when its time is up, not before.
+    void drain() {
+        const Clock::time_point end = Clock::now() + DRAIN;
+        while (take_rest() && Clock::now() < end) static_cast<void>(::poll(nullptr, 0, 5));
     }
+
+    // Whether there is more to come.
+    bool take_rest() {
+        bool open = false;
+        for (const auto& tap : taps_) {
+            while (tap->open_frames() != 0 && tap->copy(batch_) != 0) {}
+            open |= tap->open_frames() != 0;
+        }
+        return open;
+    }
+
+    [[nodiscard]] bool dirty() const noexcept { return dirty_; }
 
     void flush() {
-        for (const auto& tap : taps_) {
-            if (tap->file.dirty()) tap->file.flush();
-        }
+        for (const auto& tap : taps_) tap->flush();
+        dirty_ = false;
     }
 
-    std::uint32_t snap_;
+    RecorderOptions options_;
     FrameBatch batch_;
     std::vector<std::unique_ptr<Tap>> taps_;
     Signal stop_;
+    bool dirty_ = false;
 };
 
 }  // namespace cbn

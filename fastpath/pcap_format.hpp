@@ -1,4 +1,4 @@
-// The numbers of the pcap file format, for those who write and those who read it.
+// The numbers of the file formats pcap and pcapng, for those who write and those who read them.
 #pragma once
 
 #include <cstddef>
@@ -32,5 +32,39 @@ struct RecordHeader {
     std::uint32_t original = 0;
 };
 static_assert(sizeof(RecordHeader) == 16);
+
+// pcapng: blocks of a type, their length before and after the body, in the byte order of their section.
+namespace ng {
+
+inline constexpr std::uint32_t ORDER_MAGIC = 0x1A2B3C4D;
+inline constexpr std::uint32_t SECTION = MAGIC_PCAPNG;
+inline constexpr std::uint32_t INTERFACE = 1;
+inline constexpr std::uint32_t OLD_PACKET = 2;
+inline constexpr std::uint32_t SIMPLE_PACKET = 3;
+inline constexpr std::uint32_t NAMES = 4;
+inline constexpr std::uint32_t STATISTICS = 5;
+inline constexpr std::uint32_t PACKET = 6;
+inline constexpr std::size_t BLOCK_FRAME = 12;  // type and both lengths
+
+inline constexpr std::uint16_t OPTION_END = 0;
+inline constexpr std::uint16_t OPTION_NAME = 2;         // of an interface
+inline constexpr std::uint16_t OPTION_RESOLUTION = 9;   // of an interface's time stamps
+inline constexpr std::uint16_t OPTION_OFFSET = 14;      // seconds to add to an interface's time stamps
+inline constexpr std::uint16_t OPTION_RECEIVED = 4;     // of statistics
+inline constexpr std::uint16_t OPTION_DROPPED = 5;      // of statistics
+inline constexpr std::uint8_t RESOLUTION_NANO = 9;
+
+struct PacketHeader {
+    std::uint32_t interface = 0;
+    std::uint32_t time_high = 0;
+    std::uint32_t time_low = 0;
+    std::uint32_t captured = 0;
+    std::uint32_t original = 0;
+};
+static_assert(sizeof(PacketHeader) == 20);
+
+[[nodiscard]] constexpr std::size_t padded(std::size_t bytes) noexcept { return (bytes + 3) & ~std::size_t{3}; }
+
+}  // namespace ng
 
 }  // namespace cbn::pcap

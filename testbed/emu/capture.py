@@ -4,14 +4,19 @@ It reads its orders, one JSON document, from a file; opens a packet socket in
 the namespace of every interface; says `{"ready": true}` on standard output,
 after which no packet is missed; and copies until SIGTERM, or the end of its
 standard input, which comes when the run's main process is gone. Then it
-drains what the kernel holds and says what it counted.
+drains what the kernel holds and says what it counted, and what that cost.
+
+A disk that takes no more ends nothing: it is said once, on standard error, when
+it is met, and what was lost is counted.
 """
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import json
 import os
+import resource
 import signal
 import socket
 import sys
@@ -19,10 +24,18 @@ import threading
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from fastpath.capture import Capture
 
 ETH_P_ALL = 0x0003
 CLONE_NEWNET = 0x40000000
 EXIT_ORDERS = 2
+EXIT_CANNOT = 3
+NICENESS = -10
+"""Frames that are not taken in time are lost; taking them costs little."""
+LOOK_S = 1.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +53,12 @@ class Orders:
 
     targets: tuple[Target, ...]
     snap_bytes: int
+    format: str = "pcap"
+    rotate_bytes: int = 0
+    dilate: int = 1
+    """How many times slower than real time the stamps' time goes."""
+    dilate_from_ns: int = 0
+    """When both were the same."""
 
     def to_json(self) -> str:
         """As `from_json` reads it."""
@@ -49,7 +68,8 @@ class Orders:
     def from_json(cls, text: str) -> Orders:
         """Read what `to_json` wrote."""
         raw = json.loads(text)
-        return cls(tuple(Target(**target) for target in raw["targets"]), raw["snap_bytes"])
+        targets = tuple(Target(**target) for target in raw.pop("targets"))
+        return cls(targets=targets, **raw)
 
 
 def main(arguments: Sequence[str]) -> int:
@@ -57,23 +77,63 @@ def main(arguments: Sequence[str]) -> int:
     if len(arguments) != 1:
         print("usage: python -m testbed.emu.capture ORDERS.json", file=sys.stderr)
         return EXIT_ORDERS
-    from fastpath.capture import Capture  # the run itself imports this module for `Orders` alone
-
     orders = Orders.from_json(Path(arguments[0]).read_text(encoding="utf-8"))
-    sockets = open_sockets(orders.targets)
-    files = [(s.fileno(), t.path) for s, t in zip(sockets, orders.targets, strict=True)]
-    capture = Capture(files, orders.snap_bytes)
-    # Blocked before the threads start, so that SIGTERM waits for `sigwait` wherever it is sent to.
+    try:
+        sockets = open_sockets(orders.targets)
+        capture = begin(orders, sockets)
+    except OSError as error:
+        print(f"cannot capture: {error}", file=sys.stderr)
+        return EXIT_CANNOT
+    # Blocked before the threads start, so that SIGTERM waits for us wherever it is sent to.
     signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGTERM, signal.SIGINT})
     copying = threading.Thread(target=capture.run, name="capture")
     copying.start()
     threading.Thread(target=_stop_at_end_of_input, name="input", daemon=True).start()
-    print(json.dumps({"ready": True}), flush=True)
-    signal.sigwait({signal.SIGTERM, signal.SIGINT})
+    print(json.dumps({"ready": True, "rings": capture.rings}), flush=True)
+    _until_told(capture, orders.targets)
     capture.stop()
     copying.join()
-    print(json.dumps({"counters": capture.counters()}), flush=True)
+    print(json.dumps({"counters": capture.counters(), "cpu_s": _cpu_s()}), flush=True)
     return 0
+
+
+def begin(orders: Orders, sockets: Sequence[socket.socket]) -> Capture:
+    """The capture as ordered, from these sockets; from now on no frame is missed."""
+    from fastpath.capture import Capture  # the run itself imports this module for `Orders` alone
+
+    with contextlib.suppress(PermissionError):
+        os.setpriority(os.PRIO_PROCESS, 0, NICENESS)
+    return Capture(
+        [(s.fileno(), t.path) for s, t in zip(sockets, orders.targets, strict=True)],
+        orders.snap_bytes,
+        format=orders.format,
+        rotate_bytes=orders.rotate_bytes,
+        names=[target.interface for target in orders.targets],
+        dilate=orders.dilate,
+        dilate_from_ns=orders.dilate_from_ns,
+    )
+
+
+def _until_told(capture: Capture, targets: Sequence[Target]) -> None:
+    """Wait for the end; say it once if meanwhile the disk takes no more."""
+    said = False
+    while signal.sigtimedwait({signal.SIGTERM, signal.SIGINT}, LOOK_S) is None:
+        if not said and (complaint := _complaint(capture, targets)):
+            print(complaint, file=sys.stderr, flush=True)
+            said = True
+
+
+def _complaint(capture: Capture, targets: Sequence[Target]) -> str:
+    for target, row in zip(targets, capture.counters(), strict=True):
+        if row["last_errno"]:
+            return f"{target.path}: {os.strerror(row['last_errno'])}; frames are being lost"
+    return ""
+
+
+def _cpu_s() -> float:
+    """Processor time of this process so far."""
+    used = resource.getrusage(resource.RUSAGE_SELF)
+    return round(used.ru_utime + used.ru_stime, 3)
 
 
 def open_sockets(targets: Sequence[Target]) -> list[socket.socket]:

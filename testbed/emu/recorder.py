@@ -3,17 +3,24 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from testbed.emu.capture import Orders, Target
 from testbed.emu.processes import Child, ProcessDiedError, Watch, drop_empty_errors, start
 from testbed.plan.model import InterfacePlan, NodePlan, Plan
-from testbed.runs.captures import Captured, capture_name, write_capture_index
+from testbed.runs.captures import (
+    Captured,
+    CaptureFigures,
+    capture_name,
+    captured_interfaces,
+    write_capture_index,
+)
 from testbed.runs.directory import RunDirectory
 
 READY_TIMEOUT_S = 30.0
@@ -23,17 +30,22 @@ SOURCE_ROOT = Path(__file__).resolve().parents[2]
 
 @dataclass(slots=True)
 class Recorder:
-    """Captures every router interface of a plan into its own file."""
+    """Captures every interface of a plan that is to be captured into files of its own."""
 
     plan: Plan
     directory: RunDirectory
+    dilate: int = 1
+    """How many times slower than real time the run's time goes; captures are stamped in the run's."""
+    dilate_from_ns: int = 0
     child: Child | None = None
     counters: list[dict[str, int]] = field(default_factory=list)
+    cpu_s: float = 0.0
+    """Processor time that capturing took; known once stopped."""
 
     @property
     def interfaces(self) -> list[tuple[NodePlan, InterfacePlan]]:
         """What is captured, ordered by node id and interface index."""
-        return [(node, interface) for node in self.plan.routers for interface in node.interfaces]
+        return list(captured_interfaces(self.plan))
 
     @property
     def packets(self) -> int:
@@ -45,13 +57,29 @@ class Recorder:
         """All packets that went by uncaptured; known once stopped."""
         return sum(_drops(row) for row in self.counters)
 
+    def figures(self) -> list[CaptureFigures]:
+        """What capturing met, interface by interface; known once stopped."""
+        named = ((i.name, row) for (_, i), row in zip(self.interfaces, self.counters, strict=False))
+        return [
+            CaptureFigures(
+                name,
+                row["packets"],
+                row["bytes"],
+                row["kernel_drops"],
+                row["write_errors"],
+                row["read_errors"],
+                bool(row["gone"]),
+            )
+            for name, row in named
+        ]
+
     def start(self, pid_of: Callable[[str], int], environment: Mapping[str, str], watch: Watch) -> None:
         """Start the capture process."""
         targets = tuple(
             Target(pid_of(node.name), i.name, str(self._file(i).resolve())) for node, i in self.interfaces
         )
         orders = self.directory.config / "capture.json"
-        orders.write_text(Orders(targets, self.plan.record.snap_bytes).to_json(), encoding="utf-8")
+        orders.write_text(self._orders(targets).to_json(), encoding="utf-8")
         self.child = start(
             "the capture process",
             [sys.executable, "-m", "testbed.emu.capture", str(orders.resolve())],
@@ -79,25 +107,33 @@ class Recorder:
         if process.returncode != 0:
             return [self.child.death() or ""]
         drop_empty_errors([self.child])
-        self.counters = json.loads(output)["counters"]
+        told = json.loads(output)
+        self.counters, self.cpu_s = told["counters"], told["cpu_s"]
         return []
 
     def losses(self) -> list[str]:
         """What was not captured, for people; known once stopped."""
-        if not self.counters:
-            return []
-        named = [(i.name, row) for (_, i), row in zip(self.interfaces, self.counters, strict=True)]
-        lost = [f"{name}: {_drops(row)} packets were not captured" for name, row in named if _drops(row)]
-        errors = [(name, row["read_errors"]) for name, row in named if row["read_errors"]]
-        return lost + [f"{name}: capturing met {n} errors of the interface" for name, n in errors]
+        figures = self.figures()
+        slow = [(f.interface, f.kernel_drops) for f in figures if f.kernel_drops]
+        said = [_sum("the machine was too slow to capture", slow)] if slow else []
+        full = [(f.interface, f.write_errors) for f in figures if f.write_errors]
+        if full:
+            why = os.strerror(next(row["last_errno"] for row in self.counters if row["write_errors"]))
+            said.append(f"{_sum('the captures lost', full)}: {why}")
+        return said + [f"{f.interface} was no more when its capture ended" for f in figures if f.gone]
 
-    def write_index(self, start_ns: int) -> None:
-        """Write `captures/index.json`."""
+    def write_index(self, start_ns: int) -> list[str]:
+        """Write `captures/index.json`; what went wrong, for people."""
         captured = {
-            interface.name: Captured(counters["packets"], counters["bytes"], _drops(counters))
-            for (_, interface), counters in zip(self.interfaces, self.counters, strict=True)
+            i.name: Captured(row["packets"], row["bytes"], _drops(row), row["files"])
+            for (_, i), row in zip(self.interfaces, self.counters, strict=True)
         }
-        write_capture_index(self.plan, self.directory, start_ns, captured)
+        try:
+            write_capture_index(self.plan, self.directory, start_ns, captured)
+        except OSError as error:
+            where = self.directory.captures / "index.json"
+            return [f"the captures' index could not be written: {where}: {error.strerror}"]
+        return []
 
     def await_ready(self, watch: Watch) -> None:
         """Wait until no packet can be missed any more.
@@ -112,15 +148,28 @@ class Recorder:
         while time.monotonic() < deadline:
             if watch.readable(stream, deadline - time.monotonic()):
                 line = stream.readline()
-                if line and json.loads(line) == {"ready": True}:
+                if line and json.loads(line).get("ready"):
                     return
                 self.child.process.wait()  # it said something else, or closed its output: it is ending
                 watch.wait(0)
         raise ProcessDiedError(f"the capture process was not ready in time (log: {self.child.errors})")
 
+    def _orders(self, targets: tuple[Target, ...]) -> Orders:
+        record = self.plan.record
+        return Orders(
+            targets, record.snap_bytes, record.format, record.rotate_bytes, self.dilate, self.dilate_from_ns
+        )
+
     def _file(self, interface: InterfacePlan) -> Path:
-        return self.directory.captures / capture_name(interface)
+        return self.directory.captures / capture_name(interface, self.plan)
 
 
 def _drops(row: Mapping[str, int]) -> int:
     return row["kernel_drops"] + row["write_errors"]
+
+
+def _sum(what: str, lost: Sequence[tuple[str, int]]) -> str:
+    """`what` 12 frames of r1-eth0 and 2 more interfaces."""
+    worst = max(lost, key=lambda pair: pair[1])[0]
+    others = f" and {len(lost) - 1} more interfaces" if len(lost) > 1 else ""
+    return f"{what} {sum(n for _, n in lost)} frames of {worst}{others}"

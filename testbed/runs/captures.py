@@ -1,29 +1,56 @@
-"""`captures/index.json`: which file is which interface, the same from every world.
+"""`captures/index.json`: which files are which interface, the same from every world; and what capturing told.
 
 Not here: capturing itself, and the files' own format.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from testbed.plan.model import InterfacePlan, Plan
+from testbed.plan.model import InterfacePlan, NodePlan, Plan
 from testbed.runs.directory import RunDirectory
 
 
 @dataclass(frozen=True, slots=True)
 class Captured:
-    """What one interface's file holds, and what it had to let go."""
+    """What one interface's files hold, and what they had to let go."""
 
     packets: int
     bytes: int
     drops: int
+    files: int = 1
 
 
-def capture_name(interface: InterfacePlan) -> str:
-    """The file of an interface within `captures/`."""
-    return f"{interface.name}.pcap"
+@dataclass(frozen=True, slots=True)
+class CaptureFigures:
+    """What capturing one interface met, for the fidelity certificate."""
+
+    interface: str
+    packets: int
+    bytes: int
+    kernel_drops: int
+    """Frames there was no room for when they passed: the machine was too slow."""
+    write_errors: int
+    """Frames the disk would not take."""
+    read_errors: int
+    """Errors of the interface, such as going down."""
+    gone: bool
+    """Whether the interface was no more when the capture ended."""
+
+
+def captured_interfaces(plan: Plan) -> Iterator[tuple[NodePlan, InterfacePlan]]:
+    """What a run captures, ordered by node id and interface index."""
+    if plan.record.captures:
+        for node in plan.nodes if plan.record.clients else plan.routers:
+            for interface in node.interfaces:
+                yield node, interface
+
+
+def capture_name(interface: InterfacePlan, plan: Plan, number: int = 0) -> str:
+    """A file of an interface within `captures/`: its only one, or its first, or a later one."""
+    later = f".{number}" if number else ""
+    return f"{interface.name}{later}.{plan.record.format}"
 
 
 def write_capture_index(
@@ -31,28 +58,36 @@ def write_capture_index(
 ) -> None:
     """Write the index of the captured interfaces (by name), ordered by node id and interface index."""
     nodes = {node.name: node for node in plan.nodes}
-    rows = []
-    for node in plan.routers:
-        for interface in node.interfaces:
-            got = captured.get(interface.name)
-            if got is None:
-                continue
-            peer = nodes[interface.peer]
-            rows.append(
-                {
-                    "file": capture_name(interface),
-                    "interface": interface.name,
-                    "node": node.name,
-                    "node_id": node.node_id,
-                    "mac": interface.mac,
-                    "peer": peer.name,
-                    "peer_id": peer.node_id,
-                    "peer_role": peer.role.name.lower(),
-                    "link": plan.links[interface.link].name,
-                    "packets": got.packets,
-                    "bytes": got.bytes,
-                    "drops": got.drops,
-                }
-            )
-    index = {"interfaces": rows, "start_ns": start_ns, "snap_bytes": plan.record.snap_bytes}
+    rows = [
+        _row(plan, node, interface, nodes[interface.peer], captured[interface.name])
+        for node, interface in captured_interfaces(plan)
+        if interface.name in captured
+    ]
+    index = {
+        "interfaces": rows,
+        "start_ns": start_ns,
+        "snap_bytes": plan.record.snap_bytes,
+        "format": plan.record.format,
+    }
     directory.write_json(f"{directory.captures.name}/index.json", index)
+
+
+def _row(
+    plan: Plan, node: NodePlan, interface: InterfacePlan, peer: NodePlan, got: Captured
+) -> dict[str, object]:
+    return {
+        "file": capture_name(interface, plan),
+        "files": [capture_name(interface, plan, number) for number in range(got.files)],
+        "interface": interface.name,
+        "node": node.name,
+        "node_id": node.node_id,
+        "role": node.role.name.lower(),
+        "mac": interface.mac,
+        "peer": peer.name,
+        "peer_id": peer.node_id,
+        "peer_role": peer.role.name.lower(),
+        "link": plan.links[interface.link].name,
+        "packets": got.packets,
+        "bytes": got.bytes,
+        "drops": got.drops,
+    }

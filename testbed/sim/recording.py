@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from testbed.plan.model import Plan
-from testbed.runs.captures import Captured, capture_name, write_capture_index
+from fastpath.capture import CaptureWriter
+from testbed.plan.model import InterfacePlan, Plan
+from testbed.runs.captures import Captured, capture_name, captured_interfaces, write_capture_index
 from testbed.runs.directory import RunDirectory
 from testbed.runs.events import JsonLines
-from testbed.sim.capture import Capture
 from testbed.sim.node import Record, SimulatedNode
 
 
@@ -19,12 +19,8 @@ class Recording:
         self._plan = plan
         self._directory = directory
         self._logs = {n.name: JsonLines(directory.logs / f"{n.name}.jsonl") for n in plan.nodes}
-        self.captures: dict[str, Capture] = {}
+        self.captures = {i.name: self._capture(i) for _, i in captured_interfaces(plan)}
         """By the interface's name."""
-        if plan.record.captures:
-            for interface in (i for node in plan.routers for i in node.interfaces):
-                path = directory.captures / capture_name(interface)
-                self.captures[interface.name] = Capture(path, plan.record.snap_bytes)
 
     @property
     def packets(self) -> int:
@@ -38,14 +34,24 @@ class Recording:
     def finish(self, nodes: Iterable[SimulatedNode], start_ns: int) -> None:
         """Write what is held, the statuses, and the captures' index."""
         for capture in self.captures.values():
-            capture.flush()
+            capture.close()
         for log in self._logs.values():
             log.flush()
         for node in nodes:
             self._directory.write_json(f"logs/{node.config.name}.status.json", node.final_status())
         if self._plan.record.captures:
             captured = {
-                name: Captured(capture.packets, capture.frame_bytes, drops=0)
+                name: Captured(capture.packets, capture.frame_bytes, drops=0, files=capture.files)
                 for name, capture in self.captures.items()
             }
             write_capture_index(self._plan, self._directory, start_ns, captured)
+
+    def _capture(self, interface: InterfacePlan) -> CaptureWriter:
+        record = self._plan.record
+        return CaptureWriter(
+            self._directory.captures / capture_name(interface, self._plan),
+            record.snap_bytes,
+            format=record.format,
+            rotate_bytes=record.rotate_bytes,
+            name=interface.name,
+        )

@@ -7,11 +7,14 @@ import struct
 import subprocess
 import threading
 import time
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 
 import pytest
 
 from fastpath.capture import Capture
+from fastpath.codec import encode_ack
+from fastpath.pcap import decode_pcap
+from nodes.wire.packets import PORT
 
 ETHERTYPE = 0x88B5  # for local experiments: nobody else's frames bear it
 ETH_P_ALL = 0x0003
@@ -60,9 +63,15 @@ def numbers(records):
     return [struct.unpack_from("!I", f, 14)[0] for _, _, f in records if f[12:14] == b"\x88\xb5"]
 
 
+@pytest.fixture(params=[True, False], ids=["ring", "batches"])
+def rings(request):
+    return request.param
+
+
 @contextmanager
 def capturing(tap, path, **options):
     capture = Capture([(tap.fileno(), str(path))], **options)
+    assert capture.rings == int(options.get("rings", True))
     thread = threading.Thread(target=capture.run)
     thread.start()
     try:
@@ -74,9 +83,9 @@ def capturing(tap, path, **options):
 
 
 @pytest.mark.emu
-def test_both_directions_are_captured_in_order_with_the_kernels_time(wire, tmp_path):
+def test_both_directions_are_captured_in_order_with_the_kernels_time(wire, tmp_path, rings):
     before = time.time_ns()
-    with capturing(wire["tap"], tmp_path / "near.pcap") as capture:
+    with capturing(wire["tap"], tmp_path / "near.pcap", rings=rings) as capture:
         for number in range(1000):
             wire["near" if number % 2 else "far"].send(frame(number, 60 + number))
     snap, records = read_pcap(tmp_path / "near.pcap")
@@ -89,13 +98,15 @@ def test_both_directions_are_captured_in_order_with_the_kernels_time(wire, tmp_p
     (counters,) = capture.counters()
     assert counters["packets"] == len(records)
     assert counters["bytes"] == sum(original for _, original, _ in records)
-    assert {counters[k] for k in ("kernel_drops", "read_errors", "write_errors", "last_errno")} == {0}
+    assert counters["files"] == 1
+    lost = ("kernel_drops", "read_errors", "write_errors", "last_errno", "gone", "unfinished_checksums")
+    assert {counters[k] for k in lost} == {0}
 
 
 @pytest.mark.emu
-def test_what_the_sockets_hold_at_stop_is_drained(wire, tmp_path):
+def test_what_the_sockets_hold_at_stop_is_drained(wire, tmp_path, rings):
     """All frames are sent before the loop begins, and `stop` is called before that too."""
-    capture = Capture([(wire["tap"].fileno(), str(tmp_path / "near.pcap"))])
+    capture = Capture([(wire["tap"].fileno(), str(tmp_path / "near.pcap"))], rings=rings)
     for number in range(3000):
         wire["far"].send(frame(number))
     capture.stop()
@@ -105,8 +116,8 @@ def test_what_the_sockets_hold_at_stop_is_drained(wire, tmp_path):
 
 
 @pytest.mark.emu
-def test_frames_beyond_the_snap_length_are_cut_and_say_how_long_they_were(wire, tmp_path):
-    with capturing(wire["tap"], tmp_path / "near.pcap", snap_bytes=100):
+def test_frames_beyond_the_snap_length_are_cut_and_say_how_long_they_were(wire, tmp_path, rings):
+    with capturing(wire["tap"], tmp_path / "near.pcap", snap_bytes=100, rings=rings):
         wire["far"].send(frame(1, 1000))
     snap, records = read_pcap(tmp_path / "near.pcap")
     assert snap == 100
@@ -114,16 +125,79 @@ def test_frames_beyond_the_snap_length_are_cut_and_say_how_long_they_were(wire, 
 
 
 @pytest.mark.emu
-def test_frames_the_kernel_had_no_room_for_are_counted(wire, tmp_path):
-    capture = Capture([(wire["tap"].fileno(), str(tmp_path / "near.pcap"))])
-    wire["tap"].setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
-    for number in range(500):
+def test_a_frame_as_long_as_offloading_makes_them_is_captured_whole(wire, namespace, tmp_path):
+    """The largest that fits a UDP datagram; a ring's block has room for it even when memory is scarce."""
+    for end in ("near", "far"):
+        namespace.ip(f"link set {end} mtu 65535")
+    with capturing(wire["tap"], tmp_path / "near.pcap", memory_bytes=1):
+        wire["far"].send(frame(1, 65_549))
+    assert numbers(read_pcap(tmp_path / "near.pcap")[1]) == [1]
+    assert read_pcap(tmp_path / "near.pcap")[1][0][2] == frame(1, 65_549)
+
+
+@pytest.mark.emu
+def test_frames_there_was_no_room_for_are_counted(wire, tmp_path, rings):
+    tap = [(wire["tap"].fileno(), str(tmp_path / "near.pcap"))]
+    capture = Capture(tap, snap_bytes=200, memory_bytes=1, rings=rings)
+    if not rings:
+        wire["tap"].setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+    for number in range(3000):
         wire["far"].send(frame(number))
     assert capture.counters()[0]["kernel_drops"] > 0
     capture.stop()
     capture.run()
     got = numbers(read_pcap(tmp_path / "near.pcap")[1])
-    assert capture.counters()[0]["kernel_drops"] == 500 - len(got) > 0
+    assert capture.counters()[0]["kernel_drops"] == 3000 - len(got) > 0
+    assert got == list(range(len(got)))
+
+
+@pytest.mark.emu
+def test_stamps_are_in_emulated_time(wire, tmp_path):
+    """E: t = from + (t_real - from) / N."""
+    began = time.time_ns()
+    with capturing(wire["tap"], tmp_path / "near.pcap", dilate=1000, dilate_from_ns=began):
+        wire["far"].send(frame(1))
+    (stamp, _, _) = read_pcap(tmp_path / "near.pcap")[1][0]
+    assert began <= stamp <= began + (time.time_ns() - began) // 1000
+
+
+@pytest.mark.emu
+def test_checksums_that_were_left_to_the_device_are_counted_and_read_as_good(wire, namespace, tmp_path):
+    """A UDP datagram over a bare veth bears the sum of its pseudo-header alone."""
+    for end, number in (("near", 1), ("far", 2)):
+        namespace.ip(f"address add 10.9.0.{number}/30 dev {end}")
+    payload = encode_ack(1, 2, 3, 4)
+
+    def send():
+        with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as sender:
+            sender.setsockopt(socket.SOL_SOCKET, socket.SO_BINDTODEVICE, b"near")
+            sender.setsockopt(socket.SOL_SOCKET, socket.SO_BROADCAST, 1)
+            for _ in range(5):
+                sender.sendto(payload, ("10.9.0.3", PORT))
+
+    with capturing(wire["tap"], tmp_path / "near.pcap") as capture:
+        namespace.call(send)
+    assert capture.counters()[0]["unfinished_checksums"] == 5
+    batch, counts = decode_pcap(tmp_path / "near.pcap")
+    assert (batch.num_rows, counts["bad_checksum"]) == (5, 0)
+
+
+@pytest.mark.emu
+def test_an_interface_that_is_cut_and_mended_is_captured_again(wire, namespace, tmp_path, rings):
+    """A link that a fault takes down tells it once, and keeps nobody busy."""
+    with capturing(wire["tap"], tmp_path / "near.pcap", rings=rings) as capture:
+        wire["far"].send(frame(1))
+        namespace.ip("link set near down")
+        namespace.ip("link set near up")
+        deadline = time.monotonic() + PATIENCE_S
+        while 2 not in numbers(read_pcap(tmp_path / "near.pcap")[1]):
+            assert time.monotonic() < deadline
+            with suppress(OSError):  # until the carrier is back
+                wire["far"].send(frame(2))
+            os.sched_yield()
+    counters = capture.counters()[0]
+    assert (counters["read_errors"], counters["gone"]) == (1, 0)
+    assert numbers(read_pcap(tmp_path / "near.pcap")[1])[0] == 1
 
 
 @pytest.mark.emu
@@ -160,14 +234,15 @@ def test_a_full_disk_is_counted_and_leaves_whole_records(wire, tmp_path):
 
 
 @pytest.mark.emu
-def test_an_interface_that_goes_away_ends_nothing(wire, namespace, tmp_path):
-    with capturing(wire["tap"], tmp_path / "near.pcap") as capture:
+def test_an_interface_that_goes_away_ends_nothing_and_is_said(wire, namespace, tmp_path, rings):
+    with capturing(wire["tap"], tmp_path / "near.pcap", rings=rings) as capture:
         wire["far"].send(frame(1))
         namespace.ip("link del near")
         deadline = time.monotonic() + PATIENCE_S
         while capture.counters()[0]["read_errors"] == 0:
             assert time.monotonic() < deadline
             os.sched_yield()
+    assert capture.counters()[0]["gone"] == 1
     assert numbers(read_pcap(tmp_path / "near.pcap")[1]) == [1]
 
 

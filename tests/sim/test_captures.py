@@ -12,8 +12,8 @@ from scapy.layers.inet import IP, UDP
 from scapy.layers.l2 import Ether
 from scapy.utils import RawPcapReader, rdpcap
 
+from fastpath.capture import CaptureWriter
 from fastpath.codec import split_datagram
-from testbed.sim.capture import Capture
 
 pytestmark = pytest.mark.sim
 
@@ -127,17 +127,34 @@ def test_the_events_and_the_captures_tell_the_same_deliveries(run: Any) -> None:
 
 
 def test_frames_beyond_the_snap_length_are_cut_and_say_so(tmp_path: Path) -> None:
-    capture = Capture(tmp_path / "x.pcap", snap_bytes=60)
+    capture = CaptureWriter(tmp_path / "x.pcap", snap_bytes=64)
     capture.record(1_500_000_000, bytes(range(100)))
     capture.record(1_500_000_001, bytes(10))
     capture.flush()
-    (first, meta), (second, _) = list(RawPcapReader(str(capture.path)))
-    assert (first, meta.caplen, meta.wirelen) == (bytes(range(60)), 60, 100)
+    (first, meta), (second, _) = list(RawPcapReader(capture.path))
+    assert (first, meta.caplen, meta.wirelen) == (bytes(range(64)), 64, 100)
     assert second == bytes(10)
     assert capture.frame_bytes == 110
 
 
 def test_a_capture_without_packets_is_a_valid_file(tmp_path: Path) -> None:
-    capture = Capture(tmp_path / "x.pcap", snap_bytes=60)
+    capture = CaptureWriter(tmp_path / "x.pcap", snap_bytes=64)
     capture.flush()
-    assert list(RawPcapReader(str(capture.path))) == []
+    assert list(RawPcapReader(capture.path)) == []
+
+
+def test_captures_of_the_simulator_can_be_pcapng_in_several_files_and_are_the_same_each_time(
+    triangle: dict[str, Any], simulate: Callable[..., Any]
+) -> None:
+    triangle["record"] = {"format": "pcapng", "rotate": "10KiB", "clients": True}
+    first, second = simulate(triangle), simulate(triangle)
+    rows = first.index["interfaces"]
+    assert sum(row["role"] == "client" for row in rows) == 3
+    files = [name for row in rows for name in row["files"]]
+    assert len(files) > len(rows)
+    assert sorted(files) == sorted(path.name for path in (first.path / "captures").glob("*.pcapng"))
+    for name in files:
+        assert (first.path / "captures" / name).read_bytes() == (second.path / "captures" / name).read_bytes()
+    for row in rows:
+        found = [packet for name in row["files"] for packet in rdpcap(str(first.path / "captures" / name))]
+        assert len(found) == row["packets"]
