@@ -132,6 +132,7 @@ class EmulatedRun:
             with shield.hold():
                 registration = register(self._directory.run_id, self._directory.path)
                 made.callback(registration.remove)
+                registration.note(**self._facts())
                 nursery = self._prepare(made, registration)
                 made.callback(lambda: self._remarks.extend(self._measuring.stop()))
                 self._measuring.start(registration.environment(), self._directory.logs)
@@ -160,6 +161,15 @@ class EmulatedRun:
             stages.drain()
         self._end_ns = self._clock.now_ns()
         self._measuring.end(live, stages.late_starts)
+
+    def _facts(self) -> dict[str, object]:
+        """What `cbn ps` says of the run."""
+        return {
+            "kind": "run",
+            "scenario": self._plan.name,
+            "started_ns": time.time_ns(),
+            "node_count": len(self._plan.nodes),
+        }
 
     def _staged(self, live: Live, timeline: Timeline) -> Stages:
         return Stages(self._plan, live, timeline, self._progress)
