@@ -69,7 +69,7 @@ def test_without_tun_links_that_need_it_are_named_with_a_way_out(bed: Any) -> No
 
     plan = bed.plan(first_link="{between: [r1, r2], delay: 5ms}")
     (problem,) = link_problems(plan, EmuOptions(), lambda _: "no netem", closed)
-    assert "r1-r2" in problem
+    assert "r1--r2" in problem
     assert "/dev/net/tun cannot be opened (Operation not permitted)" in problem
     assert "--world sim" in problem
     assert link_problems(bed.plan(), EmuOptions(), lambda _: "no netem", closed) == []
@@ -77,7 +77,7 @@ def test_without_tun_links_that_need_it_are_named_with_a_way_out(bed: Any) -> No
 
 def test_a_link_is_bare_unless_something_may_happen_to_it(bed: Any) -> None:
     plan = bed.plan(first_link="{between: [r1, r2], delay: 5ms}")
-    plan = replace(plan, faults=(Fault(0, "link_down", "r2-r3"), Fault(0, "crash", "r1")))
+    plan = replace(plan, faults=(Fault(0, "link_down", "r2--r3"), Fault(0, "crash", "r1")))
 
     def lacks(_: str) -> str:
         return "no netem"
@@ -85,5 +85,5 @@ def test_a_link_is_bare_unless_something_may_happen_to_it(bed: Any) -> None:
     chosen = carriers(plan, EmuOptions(), lacks)
     assert [chosen[link.name] for link in plan.links[:3]] == ["wire", "wire", "veth"]
     assert {*carriers(plan, EmuOptions(adjustable=True), lacks).values()} == {"wire"}
-    assert carriers(plan, EmuOptions(), lambda _: None)["r1-r2"] == "netem"
-    assert carriers(plan, EmuOptions(links="wire"), lambda _: None)["r1-r2"] == "wire"
+    assert carriers(plan, EmuOptions(), lambda _: None)["r1--r2"] == "netem"
+    assert carriers(plan, EmuOptions(links="wire"), lambda _: None)["r1--r2"] == "wire"

@@ -1,0 +1,214 @@
+"""The process that carries all wires of a run: `python -m testbed.emu.links.wires ORDERS.json`.
+
+It makes a tap at each end of every wire, says that it is ready, and carries
+frames (`fastpath.cables`) until the end of its standard input, which comes when
+the run's main process is gone. Meanwhile it does what it is told there. What
+passes is told in `orders`; the run's side is `wire`.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import hashlib
+import json
+import os
+import resource
+import sys
+import threading
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from fastpath.cables import Cables
+from testbed.emu.links.namespaces import interface_counts
+from testbed.emu.links.orders import Orders, TapOrder, WireOrder, read_impairment
+from testbed.emu.links.taps import open_tap
+from testbed.plan.model import Impairment
+from testbed.runs.fidelity import LinkMeasure
+
+EXIT_ORDERS = 2
+EXIT_LOOP = 3
+FRAME_EXTRA_BYTES = 18
+"""What a frame may have besides its MTU: the header and a VLAN tag."""
+SPARE_DESCRIPTORS = 64
+PR_SET_TIMERSLACK = 29
+MCL_CURRENT_FUTURE_ONFAULT = 1 | 2 | 4
+_COUNTED = (
+    *("frames", "bytes", "delivered", "lost", "lost_queue", "lost_down"),
+    *("duplicated", "reordered", "corrupted", "overruns"),
+)
+_LATE = ("late_p50_ns", "late_p99_ns", "late_max_ns")
+Wrong = (ValueError, TypeError, KeyError, OverflowError, OSError)
+
+
+class Wires:
+    """The wires, and the loop that carries them."""
+
+    def __init__(self, orders: Orders) -> None:
+        self._wires = orders.wires
+        self._numbers = {wire.name: number for number, wire in enumerate(orders.wires)}
+        frame_bytes = max(wire.mtu for wire in orders.wires) + FRAME_EXTRA_BYTES
+        self.cables = Cables(frame_bytes, orders.memory_bytes, orders.tap_queue_frames, orders.dilate)
+        for number, wire in enumerate(orders.wires):
+            a, b = (open_tap(end, wire.mtu, orders.tap_queue_frames) for end in (wire.a, wire.b))
+            self.cables.join(a, b, (luck(orders.seed, wire.name, "a"), luck(orders.seed, wire.name, "b")))
+            self.cables.impair(number, does(wire.impairment), does(wire.back))
+        self._loop = threading.Thread(target=self._carry, name="cables")
+        self._begun = threading.Event()
+        self._scheduling = ""
+
+    def start(self) -> str:
+        """Carry from now on; how the loop is scheduled."""
+        self._loop.start()
+        self._begun.wait()
+        return self._scheduling
+
+    def stop(self) -> None:
+        """Carry nothing any more."""
+        self.cables.stop()
+        self._loop.join()
+
+    def answer(self, command: Mapping[str, Any]) -> object:
+        """Do what a command says.
+
+        Raises:
+            ValueError, TypeError, KeyError, OverflowError, OSError: it cannot be done; nothing has changed.
+        """
+        match command:
+            case {"do": "measures"}:
+                return self.measures()
+            case {"do": "cut", "link": str(name)}:
+                self.cables.cut(self._number(name))
+            case {"do": "mend", "link": str(name)}:
+                self.cables.mend(self._number(name))
+            case {"do": "impair", "link": str(name), "impairment": dict(there), "back": dict(back)}:
+                both = does(read_impairment(there)), does(read_impairment(back))
+                self.cables.impair(self._number(name), *both)
+            case _:
+                raise ValueError("expected `measures`, or `cut`, `mend` or `impair` with a link")
+        return None
+
+    def measures(self) -> list[dict[str, Any]]:
+        """Both ways of each wire, as the fields of a `LinkMeasure`."""
+        ends = dict.fromkeys(end.pid for wire in self._wires for end in (wire.a, wire.b))
+        dropped: dict[str, int] = {}
+        for pid in ends:
+            counts = interface_counts(pid, f"the namespace of process {pid}")
+            dropped |= {name: row["tx_dropped"] for name, row in counts.items()}
+        return [
+            asdict(_measure(wire, end, counted, dropped[end.name]))
+            for number, wire in enumerate(self._wires)
+            for end, counted in zip((wire.a, wire.b), self.cables.measures(number), strict=True)
+        ]
+
+    def _number(self, name: str) -> int:
+        if name not in self._numbers:
+            raise ValueError(f"there is no wire {name}")
+        return self._numbers[name]
+
+    def _carry(self) -> None:
+        self._scheduling = hurry()
+        self._begun.set()
+        try:
+            self.cables.run()
+        except OSError as error:
+            print(f"the wires carry nothing any more: {error}", file=sys.stderr, flush=True)
+            os._exit(EXIT_LOOP)
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Carry until the input ends; returns the exit code."""
+    if len(arguments) != 1:
+        print("usage: python -m testbed.emu.links.wires ORDERS.json", file=sys.stderr)
+        return EXIT_ORDERS
+    try:
+        orders = Orders.from_json(Path(arguments[0]).read_text(encoding="utf-8"))
+        allow_descriptors(2 * len(orders.wires))
+        wires = Wires(orders)
+    except Wrong as error:
+        say({"error": f"the wires cannot be made: {error}"})
+        print(error, file=sys.stderr)
+        return EXIT_ORDERS
+    say({"ready": wires.start()})
+    for line in sys.stdin:
+        try:
+            say({"ok": wires.answer(json.loads(line))})
+        except Wrong as error:
+            say({"error": f"{line.strip()[:200]}: {error}"})
+    wires.stop()
+    return 0
+
+
+def say(what: Mapping[str, object]) -> None:
+    """One line to the run."""
+    print(json.dumps(what), flush=True)
+
+
+def luck(seed: int, link: str, end: str) -> int:
+    """The seed of one way of a link: what the other links do does not change it."""
+    digest = hashlib.sha256(f"{seed}/link/{link}/{end}".encode()).digest()
+    return int.from_bytes(digest[:8], "big")
+
+
+def does(
+    impairment: Impairment,
+) -> tuple[int, int, str, float, float, float, float, float, float, int, int, int]:
+    """An impairment as the cables read it."""
+    i = impairment
+    return (
+        i.delay_ns or 0,
+        i.jitter_ns,
+        i.jitter_shape,
+        i.jitter_correlation,
+        i.loss,
+        i.loss_burst or 0.0,
+        i.duplicate,
+        i.reorder,
+        i.corrupt,
+        i.rate_bps or 0,
+        -1 if i.queue_packets is None else i.queue_packets,
+        -1 if i.queue_bytes is None else i.queue_bytes,
+    )
+
+
+def hurry() -> str:
+    """Let this thread run as soon as something is due; returns what was granted."""
+    libc = ctypes.CDLL(None, use_errno=True)
+    libc.prctl(PR_SET_TIMERSLACK, 1, 0, 0, 0)
+    locked = "" if libc.mlockall(MCL_CURRENT_FUTURE_ONFAULT) else ", memory locked"
+    try:
+        os.sched_setscheduler(0, os.SCHED_FIFO | os.SCHED_RESET_ON_FORK, os.sched_param(1))
+    except OSError as error:
+        return f"normal ({error.strerror}){locked}"
+    return f"fifo 1{locked}"
+
+
+def allow_descriptors(taps: int) -> None:
+    """Let this process open as many files as the taps take.
+
+    Raises:
+        OSError: the machine's limit is lower.
+    """
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    needed = taps + SPARE_DESCRIPTORS
+    if soft < needed:
+        if hard != resource.RLIM_INFINITY and hard < needed:
+            raise OSError(
+                f"{taps} taps take {needed} open files, and the limit is {hard} (`ulimit -Hn {needed}`)"
+            )
+        resource.setrlimit(resource.RLIMIT_NOFILE, (needed, hard))
+
+
+def _measure(wire: WireOrder, end: TapOrder, counted: Mapping[str, int], dropped: int) -> LinkMeasure:
+    """`dropped` the kernel could not hand to us: it was sent all the same."""
+    fields: dict[str, Any] = {name: counted[name] for name in _COUNTED}
+    fields["frames"] += dropped
+    fields["overruns"] += dropped
+    if counted["measured"]:
+        fields |= {name: counted[name] for name in _LATE}
+    return LinkMeasure(link=wire.name, source=end.name, backend="wire", **fields)
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
