@@ -136,6 +136,11 @@ def _pauses(changes: Iterable[NetworkChange]) -> list[tuple[int, int]]:
     return pauses
 
 
+_BREAKS = ("link_down", "crash", "pause")
+_MENDS = ("link_up", "start", "resume")
+"""`impair` is neither: a link that is slow or loses much still joins, and one that is down stays down."""
+
+
 class _State:
     """What is broken at a moment."""
 
@@ -144,9 +149,9 @@ class _State:
 
     def note(self, change: NetworkChange) -> None:
         """A fault has happened. Links and nodes have no name in common."""
-        if change.do in ("link_down", "crash", "pause"):
+        if change.do in _BREAKS:
             self._broken.add(change.target)
-        else:
+        elif change.do in _MENDS:
             self._broken.discard(change.target)
 
     def parts(self, nodes: Mapping[str, int], links: Sequence[Ends]) -> dict[int, int]:

@@ -61,16 +61,7 @@ def raise_descriptor_limit(plan: Plan) -> None:
 def plan_problems(plan: Plan, options: EmuOptions | None = None) -> list[str]:
     """What this plan asks for that this machine cannot do."""
     links = link_problems(plan, options or EmuOptions())
-    return [*links, *_fault_problems(plan), *_descriptor_problems(plan)]
-
-
-def _fault_problems(plan: Plan) -> list[str]:
-    if not plan.faults:
-        return []
-    return [
-        f"the scenario has faults (the first: {plan.faults[0].do} {plan.faults[0].target}), "
-        f"which only the simulator carries out: {WAY_OUT}"
-    ]
+    return [*links, *_descriptor_problems(plan)]
 
 
 def _descriptor_problems(plan: Plan) -> list[str]:

@@ -17,10 +17,20 @@ BITS_NS = 8 * 1_000_000_000
 class Fate:
     """The fate of the frames of one direction of a link."""
 
-    __slots__ = ("_bad", "_delay_ns", "_impairment", "_rng", "_turns_bad", "_turns_good", "even")
+    __slots__ = (
+        "_bad",
+        "_delay_ns",
+        "_impairment",
+        "_open_delay_ns",
+        "_rng",
+        "_turns_bad",
+        "_turns_good",
+        "even",
+    )
 
     def __init__(self, impairment: Impairment, open_delay_ns: int, rng: Random) -> None:
         self._impairment = impairment
+        self._open_delay_ns = open_delay_ns
         self._delay_ns = open_delay_ns if impairment.delay_ns is None else impairment.delay_ns
         self._rng = rng
         self._bad = False
@@ -32,6 +42,10 @@ class Fate:
         i = impairment
         if not (i.jitter_ns or i.loss or i.rate_bps or i.duplicate or i.reorder or i.corrupt):
             self.even = self._delay_ns
+
+    def under(self, impairment: Impairment) -> Fate:
+        """The same luck, going on where it is, under another impairment."""
+        return Fate(impairment, self._open_delay_ns, self._rng)
 
     def copies(self) -> int:
         """How many copies of a frame arrive: 0, 1 or 2."""

@@ -5,9 +5,10 @@ Both are events of the run. Not here: what a fault does (`network`).
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from testbed.plan.model import Fault
+from testbed.runs.agenda import Agenda
 from testbed.runs.world import Convergence
 from testbed.sim.network import Network
 from testbed.sim.node import Record
@@ -41,6 +42,10 @@ class Watch:
         self._count = 0
         self._since_ns = scheduler.now_ns
         self._causes: list[str] = []
+        self._agenda: Agenda | None = None
+        self._calm_since_ns: int | None = None
+        self._queued = 0
+        """Faults that are in the scheduler's queue already."""
 
     @property
     def calm(self) -> bool:
@@ -51,19 +56,47 @@ class Watch:
         """The network starts, at this instant."""
         self._disturb("start")
 
-    def plan(self, fault: Fault, at_ns: int) -> None:
-        """A fault is to happen then."""
-        self._scheduler.at(at_ns, self._strike, fault)
+    @property
+    def over(self) -> bool:
+        """Whether all faults have happened, and the network has got over them."""
+        return self.calm and not self._queued and (self._agenda is None or self._agenda.over)
+
+    def follow(self, faults: Sequence[Fault], start_ns: int) -> None:
+        """These are to happen; `start_ns` is the scenario's time zero.
+
+        Those that have a time are put into the queue at once, up to the first
+        that has to wait for something.
+        """
+        timed = next((i for i, fault in enumerate(faults) if fault.after != "start"), len(faults))
+        for fault in faults[:timed]:
+            self._queue(fault, start_ns + fault.at_ns)
+        self._agenda = Agenda(faults[timed:], start_ns)
+        self._schedule_next()
 
     def give_up(self) -> None:
         """Note what the network has not got over."""
         if self._causes:
             self._note(None)
 
+    def _schedule_next(self) -> None:
+        """Those in the queue come first: the plan's order is the order in which things happen."""
+        if self._queued or self._agenda is None:
+            return
+        due_ns = self._agenda.due_ns(self._calm_since_ns)
+        if due_ns is not None:
+            self._queue(self._agenda.take(due_ns), max(due_ns, self._scheduler.now_ns))
+
+    def _queue(self, fault: Fault, at_ns: int) -> None:
+        self._queued += 1
+        self._scheduler.at(at_ns, self._strike, fault)
+
     def _strike(self, fault: Fault, _: None) -> None:
         self._network.strike(fault)
         self._record("fault", do=fault.do, target=fault.target)
         self._disturb(f"{fault.do} {fault.target}")
+        self._calm_since_ns = None
+        self._queued -= 1
+        self._schedule_next()
 
     def _disturb(self, cause: str) -> None:
         now_ns = self._scheduler.now_ns
@@ -82,6 +115,8 @@ class Watch:
             self._record("converged", after_ns=now_ns - since_ns)
             self._note(now_ns - since_ns)
             self._on_converged(self._network)
+            self._calm_since_ns = now_ns
+            self._schedule_next()
         else:
             self._scheduler.at(now_ns + CHECK_NS, self._check, since_ns)
 

@@ -119,6 +119,12 @@ class Channel:
         """Carry again."""
         self._up = True
 
+    def impair(self, impairment: Impairment) -> None:
+        """Do this to frames from now on; what is on its way, or waits, stays as it is."""
+        self._impairment = impairment
+        self._fate = self._fate.under(impairment)
+        self._even_ns = self._fate.even
+
     def _queue(self, datagram: bytes, has_message: bool, rate_bps: int) -> None:
         """Wait until the link has sent what was handed to it before."""
         now_ns = self._scheduler.now_ns

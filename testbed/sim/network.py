@@ -109,6 +109,11 @@ class Network:
                 for channel in self._channels[fault.target]:
                     channel.mend()
                 self._note_mended(link for link in self._plan.links if link.name == fault.target)
+            case "impair":
+                there = fault.impairment or Impairment()
+                forth, back = self._channels[fault.target]
+                forth.impair(there)
+                back.impair(fault.back or there)
             case "pause":
                 self._nodes[fault.target].pause()
             case "resume":

@@ -25,6 +25,8 @@ SLICE_EVENTS = 20_000
 COLLECT_AFTER = (100_000, 20, 100)
 """Thresholds of the search for cyclic garbage while a simulation runs."""
 
+FOREVER_NS = 2**63 - 1
+
 _SHOWN = 5
 _SECOND = 1_000_000_000
 
@@ -78,14 +80,17 @@ class Simulation:
             SimulationFailedError: The network does not converge any more.
         """
         clients, plan = self.network.clients, self._plan
-        for fault in plan.faults:
-            self.watch.plan(fault, self.start_ns + fault.at_ns)
+        self.watch.follow(plan.faults, self.start_ns)
         for client in clients:
             client.start_script()
         ends = [action.at_ns for node in plan.clients for action in node.script]
-        ends += [fault.at_ns for fault in plan.faults]
+        ends += [fault.at_ns for fault in plan.faults if fault.after == "start"]
         self._run(self.start_ns + max(ends, default=0), report=lambda: report(sum(c.acted for c in clients)))
         self._settle("had not converged again")
+        # What waits for a fixpoint happens after it, and disturbs the network again.
+        while not self.watch.over:
+            self._run(FOREVER_NS, done=lambda: not self.watch.calm)
+            self._settle("had not converged again")
 
     def drain(self) -> None:
         """Wait until no message is on its way.
