@@ -1,116 +1,79 @@
-"""Topologies made by rule: routers r1, r2, ... and the edges between them.
+"""Topologies made by rule: routers r1, r2, ... and the links between them.
 
-Pure graph code. Edges come in a fixed order, each from the lower to the higher
-number, so that addresses and interface names are the same every time.
+Links come in a fixed order, each from the lower to the higher number, so that
+addresses and interface names are the same every time. Here: all shapes by name,
+and the way from numbers to a map. Not here: the shapes (`shapes`).
 """
 
 from __future__ import annotations
 
-import itertools
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping
 from random import Random
 from typing import Any
 
-import networkx as nx
+from topologies.map import Map, MapLink, MapNode, sorted_tags
+from topologies.shapes import fat_tree, random_graphs, regular, scale_free, transit_stub
+from topologies.shapes.kind import Draft, Shape
 
-Edge = tuple[int, int]
-
-
-@dataclass(frozen=True, slots=True)
-class Shape:
-    """A kind of topology: what it needs, what it may be told, how many edges, how it is made."""
-
-    required: tuple[str, ...]
-    optional: Mapping[str, Any]
-    """Parameters with their defaults."""
-    edge_count: Callable[..., int]
-    edges: Callable[..., list[Edge]]
+SHAPES: Mapping[str, Shape] = {
+    **regular.SHAPES,
+    **fat_tree.SHAPES,
+    **random_graphs.SHAPES,
+    **scale_free.SHAPES,
+    **transit_stub.SHAPES,
+}
 
 
-def generate(shape: str, parameters: Mapping[str, Any], seed: int) -> tuple[list[str], list[tuple[str, str]]]:
-    """The routers and links of a shape; `seed` matters to `random` alone.
+def make_map(shape: str, parameters: Mapping[str, Any], seed: int) -> Map:
+    """A topology of a shape; `seed` matters to those that are drawn.
 
     Raises:
         ValueError: The parameters do not go together.
     """
     kind = SHAPES[shape]
-    given = {**kind.optional, **parameters}
-    size = router_count(parameters)
-    rng = {"rng": Random(f"{seed}/topology")} if shape == "random" else {}
-    pairs = sorted(tuple(sorted(edge)) for edge in kind.edges(**given, **rng))
-    routers = [f"r{i}" for i in range(1, size + 1)]
-    return routers, [(routers[a], routers[b]) for a, b in pairs]
+    draft = kind.draft(kind.complete(parameters), Random(f"{seed}/topology"))
+    told = "".join(f", {name} {value}" for name, value in parameters.items())
+    title = f"{shape}{told}" + (f", seed {seed}" if kind.drawn else "")
+    return _named(draft, shape, title)
 
 
-def router_count(parameters: Mapping[str, Any]) -> int:
-    """How many routers these parameters ask for."""
-    if "width" in parameters:
-        return int(parameters["width"]) * int(parameters["height"])
-    return int(parameters["size"])
+def generate(shape: str, parameters: Mapping[str, Any], seed: int) -> tuple[list[str], list[tuple[str, str]]]:
+    """The routers and links of a shape, by their names alone.
+
+    Raises:
+        ValueError: The parameters do not go together.
+    """
+    made = make_map(shape, parameters, seed)
+    return [node.name for node in made.nodes], [(link.a, link.b) for link in made.links]
 
 
-def link_count(shape: str, parameters: Mapping[str, Any]) -> int:
-    """How many links they ask for, without making them."""
-    return SHAPES[shape].edge_count(**{**SHAPES[shape].optional, **parameters})
+def extent(shape: str, parameters: Mapping[str, Any]) -> tuple[int, int]:
+    """How many routers and links these parameters ask for (about, if drawn one by one), without making them.
+
+    Raises:
+        ValueError: A parameter is missing or out of its limits.
+    """
+    kind = SHAPES[shape]
+    return kind.extent(kind.complete(parameters))
 
 
-def _line(size: int) -> list[Edge]:
-    return list(nx.path_graph(size).edges)
-
-
-def _ring(size: int) -> list[Edge]:
-    if size < 3:
-        raise ValueError("a ring has at least 3 routers")
-    return list(nx.cycle_graph(size).edges)
-
-
-def _star(size: int) -> list[Edge]:
-    return list(nx.star_graph(size - 1).edges)
-
-
-def _tree(size: int, branching: int) -> list[Edge]:
-    return list(nx.full_rary_tree(branching, size).edges)
-
-
-def _full(size: int) -> list[Edge]:
-    return list(nx.complete_graph(size).edges)
-
-
-def _grid(width: int, height: int) -> list[Edge]:
-    graph = nx.grid_2d_graph(height, width)
-    return [(a * width + b, c * width + d) for (a, b), (c, d) in graph.edges]
-
-
-def _random(size: int, degree: float | None, rng: Random) -> list[Edge]:
-    """A random tree, so that all are connected, and random edges up to the mean degree."""
-    wanted = _random_count(size, degree)
-    if wanted > size * (size - 1) // 2:
-        raise ValueError(f"{size} routers cannot have {degree} links each")
-    edges = {(rng.randrange(i), i) for i in range(1, size)}
-    # Dense graphs: draw from what is left, rather than hope to hit it.
-    if wanted * 2 > size * (size - 1) // 2:
-        rest = sorted(set(itertools.combinations(range(size), 2)) - edges)
-        return sorted(edges | set(rng.sample(rest, wanted - len(edges))))
-    while len(edges) < wanted:
-        a, b = rng.randrange(size), rng.randrange(size)
-        if a != b:
-            edges.add((min(a, b), max(a, b)))
-    return sorted(edges)
-
-
-def _random_count(size: int, degree: float | None) -> int:
-    # Unless told otherwise: 3, or as many as there are others.
-    degree = min(3, size - 1) if degree is None else degree
-    return max(size - 1, round(size * degree / 2))
-
-
-SHAPES: Mapping[str, Shape] = {
-    "line": Shape(("size",), {}, lambda size: size - 1, _line),
-    "ring": Shape(("size",), {}, lambda size: size, _ring),
-    "star": Shape(("size",), {}, lambda size: size - 1, _star),
-    "tree": Shape(("size",), {"branching": 2}, lambda size, branching: size - 1, _tree),  # noqa: ARG005
-    "grid": Shape(("width", "height"), {}, lambda width, height: 2 * width * height - width - height, _grid),
-    "full": Shape(("size",), {}, lambda size: size * (size - 1) // 2, _full),
-    "random": Shape(("size",), {"degree": None}, _random_count, _random),
-}
+def _named(draft: Draft, name: str, title: str) -> Map:
+    nodes = tuple(
+        MapNode(
+            f"r{i + 1}",
+            label=draft.labels.get(i, ""),
+            at=draft.at.get(i),
+            tags=sorted_tags(draft.tags.get(i, ())),
+        )
+        for i in range(draft.size)
+    )
+    links = tuple(
+        MapLink(
+            f"r{a + 1}",
+            f"r{b + 1}",
+            delay_ns=draft.delays_ns.get((a, b)),
+            tags=sorted_tags(draft.edge_tags.get((a, b), ())),
+        )
+        for a, b in sorted(draft.edges)
+    )
+    return Map(name, nodes, links, title=title, notes=draft.notes)

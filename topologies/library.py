@@ -1,14 +1,18 @@
-"""The scenarios, the paper experiments and the schemas that are shipped, by name."""
+"""The scenarios, the maps, the paper experiments and the schemas that are shipped, by name."""
 
 from __future__ import annotations
 
 from pathlib import Path
+
+from topologies.importers import Wishes, read_map
+from topologies.map import Map
 
 ROOM = Path(__file__).parent
 SCHEMA = ROOM / "schema" / "scenario.schema.json"
 SCENARIOS = ROOM / "scenarios"
 EXPERIMENT_SCHEMA = ROOM / "schema" / "experiment.schema.json"
 EXPERIMENTS = ROOM / "experiments"
+MAPS = ROOM / "maps"
 
 
 def scenario_names() -> list[str]:
@@ -38,3 +42,15 @@ def experiment_file(name: str) -> Path:
     if name not in experiment_names():
         raise KeyError(name)
     return EXPERIMENTS / f"{name}.yaml"
+
+
+def map_names() -> list[str]:
+    """The names of the shipped maps, in alphabetical order."""
+    return sorted(p.stem for p in MAPS.glob("*.map"))
+
+
+def library_map(name: str, wishes: Wishes | None = None) -> Map:
+    """A shipped map, or what is wished of it; KeyError if there is none of that name."""
+    if name not in map_names():
+        raise KeyError(name)
+    return read_map(MAPS / f"{name}.map", wishes, called=f"{name}.map")

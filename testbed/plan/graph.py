@@ -11,6 +11,7 @@ from testbed.plan.impairment import read_impairment
 from testbed.plan.model import Impairment
 from testbed.plan.problems import Key
 from testbed.plan.source import Source
+from topologies.map import Map
 
 NODES_MAX = 65_536
 LINKS_MAX = 1_048_576
@@ -44,6 +45,8 @@ class Graph:
     """What groups a node belongs to, in order of the alphabet; nodes that belong to none may be left out."""
     attributes: dict[str, dict[str, Value]] = field(default_factory=dict)
     """What else is known of a node (of a map: its country, place, ...); `groups` may ask for it."""
+    map: Map | None = None
+    """The map that its routers are from: labels and places, for drawings."""
 
 
 def wire_with(source: Source, told: Mapping[str, Any], key: Key, defaults: Wire) -> Wire:
@@ -60,7 +63,15 @@ def wire_with(source: Source, told: Mapping[str, Any], key: Key, defaults: Wire)
         mtu=told.get("mtu", defaults.mtu),
         impairment=impairment,
         back=back if back != impairment else None,
+        tags=tuple(sorted({*defaults.tags, *(tag for tag in told.get("tags") or () if tag)})),
     )
+
+
+def add_tags(graph: Graph, node: str, told: Mapping[str, Any]) -> None:
+    """Give a node the tags that the scenario says of it."""
+    tags = sorted({tag for tag in told.get("tags") or () if tag})
+    if tags:
+        graph.tags[node] = tuple(tags)
 
 
 def check_connected(source: Source, graph: Graph) -> None:

@@ -1,7 +1,8 @@
 """Routers, clients and the links between them: from the scenario's words to a graph.
 
-Here: both ways of saying a topology, and names that lead nowhere. Not here: the
-graph as a whole (`graph`), addresses (`addresses`).
+Here: topologies that list their routers, clients, and names that lead nowhere. Not
+here: generated and imported ones (`maps`), the graph as a whole (`graph`), addresses
+(`addresses`).
 """
 
 from __future__ import annotations
@@ -12,20 +13,17 @@ from dataclasses import replace
 from typing import Any
 
 from testbed.plan.graph import (
-    LINKS_MAX,
-    NODES_MAX,
     Graph,
     Wire,
+    add_tags,
     check_connected,
     check_size,
     one_of,
     wire_with,
 )
+from testbed.plan.maps import add_map, form_of, misplaced, way_of
 from testbed.plan.problems import Key, did_you_mean
 from testbed.plan.source import Source
-from topologies.generators import SHAPES, generate, link_count, router_count
-
-_PARAMETERS = ("size", "width", "height", "branching", "degree")
 
 
 def read_graph(source: Source, data: Mapping[str, Any]) -> Graph:
@@ -43,67 +41,26 @@ def read_graph(source: Source, data: Mapping[str, Any]) -> Graph:
 def _read_routers(source: Source, topology: Mapping[str, Any], graph: Graph, seed: int) -> None:
     here: Key = ("topology",)
     defaults = wire_with(source, topology.get("link_defaults") or {}, (*here, "link_defaults"), Wire("", ""))
-    misplaced = _misplaced(source.value.get("topology"), topology)
-    for name in misplaced:
-        source.complain((*here, name), f"{name} does not go with {_form(topology)}", at_key=True)
-    if "generate" in topology:
-        _generate(source, topology, graph, seed, defaults)
-    elif "generate" not in source.value["topology"]:
+    written = source.value["topology"]
+    way = way_of(topology)
+    if way_of(written) != way:
+        return
+    for name in misplaced(topology):
+        source.complain((*here, name), f"{name} does not go with {form_of(topology)}", at_key=True)
+    if way:
+        add_map(source, topology, graph, seed, defaults)
+    else:
         _list_routers(source, topology.get("routers"), graph)
         _list_links(source, topology.get("links") or [], graph, defaults)
-
-
-def _form(topology: Mapping[str, Any]) -> str:
-    return (
-        f"generate: {topology['generate']}" if "generate" in topology else "a topology that lists its routers"
-    )
-
-
-def _misplaced(written: Any, topology: Mapping[str, Any]) -> list[str]:
-    """Keys that belong to the other way of saying a topology, or to another shape."""
-    if not isinstance(written, dict) or ("generate" in written and "generate" not in topology):
-        return []
-    if "generate" not in topology:
-        return [n for n in (*_PARAMETERS, "seed") if n in topology]
-    shape = SHAPES[topology["generate"]]
-    fitting = {*shape.required, *shape.optional, *(["seed"] if topology["generate"] == "random" else [])}
-    return [n for n in ("routers", "links", *_PARAMETERS, "seed") if n in topology and n not in fitting]
-
-
-def _generate(source: Source, topology: Mapping[str, Any], graph: Graph, seed: int, defaults: Wire) -> None:
-    name, here = topology["generate"], ("topology", "generate")
-    shape = SHAPES[name]
-    missing = [n for n in shape.required if n not in topology]
-    if missing:
-        written = source.value["topology"]
-        for parameter in (m for m in missing if m not in written):
-            source.complain(
-                ("topology",), f"the key {parameter} is missing", f"{parameter}: how large the {name} is"
-            )
-        return
-    parameters = {n: topology[n] for n in (*shape.required, *shape.optional) if n in topology}
-    routers, links = router_count(parameters), link_count(name, parameters)
-    if routers > NODES_MAX or links > LINKS_MAX:
-        source.complain(
-            here,
-            f"this makes {routers} routers and {links} links",
-            f"at most {NODES_MAX} nodes and {LINKS_MAX} links",
-        )
-        return
-    try:
-        names, edges = generate(name, parameters, int(topology.get("seed", seed)))
-    except ValueError as error:
-        source.complain(here, str(error))
-        return
-    graph.routers = dict.fromkeys(names, here)
-    graph.wires = [replace(defaults, a=a, b=b, key=here) for a, b in edges]
 
 
 def _list_routers(source: Source, routers: Any, graph: Graph) -> None:
     if routers is None:
         if "routers" not in source.value["topology"]:
             source.complain(
-                ("topology",), "the topology has no routers", "the key routers (a list), or generate"
+                ("topology",),
+                "the topology has no routers",
+                "the key routers (a list), or generate, map or import",
             )
         return
     here: Key = ("topology", "routers")
@@ -119,8 +76,10 @@ def _list_routers(source: Source, routers: Any, graph: Graph) -> None:
                 f"there are two routers called {name}",
                 f"names that are unique (first in line {first.line})",
             )
-        else:
-            graph.routers[name] = key
+            continue
+        graph.routers[name] = key
+        if isinstance(routers, dict):
+            add_tags(graph, name, routers[name] or {})
 
 
 def _list_links(source: Source, links: list[Any], graph: Graph, defaults: Wire) -> None:
@@ -183,6 +142,7 @@ def _read_clients(source: Source, clients: Mapping[str, Any], graph: Graph, comp
             )
             continue
         graph.clients[name] = key
+        add_tags(graph, name, client)
         router = client.get("at")
         wire = wire_with(source, client.get("access") or {}, (*key, "access"), Wire("", name, key=key))
         if router in graph.routers:

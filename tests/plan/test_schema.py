@@ -12,7 +12,7 @@ from nodes.scheme_catalog import CATALOG
 from testbed.plan.model import Plan, RecordPlan, TimingPlan
 from testbed.plan.quantities import duration_ns
 from topologies.generators import SHAPES
-from topologies.library import SCENARIOS, SCHEMA
+from topologies.library import SCENARIOS, SCHEMA, map_names
 
 SCHEME = json.loads(SCHEMA.read_text(encoding="utf-8"))
 DEFS = SCHEME["$defs"]
@@ -66,8 +66,17 @@ def test_the_schema_tells_the_default_hop_limit():
 def test_the_schema_knows_the_schemes_and_shapes():
     assert set(DEFS["scheme_name"]["enum"]) == set(CATALOG)
     assert set(DEFS["topology"]["properties"]["generate"]["enum"]) == set(SHAPES)
-    told = {p for s in SHAPES.values() for p in (*s.required, *s.optional)}
-    assert told <= set(DEFS["topology"]["properties"])
+    assert DEFS["topology"]["properties"]["map"]["enum"] == map_names()
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+def test_the_schema_bounds_parameters_no_closer_than_their_shapes_and_tells_their_defaults(shape):
+    for parameter in SHAPES[shape].parameters:
+        about = DEFS["topology"]["properties"][parameter.name]
+        assert about["type"] == ("integer" if parameter.whole else "number")
+        assert about["minimum"] <= parameter.least
+        assert about["maximum"] >= parameter.most
+        assert about.get("default") == parameter.default
 
 
 @pytest.mark.parametrize("scenario", sorted(SCENARIOS.glob("*.yaml")), ids=lambda p: p.stem)

@@ -1,0 +1,157 @@
+"""What the attributes of GraphML and GML say of a node or a link.
+
+Those of the Topology Zoo (`Latitude`, `Internal`, `hyperedge`, `LinkSpeedRaw`, ...),
+those that this project writes (`delay`, `rate`, `tags`, ...), and `weight`. Names
+are compared without case. What has no unit and needs one is not taken, and a note
+says so.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable, Mapping
+from typing import Any, TypeVar
+
+from topologies import quantities as q
+from topologies.errors import MapError
+from topologies.importers.raw import Raw, RawLink, RawNode, shown
+from topologies.importers.text import plain_label
+from topologies.map import Point, sorted_tags
+
+Given = Mapping[str, str]
+T = TypeVar("T")
+_UNITS = {"": 1, "bps": 1, "k": 10**3, "m": 10**6, "g": 10**9, "t": 10**12}
+_TAG = re.compile(r"[a-z][a-z0-9_-]{0,31}")
+TAG_FORM = "tags of lower-case letters, digits, - and _, at most 32 long, with commas between"
+
+
+def node_of(raw: Raw, key: str, line: int, given: Given) -> RawNode:
+    """A node with what its attributes say.
+
+    Raises:
+        MapError: An attribute makes no sense.
+    """
+    told = {name.lower(): value for name, value in given.items()}
+    tags = tags_of(told.get("tags", ""), raw.path, line)
+    tags += ("external",) * (told.get("internal") == "0")
+    tags += ("hyperedge",) * (told.get("hyperedge") == "1")
+    return RawNode(
+        key,
+        line,
+        label=plain_label(told.get("label", "")),
+        place=place_of(told.get("latitude"), told.get("longitude"), raw.path, line),
+        at=point_of(told.get("x"), told.get("y"), raw.path, line),
+        tags=sorted_tags(tags),
+    )
+
+
+def link_of(raw: Raw, a: str, b: str, line: int, given: Given) -> RawLink:
+    """A link with what its attributes say.
+
+    Raises:
+        MapError: An attribute makes no sense.
+    """
+    told = {name.lower(): value.strip() for name, value in given.items()}
+    link = RawLink(a, b, line, tags=tags_of(told.get("tags", ""), raw.path, line))
+    for name in ("delay", "rate"):
+        if _is_number(told.get(name, "")):
+            raw.notes.append(f"{name}s without a unit are not taken: what they count is not said")
+            del told[name]
+    take = _Taker(raw.path, line, told)
+    link.delay_ns = take("delay", q.delay_ns, q.DELAY_FORM)
+    link.rate_bps = take("rate", q.rate_bps, q.RATE_FORM)
+    link.loss = take("loss", q.loss_share, q.LOSS_FORM) or 0.0
+    link.cost = take("cost", q.cost_number, q.COST_FORM) or _weight(raw, told)
+    if link.rate_bps is None:
+        link.rate_bps = _zoo_rate(take, told)
+    return link
+
+
+class _Taker:
+    """Reads one attribute after the other of one link."""
+
+    def __init__(self, path: str, line: int, told: Given) -> None:
+        self._path, self._line, self._told = path, line, told
+
+    def __call__(self, name: str, read: Callable[[str], T], expected: str) -> T | None:
+        text = self._told.get(name, "")
+        try:
+            return read(text) if text else None
+        except (ValueError, OverflowError):
+            raise MapError(
+                f"the {name} is {shown(text)}", self._path, self._line, expected=expected
+            ) from None
+
+
+def _weight(raw: Raw, told: Given) -> int:
+    text = told.get("weight", "").removesuffix(".0")
+    try:
+        return q.cost_number(text) if text else 1
+    except ValueError:
+        raw.notes.append("weights that are no whole numbers from 1 are not taken as costs")
+        return 1
+
+
+def _zoo_rate(take: _Taker, told: Given) -> int | None:
+    """LinkSpeedRaw is in bits a second; else LinkSpeed and LinkSpeedUnits (K, M, G)."""
+    raw = take("linkspeedraw", lambda t: q.rate_in_limits(float(t)), "bits a second")
+    unit = _UNITS.get(told.get("linkspeedunits", "none").lower())
+    if raw is not None or unit is None or not _is_number(told.get("linkspeed", "")):
+        return raw
+    return take("linkspeed", lambda t: q.rate_in_limits(float(t) * unit), "a number")
+
+
+def _is_number(text: str) -> bool:
+    try:
+        return math.isfinite(float(text))
+    except ValueError:
+        return False
+
+
+def tags_of(text: str, path: str, line: int) -> tuple[str, ...]:
+    """`core,west` as tags.
+
+    Raises:
+        MapError: They are no tags.
+    """
+    tags = [tag.strip() for tag in text.split(",") if tag.strip()]
+    for tag in tags:
+        if not _TAG.fullmatch(tag):
+            raise MapError(f"{shown(tag)} is no tag", path, line, expected=TAG_FORM)
+    return sorted_tags(tags)
+
+
+def place_of(latitude: Any, longitude: Any, path: str, line: int) -> Point | None:
+    """Latitude and longitude; None unless both are given.
+
+    Raises:
+        MapError: They lie nowhere on earth.
+    """
+    if not latitude or not longitude:
+        return None
+    return (
+        _degrees("latitude", latitude, 90, path, line),
+        _degrees("longitude", longitude, 180, path, line),
+    )
+
+
+def _degrees(name: str, text: str, most: int, path: str, line: int) -> float:
+    if not _is_number(text) or not -most <= float(text) <= most:
+        raise MapError(f"the {name} is {shown(text)}", path, line, expected=f"degrees from -{most} to {most}")
+    return float(text)
+
+
+def point_of(x: Any, y: Any, path: str, line: int) -> Point | None:
+    """A place in a drawing; None unless both are given.
+
+    Raises:
+        MapError: They are no numbers.
+    """
+    if not x or not y:
+        return None
+    for text in (x, y):
+        if not _is_number(text) or abs(float(text)) > 1e9:
+            expected = "a number from -1e9 to 1e9"
+            raise MapError(f"a place in the drawing is {shown(text)}", path, line, expected=expected)
+    return float(x), float(y)

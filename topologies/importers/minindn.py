@@ -1,0 +1,109 @@
+"""mini-NDN's `.conf`: `[nodes]`, `[switches]` and `[links]` with their parameters.
+
+    [nodes]
+    a: _ radius=0.5 angle=1.57
+    [links]
+    a:b delay=10ms bw=100 loss=2
+
+`bw` is in Mbit/s, `loss` in percent. `radius` and `angle` (in radians) place a
+node in a drawing. A switch becomes a router with the tag `switch`. What concerns
+NDN's own programs is left out.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+
+from topologies import quantities as q
+from topologies.errors import MapError
+from topologies.importers.attributes import point_of
+from topologies.importers.raw import Raw, RawLink, RawNode, shown
+from topologies.importers.text import plain_label
+from topologies.map import Point
+
+SECTIONS = ("nodes", "switches", "links", "faces")
+
+
+def read(text: str, path: str) -> Raw:
+    """What a mini-NDN file says.
+
+    Raises:
+        MapError: It makes no sense.
+    """
+    raw, section = Raw(path), ""
+    for number, line in enumerate(text.splitlines(), 1):
+        words = line.split()
+        if not words or words[0].startswith(("#", ";")):
+            continue
+        if words[0].startswith("["):
+            section = _section(line.strip(), path, number)
+        elif not section:
+            raise MapError("nothing says what this line is", path, number, expected="a line [nodes] first")
+        elif section == "links":
+            raw.links.append(_link(raw, words, number))
+        elif section != "faces":
+            raw.add_node(_node(raw, words, number, section))
+    raw.check_ends()
+    return raw
+
+
+def _section(text: str, path: str, line: int) -> str:
+    name = text[1:].partition("]")[0].strip()
+    if name not in SECTIONS or not text.endswith("]"):
+        expected = "one of " + ", ".join(f"[{known}]" for known in SECTIONS)
+        raise MapError(f"unknown section {shown(text)}", path, line, expected=expected)
+    return name
+
+
+def _node(raw: Raw, words: list[str], line: int, section: str) -> RawNode:
+    name, told = words[0].rstrip(":"), _told(words[1:])
+    if not name:
+        raise MapError("the node has no name", raw.path, line, expected="a: _")
+    tags = ("switch",) if section == "switches" else ()
+    return RawNode(name, line, label=plain_label(name), at=_polar(told, raw.path, line), tags=tags)
+
+
+def _told(words: list[str]) -> dict[str, str]:
+    return {key: value for key, sign, value in (word.partition("=") for word in words) if sign}
+
+
+def _polar(told: dict[str, str], path: str, line: int) -> Point | None:
+    if "radius" not in told or "angle" not in told:
+        return None
+    # The decimal commas of some locales are met in the wild.
+    numbers = point_of(told["radius"].replace(",", "."), told["angle"].replace(",", "."), path, line)
+    if numbers is None:
+        return None
+    radius, angle = numbers
+    return radius * math.cos(angle), radius * math.sin(angle)
+
+
+def _link(raw: Raw, words: list[str], line: int) -> RawLink:
+    ends = words[0].split(":")
+    if len(ends) != 2 or not all(ends):
+        expected = "two nodes with a colon between: a:b delay=10ms"
+        raise MapError(f"{shown(words[0])} is no link", raw.path, line, expected=expected)
+    told = _told(words[1:])
+    link = RawLink(ends[0], ends[1], line)
+    for name, text in told.items():
+        _set(raw, link, name, text)
+    return link
+
+
+def _set(raw: Raw, link: RawLink, name: str, text: str) -> None:
+    expected = ""
+    try:
+        if name == "delay":
+            expected = q.DELAY_FORM
+            link.delay_ns = q.delay_ns(text)
+        elif name == "bw":
+            expected = "Mbit/s as a number: bw=100"
+            link.rate_bps = q.rate_in_limits(float(text) * 1e6)
+        elif name == "loss":
+            expected = "percent from 0 to 100: loss=2"
+            link.loss = q.loss_share(f"{float(text) / 100!r}")
+        elif re.fullmatch(r"[a-z_]+", name):
+            raw.notes.append(f"{name} of links is not taken")
+    except (ValueError, OverflowError):
+        raise MapError(f"the {name} is {shown(text)}", raw.path, link.line, expected=expected) from None
