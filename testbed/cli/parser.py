@@ -6,8 +6,9 @@ import argparse
 from pathlib import Path
 
 from testbed.cli.parser_bench import add_bench, add_workload
-from testbed.cli.parser_compare import add_replay
+from testbed.cli.parser_compare import add_diff, add_replay
 from testbed.cli.parser_emulation import add_emulation
+from testbed.cli.parser_live import add_live
 from testbed.cli.parser_reproduce import add_reproduce
 
 _EXITS = """\
@@ -29,6 +30,7 @@ first steps:
   cbn show quickstart               what is in one of them
   cbn run quickstart --analyze      run it, compare with what should have arrived
   cbn run my.yaml --world sim       your own, in the simulator: no root, same bytes every time
+  cbn up quickstart                 leave a network running, and work on it by hand
 
 {_EXITS}
 The pages under docs/ say the rest: cli.md, scenario-reference.md, run-directory.md.
@@ -99,6 +101,8 @@ def build_parser() -> argparse.ArgumentParser:
     _add_run(commands)
     _add_analyze(commands)
     add_replay(commands, _command, _json)
+    add_diff(commands, _command, _json)
+    add_live(commands, _command, _scenario, _json)
     _add_small(commands)
     add_workload(commands, _command, _json)
     add_bench(commands, _command, _json)

@@ -164,6 +164,20 @@ class Caller:
         for undo in self.at_close:
             undo()
 
+    def leave(self) -> socket.socket | None:
+        """Stop serving it here, but do not break off; its socket, with what was unread sent."""
+        if self.closed:
+            return None
+        self.closed = True
+        self._server.forget(self)
+        self.sock.settimeout(1.0)
+        try:
+            self.sock.sendall(self._unread)
+        except OSError:
+            self.sock.close()
+            return None
+        return self.sock
+
     def _take(self, line: bytes) -> None:
         try:
             request = _request(line)

@@ -36,9 +36,20 @@ def check_shape(source: Source, schema: Path = SCHEMA) -> Any:
 
     In lists, None takes the place of what is left out, so that positions stay.
     """
+    return _check(source, _validator(schema))
+
+
+def check_part(source: Source, name: str) -> Any:
+    """The same for data that one definition of the scenario's schema describes, such as `back`."""
+    whole = _validator()
+    part = {"$ref": f"#/$defs/{name}", "$defs": whole.schema["$defs"]}
+    return _check(source, whole.evolve(schema=part))
+
+
+def _check(source: Source, validator: Any) -> Any:
     bad: set[Key] = set()
     seen: set[tuple[Key, str]] = set()
-    for error in _validator(schema).iter_errors(source.value):
+    for error in validator.iter_errors(source.value):
         for key, message, expected, hint, at_key in _complaints(error):
             if (key, message) not in seen:
                 seen.add((key, message))

@@ -1,0 +1,86 @@
+"""Which running network a command means, and the talk with its keeper."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from testbed.cli import exits
+from testbed.emu.caller import Caller, LostError, RefusedError
+from testbed.emu.running import Running, matching, running
+
+
+def choose(name: str | None) -> Running:
+    """The network of that name or id, or the only one that runs.
+
+    Raises:
+        CommandError: there is none, or more than one, or its keeper is dead.
+    """
+    _check_root()
+    networks = [run for run in running() if run.kept]
+    found = matching(networks, name) if name else [run for run in networks if run.alive] or networks
+    if not found:
+        raise exits.CommandError(_none(name, networks), exits.USAGE)
+    if len(found) > 1:
+        raise exits.CommandError(_many(name, found), exits.USAGE)
+    (run,) = found
+    if not run.alive:
+        raise exits.CommandError(
+            f"the network {run.run_id} is dead: its keeper was killed; `cbn clean` removes what it left; "
+            f"what it recorded stays in {run.record.get('directory', '?')}",
+            exits.FAILED,
+        )
+    if run.state == "starting":
+        raise exits.CommandError(f"the network {run.run_id} is still being built", exits.FAILED)
+    return run
+
+
+@contextmanager
+def talk(name: str | None) -> Iterator[tuple[Running, Caller]]:
+    """A connection to the keeper of the network that is meant.
+
+    What goes wrong while it lasts becomes a `CommandError`.
+    """
+    run = choose(name)
+    try:
+        with Caller(run.control) as caller:
+            yield run, caller
+    except RefusedError as error:
+        raise exits.CommandError(str(error), exits.USAGE) from error
+    except LostError as error:
+        raise exits.CommandError(_lost(run, error), exits.FAILED) from error
+
+
+def _check_root() -> None:
+    if os.geteuid() != 0:
+        raise exits.CommandError(
+            "emulated networks belong to root: run this as root (sudo), as you did `cbn up`", exits.MACHINE
+        )
+
+
+def _none(name: str | None, networks: list[Running]) -> str:
+    if name and networks:
+        return f"no network {name}; there are: {_listed(networks)}"
+    what = f"no network {name}" if name else "no network"
+    return f"{what} is running: `cbn up SCENARIO` starts one, such as `cbn up quickstart`"
+
+
+def _many(name: str | None, found: list[Running]) -> str:
+    why = f"{name} may be any of these networks" if name else "several networks are running"
+    return f"{why}: {_listed(found)}; say which with --run"
+
+
+def _listed(networks: list[Running]) -> str:
+    return ", ".join(
+        f"{run.run_id} ({run.name})" if run.name != run.run_id else run.run_id for run in networks
+    )
+
+
+def _lost(run: Running, error: LostError) -> str:
+    if run.alive:
+        return f"{run.run_id}: {error}"
+    return (
+        f"{run.run_id}: its keeper has ended meanwhile; if that was not `cbn down`, "
+        f"`cbn clean` removes what it left; {run.record.get('directory', '?')}/logs/keeper.log may say why"
+    )

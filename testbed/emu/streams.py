@@ -1,0 +1,102 @@
+"""Subscriptions by hand in a running network: whoever made one is told what is delivered.
+
+A stream lasts as long as its caller's connection. The client process keeps what
+is delivered until it is fetched; if the caller does not read, nothing is fetched,
+and the client drops the oldest and counts. Nothing here grows without bound.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from testbed.emu.admin import AdminError
+from testbed.emu.control import Caller
+from testbed.emu.live import FaultError, Live
+
+KEPT = 10_000
+FETCHED = 500
+SETTLE_POLL_S = 0.02
+
+
+class Stream:
+    """One subscription and the caller it is for."""
+
+    def __init__(self, live: Live, caller: Caller, client: str, subscription: int) -> None:
+        self.caller = caller
+        self.client = client
+        self.subscription = subscription
+        self.settled = False
+        """Whether the network is known to have heard of it."""
+        self.began = time.monotonic()
+        self._live = live
+
+    def turn(self, names: Mapping[int, str]) -> bool:
+        """Tell the caller what came, if it reads; whether there may be more at once."""
+        if not self.caller.patient:
+            return False
+        try:
+            heard = self._live.ask(self.client, "deliveries", subscription=self.subscription, most=FETCHED)
+        except (AdminError, FaultError):
+            return False  # paused, say; what it holds, it will tell later
+        rows = [{"publisher": names.get(row["source"], "?"), **row} for row in heard["deliveries"]]
+        if heard["dropped"]:
+            self.caller.send({"dropped": heard["dropped"]})
+        if rows:
+            self.caller.send({"deliveries": rows})
+        return bool(heard["waiting"])
+
+    def end(self) -> None:
+        """The caller has gone: so does its subscription."""
+        try:
+            self._live.ask(self.client, "unsubscribe", subscription=self.subscription)
+        except (AdminError, FaultError):
+            return  # the client does not run: nobody is subscribed any more, or will be told when it goes on
+
+
+class Streams:
+    """All subscriptions by hand."""
+
+    def __init__(self, live: Live, unconverged: Callable[[], list[str]]) -> None:
+        self._live = live
+        self._unconverged = unconverged
+        self._streams: list[Stream] = []
+        self._names = {node.node_id: node.name for node in live.plan.nodes}
+        self._next_check = 0.0
+
+    def __len__(self) -> int:
+        return len(self._streams)
+
+    def open(self, caller: Caller, client: str, predicate: str) -> dict[str, Any]:
+        """Subscribe a client; from now on its caller is told."""
+        made = self._live.ask(client, "subscribe", predicate=predicate, keep=KEPT)
+        stream = Stream(self._live, caller, client, made["subscription"])
+        self._streams.append(stream)
+        caller.at_close.append(lambda: self._close(stream))
+        return {"client": client, **made}
+
+    def turn(self) -> bool:
+        """Tell all callers what came; whether there may be more at once."""
+        more = [stream.turn(self._names) for stream in list(self._streams)]
+        self._tell_settled()
+        return any(more)
+
+    def _tell_settled(self) -> None:
+        waiting = [stream for stream in self._streams if not stream.settled]
+        began = time.monotonic()
+        if not waiting or began < self._next_check:
+            return
+        reasons = self._unconverged()
+        now = time.monotonic()
+        # Asking everybody takes its time in a large network: no more than a tenth of all.
+        self._next_check = now + max(SETTLE_POLL_S, 9 * (now - began))
+        if reasons:
+            return
+        for stream in waiting:
+            stream.settled = True
+            stream.caller.send({"settled_ms": round((now - stream.began) * 1000, 3)})
+
+    def _close(self, stream: Stream) -> None:
+        self._streams.remove(stream)
+        stream.end()
