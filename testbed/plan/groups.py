@@ -18,7 +18,7 @@ from testbed.plan.graph import Graph, Wire, one_of
 from testbed.plan.problems import Key, did_you_mean
 from testbed.plan.source import Source
 
-KINDS = ("router", "client", "node", "link")
+KINDS = ("router", "client", "node", "link", "any")
 BUILT_IN = ("routers", "clients", "nodes", "links", "access")
 """Groups that every scenario has: `links` join routers, `access` joins clients to them."""
 
@@ -47,24 +47,40 @@ class Choice:
     key: Key
     rng: Random
     drawn: list[str] | None = None
+    lacking: tuple[Part, int] | None = None
+    """Where too few were fit: of which part, and how many were."""
 
-    @property
-    def members(self) -> list[str]:
-        """Everything it may come down to."""
-        return list(dict.fromkeys(name for part in self.parts for name in part.members))
+    def draw(self, fit: Callable[[str], bool] = lambda _: True, fit_alone: bool = False) -> list[str]:
+        """Those that are meant; draws are among those that are fit.
 
-    def draw(self, fit: Callable[[str], bool] = lambda _: True) -> list[str]:
-        """Those that are meant: drawn among those that are fit; too few if there are not enough."""
+        Args:
+            fit: Whether it can happen to somebody.
+            fit_alone: Whether a group stands for those of it that are fit.
+        """
         taken: dict[str, None] = {}
         for part in self.parts:
-            if part.count is None:
-                taken.update(dict.fromkeys(part.members))
-                continue
-            fitting = [name for name in part.members if name not in taken and fit(name)]
-            chosen = set(self.rng.sample(fitting, min(part.count, len(fitting))))
-            taken.update(dict.fromkeys(name for name in part.members if name in chosen))
+            names = self._of(part, taken, fit, fit_alone)
+            taken.update(dict.fromkeys(names))
         self.drawn = list(taken)
         return self.drawn
+
+    def _of(
+        self, part: Part, taken: Mapping[str, None], fit: Callable[[str], bool], fit_alone: bool
+    ) -> Sequence[str]:
+        if part.count is None and (part.named or not fit_alone):
+            return part.members
+        fitting = [name for name in part.members if name not in taken and fit(name)]
+        if len(fitting) < (part.count or 1):
+            self.lacking = (part, len(fitting))
+            return []
+        if part.count is None:
+            return fitting
+        chosen = set(self.rng.sample(fitting, part.count))
+        return [name for name in part.members if name in chosen]
+
+    def anew(self) -> Choice:
+        """The same selection, to be drawn once more."""
+        return Choice(self.parts, self.kind, self.key, self.rng)
 
 
 class Groups:
@@ -84,16 +100,20 @@ class Groups:
         for name in self._told:
             key: Key = ("groups", name)
             if name in BUILT_IN or name in nodes:
-                what = "every scenario has such a group" if name in BUILT_IN else f"a node is called {name} too"
+                what = (
+                    "every scenario has such a group" if name in BUILT_IN else f"a node is called {name} too"
+                )
                 self._source.complain(key, what, "another name", at_key=True)
             self.members(name)
 
     def members(self, name: str) -> tuple[str, ...] | None:
-        """The names of all in a group or with a tag, in order of the scenario; None if there is no such group."""
+        """All in a group or with a tag, in order of the scenario; None if there is no such group."""
         if name in self._known:
             return self._known[name]
         if name in self._open:
-            self._source.complain(("groups", name), f"the group {name} is part of itself", "groups made of others")
+            self._source.complain(
+                ("groups", name), f"the group {name} is part of itself", "groups made of others"
+            )
             return ()
         if name not in self._told:
             return self._built_in(name) if name in BUILT_IN else self._tagged(name)
@@ -140,24 +160,24 @@ class Groups:
         count = _count(drawn["how"], len(members))
         if not 0 < count <= len(members):
             message = f"{text}: there are {len(members)} {kind}s in {drawn['group']}"
-            self._source.complain(key, message, f"1 to {len(members)} of them" if members else "a group with members")
+            self._source.complain(
+                key, message, f"1 to {len(members)} of them" if members else "a group with members"
+            )
             return None
         return Part(text, members, count)
 
     def _single(self, text: str, kind: str, key: Key) -> Part | None:
-        if kind == "link":
-            link = self._link(text)
-            if len(link) == 1:
-                return Part(text, (link[0],), named=True)
-            if self._exists(text):
-                return self._group(text, kind, key)
-            self._no_link(text, link, key)
-            return None
-        if text in self._nodes(kind):
+        if kind != "link" and text in self._nodes(kind):
             return Part(text, (text,), named=True)
+        links = self._link(text) if kind in ("link", "any") else []
+        if len(links) == 1:
+            return Part(text, (links[0],), named=True)
         if self._exists(text):
             return self._group(text, kind, key)
-        self._nobody(text, kind, key)
+        if kind == "link" or links:
+            self._no_link(text, links, key)
+        else:
+            self._nobody(text, kind, key)
         return None
 
     def _group(self, name: str, kind: str, key: Key) -> Part | None:
@@ -174,6 +194,8 @@ class Groups:
             self._no_group(group, key)
             return None
         held = set(found)
+        if kind == "any":
+            return found
         if kind == "link":
             members = tuple(name for wire, name in self._links() if name in held or {wire.a, wire.b} <= held)
         else:
@@ -186,7 +208,7 @@ class Groups:
     def _nodes(self, kind: str) -> dict[str, Key]:
         graph = self._graph
         both = {"router": graph.routers, "client": graph.clients}
-        return both[kind] if kind in both else {**graph.routers, **graph.clients}
+        return both.get(kind, {**graph.routers, **graph.clients})
 
     def _links(self) -> list[tuple[Wire, str]]:
         return [(wire, f"{wire.a}--{wire.b}") for wire in self._graph.wires]
@@ -201,7 +223,7 @@ class Groups:
     def _tagged(self, tag: str) -> tuple[str, ...] | None:
         nodes = [name for name in self._nodes("node") if tag in self._graph.tags.get(name, ())]
         links = [name for wire, name in self._links() if tag in wire.tags]
-        return tuple([*nodes, *links]) or None
+        return (*nodes, *links) or None
 
     def _read(self, name: str, told: Any) -> Iterator[str]:
         key: Key = ("groups", name)
@@ -212,26 +234,9 @@ class Groups:
         if told is None:
             return
         for text, here in self._items(told, key):
-            # A group may be of anything: what comes first by that name is meant.
-            for kind in ("node", "link"):
-                quiet = len(self._source.problems)
-                part = self._part(text.strip(), kind, here)
-                if part is not None:
-                    yield from Choice((part,), kind, here, rng).draw()
-                    break
-                if kind == "node" and self._link(text.strip()):
-                    del self._source.problems[quiet:]
-                elif kind == "node" and self._has_links(text.strip()):
-                    del self._source.problems[quiet:]
-                else:
-                    break
-
-    def _has_links(self, text: str) -> bool:
-        """Whether a group that is named has links in it, and no nodes."""
-        drawn = _DRAW.fullmatch(text)
-        group = drawn["group"].strip() if drawn else text
-        found = set(self.members(group) or ()) if self._exists(group) else set()
-        return any(name in found for _, name in self._links()) and not found & set(self._nodes("node"))
+            part = self._part(text.strip(), "any", here)
+            if part is not None:
+                yield from Choice((part,), "any", here, rng).draw()
 
     def _where(self, told: Mapping[str, Any], key: Key) -> Iterator[str]:
         if "of" not in told or "where" not in told:
@@ -299,7 +304,8 @@ class Groups:
         elif graph.routers:
             nodes = self._nodes(kind)
             hint = did_you_mean(text, [*nodes, *self._names()])
-            self._source.complain(key, f"there is no {kind} {text}", one_of(nodes), hint)
+            what = "node, link or group" if kind == "any" else kind
+            self._source.complain(key, f"there is no {what} {text}", one_of(nodes), hint)
 
     def _no_group(self, name: str, key: Key) -> None:
         names = self._names()

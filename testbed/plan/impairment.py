@@ -11,7 +11,7 @@ from testbed.plan.problems import Key
 from testbed.plan.quantities import duration_ns, rate_bps
 from testbed.plan.source import Source
 
-_KEYS: Mapping[str, tuple[str, Callable[[Any], Any]]] = {
+KEYS: Mapping[str, tuple[str, Callable[[Any], Any]]] = {
     "delay": ("delay_ns", duration_ns),
     "jitter": ("jitter_ns", duration_ns),
     "loss": ("loss", float),
@@ -27,7 +27,7 @@ _KEYS: Mapping[str, tuple[str, Callable[[Any], Any]]] = {
 
 def read_impairment(source: Source, told: Mapping[str, Any], key: Key, was: Impairment) -> Impairment:
     """An impairment with what is told over what it was; what makes no sense is noted in the source."""
-    given = {field: read(told[name]) for name, (field, read) in _KEYS.items() if name in told}
+    given = {field: read(told[name]) for name, (field, read) in KEYS.items() if name in told}
     impairment = replace(was, **given)
     if given:
         for name, message, expected in _problems(impairment):

@@ -1,23 +1,33 @@
 """From a scenario file to a Plan, in phases that gather problems and fail once.
 
-Read (`reading`), override (`overrides`), check the shape (`shape`), build the
-graph (`topology`), the scripts (`workload`), the addresses (`addresses`).
+Read (`reading`), override (`overrides`), put parameters in (`parameters`),
+check the shape (`shape`), build the graph (`topology`, `populations`), the
+scripts (`workload`), the addresses (`addresses`). A scenario with a matrix
+becomes as many plans (`matrix`).
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from copy import deepcopy
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from nodes.config import LimitConfig, TimerConfig
+from nodes.config import Action, LimitConfig, TimerConfig
 from nodes.scheme_catalog import CATALOG, option_problem
 from testbed.plan.addresses import lay_out
+from testbed.plan.expectations import read_expectations
+from testbed.plan.fault_text import write_out
 from testbed.plan.faults import read_faults
-from testbed.plan.graph import Graph
+from testbed.plan.generated import Generated
+from testbed.plan.groups import Groups
+from testbed.plan.matrix import Cell, read_cells
 from testbed.plan.model import Plan, RecordPlan, TimingPlan
+from testbed.plan.moments import Times, read_times
 from testbed.plan.overrides import apply_overrides
+from testbed.plan.parameters import fill_in
+from testbed.plan.populations import Member, read_populations
 from testbed.plan.problems import ScenarioError, did_you_mean
 from testbed.plan.quantities import duration_ns, size_bytes
 from testbed.plan.reading import read_source
@@ -25,13 +35,15 @@ from testbed.plan.shape import check_shape
 from testbed.plan.sizes import Room
 from testbed.plan.source import Source, Unreadable
 from testbed.plan.topology import read_graph
-from testbed.plan.workload import read_script
+from testbed.plan.workload import Workload
 
 Overrides = Mapping[str, str] | Sequence[tuple[str, str]]
+ACTIONS_MAX = 10_000_000
+"""Of all clients; a plan holds each of them."""
 
 
 def load_plan(path: str | Path, seed: int | None = None, overrides: Overrides = ()) -> Plan:
-    """The plan of a scenario file.
+    """The plan of a scenario file; of one with a matrix, the one with the values it has without.
 
     Args:
         path: The file.
@@ -41,15 +53,48 @@ def load_plan(path: str | Path, seed: int | None = None, overrides: Overrides = 
     Raises:
         ScenarioError: With everything that is wrong.
     """
-    pairs = tuple(overrides.items()) if isinstance(overrides, Mapping) else tuple(overrides)
-    # A seed given apart is an override like any other, and checked like one.
-    given = pairs if seed is None else (*pairs, ("seed", str(seed)))
-    try:
-        source = read_source(Path(path))
-    except Unreadable as error:
-        raise ScenarioError([error.problem]) from None
-    apply_overrides(source, given)
+    pairs = _pairs(overrides)
+    source = _read(path, pairs, seed)
+    read_cells(source, [key for key, _ in pairs])
     return _plan_of(source, dict(pairs))
+
+
+def load_cells(
+    path: str | Path, seed: int | None = None, overrides: Overrides = ()
+) -> list[tuple[Cell, Plan]]:
+    """The plans of all runs of a scenario's matrix; none if there is no axis left that varies.
+
+    Args:
+        path: The file.
+        seed: Takes the place of the file's, and is the first that `repeat` counts from.
+        overrides: Dotted keys and the YAML scalars to put there, in order; an axis
+            that is set so has that one value.
+
+    Raises:
+        ScenarioError: With everything that is wrong with any of them.
+    """
+    pairs = _pairs(overrides)
+    source = _read(path, pairs, seed)
+    cells = read_cells(source, [key for key, _ in pairs])
+    if source.problems:
+        raise ScenarioError(source.problems)
+    plans, problems = [], {}
+    for cell in cells:
+        own = replace(
+            source,
+            value=deepcopy(source.value),
+            values=dict(source.values),
+            keys=dict(source.keys),
+            problems=[],
+        )
+        apply_overrides(own, cell.overrides, "matrix: ")
+        try:
+            plans.append((cell, _plan_of(own, dict((*pairs, *cell.overrides)))))
+        except ScenarioError as error:
+            problems.update({str(problem): problem for problem in error.problems})
+    if problems:
+        raise ScenarioError(problems.values())
+    return plans
 
 
 def plan_of(scenario: Mapping[str, Any], name: str = "") -> Plan:
@@ -58,10 +103,27 @@ def plan_of(scenario: Mapping[str, Any], name: str = "") -> Plan:
     Raises:
         ScenarioError: With everything that is wrong.
     """
-    return _plan_of(Source(name, "", "", value=scenario), {})
+    return _plan_of(Source(name, "", "", value=deepcopy(scenario)), {})
+
+
+def _pairs(overrides: Overrides) -> tuple[tuple[str, str], ...]:
+    return tuple(overrides.items()) if isinstance(overrides, Mapping) else tuple(overrides)
+
+
+def _read(path: str | Path, pairs: Sequence[tuple[str, str]], seed: int | None) -> Source:
+    # A seed given apart is an override like any other, and checked like one.
+    given = pairs if seed is None else (*pairs, ("seed", str(seed)))
+    try:
+        source = read_source(Path(path))
+    except Unreadable as error:
+        raise ScenarioError([error.problem]) from None
+    apply_overrides(source, given)
+    return source
 
 
 def _plan_of(source: Source, overrides: Mapping[str, str]) -> Plan:
+    fill_in(source)
+    write_out(source)
     plan = _build(source, check_shape(source), overrides)
     if source.problems:
         raise ScenarioError(source.problems)
@@ -70,10 +132,16 @@ def _plan_of(source: Source, overrides: Mapping[str, str]) -> Plan:
 
 def _build(source: Source, data: Mapping[str, Any], overrides: Mapping[str, str]) -> Plan:
     graph = read_graph(source, data)
+    groups = Groups(source, data, graph)
+    members = read_populations(source, data, graph, groups)
+    groups.check()
     scheme, options = _scheme(source, data)
-    scripts = _scripts(source, data, graph, scheme)
+    times = read_times(source, data)
+    room = Room(min((wire.mtu for wire in graph.wires), default=1500), scheme, len(graph.routers))
+    scripts = _scripts(source, data, room, times, members)
     timers = _timers(source, data.get("timers") or {})
-    faults = read_faults(source, data, graph)
+    faults = read_faults(source, data, graph, groups, times)
+    expect = read_expectations(source, data, times)
     complete = not source.problems
     nodes, links = lay_out(graph) if complete else ([], [])
     return Plan(
@@ -85,6 +153,8 @@ def _build(source: Source, data: Mapping[str, Any], overrides: Mapping[str, str]
         nodes=tuple(replace(node, script=scripts.get(node.name, ())) for node in nodes),
         links=tuple(links),
         faults=faults,
+        phases=times.phases,
+        expect=expect,
         record=_record(data.get("record") or {}),
         timing=TimingPlan(**{f"{k}_ns": duration_ns(v) for k, v in (data.get("timing") or {}).items()}),
         timers=timers,
@@ -96,14 +166,32 @@ def _build(source: Source, data: Mapping[str, Any], overrides: Mapping[str, str]
     )
 
 
-def _scripts(source: Source, data: Mapping[str, Any], graph: Graph, scheme: str) -> dict[str, Any]:
-    mtu = min((wire.mtu for wire in graph.wires), default=1500)
-    room = Room(mtu, scheme, len(graph.routers))
+def _scripts(
+    source: Source,
+    data: Mapping[str, Any],
+    room: Room,
+    times: Times,
+    members: Sequence[Member],
+) -> dict[str, tuple[Action, ...]]:
     seed = data.get("seed", 1)
-    return {
-        name: read_script(source, name, client, seed, room)
-        for name, client in (data.get("clients") or {}).items()
-    }
+    generated = Generated(source, data.get("workload") or {}, seed)
+    workload = Workload(source, seed, room, times, generated)
+    named = [Member(name, told, ("clients", name)) for name, told in (data.get("clients") or {}).items()]
+    scripts: dict[str, tuple[Action, ...]] = {}
+    actions, wrong = 0, None
+    for member in (*named, *members):
+        if member.key == wrong:
+            continue  # one complaint a population, not one a client
+        known = len(source.problems)
+        scripts[member.name] = workload.script(member.name, member.told, member.key)
+        wrong = member.key if len(source.problems) > known else None
+        actions += len(scripts[member.name])
+        if actions > ACTIONS_MAX:
+            source.complain(
+                member.key, "the clients do more than a plan can hold", f"{ACTIONS_MAX:,} actions in all"
+            )
+            break
+    return scripts
 
 
 def _scheme(source: Source, data: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:

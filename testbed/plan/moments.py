@@ -39,7 +39,11 @@ class Times:
         if found is None or phase is None:
             return 0
         base_ns = phase.end_ns if found["end"] else phase.start_ns
-        at_ns = base_ns + duration_ns(found["by"]) * (-1 if found["sign"] == "-" else 1) if found["by"] else base_ns
+        at_ns = (
+            base_ns + duration_ns(found["by"]) * (-1 if found["sign"] == "-" else 1)
+            if found["by"]
+            else base_ns
+        )
         if at_ns < 0:
             self.source.complain(key, f"{told} is before the run starts", "a time from the start on")
             return 0
@@ -71,9 +75,7 @@ def read_times(source: Source, data: Mapping[str, Any]) -> Times:
     return Times(source, tuple(phases))
 
 
-def _check(
-    source: Source, told: Mapping[str, Any], key: Key, before: Sequence[Phase], lasts_ns: int
-) -> None:
+def _check(source: Source, told: Mapping[str, Any], key: Key, before: Sequence[Phase], lasts_ns: int) -> None:
     name = told["name"]
     if name in RESERVED:
         source.complain((*key, "name"), f"{name} means something else already", "another name")

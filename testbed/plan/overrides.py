@@ -13,10 +13,12 @@ SHORT_FORMS = {("scheme",): "name"}
 """Where a text may stand for a mapping, and the key in it that the text is the value of."""
 
 
-def apply_overrides(source: Source, overrides: Iterable[tuple[str, str]]) -> None:
+def apply_overrides(
+    source: Source, overrides: Iterable[tuple[str, str]], option_name: str = "--set "
+) -> None:
     """Put the values in; what cannot be put in is noted as a problem of its option."""
     for key, text in overrides:
-        option = f"--set {key}={text}"
+        option = f"{option_name}{key}={text}"
         try:
             _put(source, key.split("."), read_scalar(text), Place(option))
         except ValueError as error:

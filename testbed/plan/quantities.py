@@ -24,6 +24,12 @@ def size_bytes(text: str) -> int:
     return int(text[:-3]) * _BYTES[text[-3:]]
 
 
+def per_second(text: str) -> Fraction:
+    """`100/s` as 100, `5/min` as 1/12: how often something happens in a second."""
+    number, _, unit = text.partition("/")
+    return Fraction(number) * 10**9 / _NANOSECONDS[unit]
+
+
 def _scaled(text: str, units: dict[str, int]) -> int:
     number = text.rstrip("abcdefghijklmnopqrstuvwxyz")
     return int(Fraction(number) * units[text[len(number) :]])

@@ -7,97 +7,175 @@ change one leaves the others' messages as they were.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from itertools import count
 from random import Random
 from typing import Any
 
 from nodes.config import Action
-from nodes.model import PredicateSyntaxError, Value, format_message, format_predicate, parse_predicate
-from testbed.plan.messages import read_message
+from nodes.model import (
+    PredicateSyntaxError,
+    Value,
+    format_message,
+    format_predicate,
+    format_value,
+    parse_message,
+    parse_predicate,
+)
+from testbed.plan.arrivals import due_times
+from testbed.plan.draws import DrawValue
+from testbed.plan.generated import Generated
+from testbed.plan.messages import Draw, read_draws, read_message
+from testbed.plan.moments import Times
 from testbed.plan.problems import Key
-from testbed.plan.quantities import duration_ns
 from testbed.plan.sizes import Room
 from testbed.plan.source import Source
 
 BEFORE_START_NS = -1
+_HOLE = re.compile(r"\{([A-Za-z_][A-Za-z0-9_.]*)\}")
 
 
-def read_script(
-    source: Source, name: str, client: Mapping[str, Any], seed: int, room: Room
-) -> tuple[Action, ...]:
-    """One client's actions in order of time; what is wrong is noted in the source."""
-    key: Key = ("clients", name)
-    actions = list(_subscriptions(source, client.get("subscribe") or [], (*key, "subscribe")))
-    for i, told in enumerate(client.get("publish") or []):
-        if told is not None:
-            rng = Random(f"{seed}/{name}/publish/{i}")
-            actions.extend(_publications(source, told, (*key, "publish", i), rng, room))
-    return tuple(sorted(actions, key=lambda a: a.at_ns))
+@dataclass(slots=True)
+class Workload:
+    """Reads the scripts of a scenario's clients."""
 
+    source: Source
+    seed: int
+    room: Room
+    times: Times
+    generated: Generated
+    _predicates: dict[str, str] = field(default_factory=dict)
+    """Canonical text by text: populations subscribe to the same again and again."""
 
-def _subscriptions(source: Source, entries: list[Any], key: Key) -> Iterator[Action]:
-    for i, entry in enumerate(entries):
-        if entry is None:
-            continue
-        here: Key = (*key, i)
+    def script(self, name: str, client: Mapping[str, Any], key: Key) -> tuple[Action, ...]:
+        """One client's actions in order of time; what is wrong is noted in the source.
+
+        Args:
+            name: The client's.
+            client: What the scenario says of it, or of its population.
+            key: Where it says so.
+        """
+        actions: list[Action] = []
+        numbers = count(1)
+        for i, entry in enumerate(client.get("subscribe") or []):
+            if entry is not None:
+                rng = Random(f"{self.seed}/{name}/subscribe/{i}")
+                actions += self._subscriptions(entry, (*key, "subscribe", i), numbers, rng)
+        for i, told in enumerate(client.get("publish") or []):
+            if told is not None:
+                seed = f"{self.seed}/{name}/publish/{i}"
+                actions += self._publications(told, (*key, "publish", i), seed)
+        return tuple(sorted(actions, key=lambda a: a.at_ns))
+
+    def _subscriptions(self, entry: Any, key: Key, numbers: Iterator[int], rng: Random) -> Iterator[Action]:
         told = {"predicate": entry} if isinstance(entry, str) else entry
-        where = here if isinstance(entry, str) else (*here, "predicate")
-        text = _predicate(source, told["predicate"], where) if "predicate" in told else ""
-        at_ns = duration_ns(told["at"]) if "at" in told else BEFORE_START_NS
-        yield Action(at_ns, "subscribe", i + 1, text)
-        if "until" in told:
-            until_ns = duration_ns(told["until"])
-            if until_ns <= at_ns:
-                source.complain(
-                    (*here, "until"), "the subscription would end before it begins", "a time after at"
+        where: Key = key if isinstance(entry, str) else (*key, "predicate")
+        from_ns, until_ns = self._in_force(told, key)
+        for text in self._texts(told, key, where, rng):
+            number = next(numbers)
+            yield Action(from_ns, "subscribe", number, text)
+            if until_ns is not None:
+                yield Action(until_ns, "unsubscribe", number)
+
+    def _in_force(self, told: Mapping[str, Any], key: Key) -> tuple[int, int | None]:
+        if "during" in told:
+            if "at" in told or "until" in told:
+                self.source.complain(key, "during, and at or until, both say when", "one of them")
+            phase = self.times.phase(told["during"], (*key, "during"))
+            return (phase.start_ns, phase.end_ns) if phase else (BEFORE_START_NS, None)
+        at_ns = self.times.moment(told["at"], (*key, "at")) if "at" in told else BEFORE_START_NS
+        if "until" not in told:
+            return at_ns, None
+        until_ns = self.times.moment(told["until"], (*key, "until"))
+        if until_ns <= at_ns:
+            message = "the subscription would end before it begins"
+            self.source.complain((*key, "until"), message, "a time after at")
+        return at_ns, until_ns
+
+    def _texts(self, told: Mapping[str, Any], key: Key, where: Key, rng: Random) -> Iterator[str]:
+        """The predicates of one entry."""
+        written = self.source.written(key)
+        if isinstance(written, Mapping) and ("predicate" in written) == ("generate" in written):
+            message = (
+                "the key predicate is missing" if "predicate" not in written else "there are two predicates"
+            )
+            self.source.complain(key, message, "predicate: what is wanted, or generate: how many filters")
+            return
+        times = told.get("count", 1)
+        if "generate" in told:
+            for _ in range(times):
+                yield self._canonical(self.generated.predicate(told["generate"]), key)
+        elif "predicate" in told:
+            yield from self._from_template(told, key, where, times, rng)
+
+    def _from_template(
+        self, told: Mapping[str, Any], key: Key, where: Key, times: int, rng: Random
+    ) -> Iterator[str]:
+        text = told["predicate"]
+        if "draw" not in told:
+            yield from [self._canonical(text, where)] * times
+            return
+        draws = read_draws(self.source, told["draw"], (*key, "draw"), rng)
+        if draws is None or not self._all_used(draws, text, (*key, "draw")):
+            return
+        for n in range(times):
+            filled = _HOLE.sub(lambda hole, n=n: _filled(hole, draws, n), text)  # type: ignore[misc]
+            canonical = self._canonical(filled, where)
+            if not canonical:
+                return  # one complaint an entry
+            yield canonical
+
+    def _all_used(self, draws: Mapping[str, DrawValue], text: str, key: Key) -> bool:
+        holes = {hole[1] for hole in _HOLE.finditer(text)}
+        for name in draws:
+            if name not in holes:
+                self.source.complain(
+                    (*key, name), f"the predicate has no {{{name}}}", f"{{{name}}} in its text"
                 )
-            yield Action(until_ns, "unsubscribe", i + 1)
+        return holes >= set(draws)
+
+    def _canonical(self, text: str, key: Key) -> str:
+        found = self._predicates.get(text)
+        if found is None:
+            try:
+                found = format_predicate(parse_predicate(text))
+            except PredicateSyntaxError as error:
+                self.source.complain_text(key, error)
+                found = ""
+            self._predicates[text] = found
+        return found
+
+    def _publications(self, told: Mapping[str, Any], key: Key, seed: str) -> Iterator[Action]:
+        times = due_times(self.source, told, key, self.times, Random(f"{seed}/arrivals"))
+        where: Key = (*key, "message")
+        draw = self._draw(told, key, where, Random(seed))
+        for n, at_ns in enumerate(times):
+            message = draw(n) if draw else None
+            if message is None or not self._fits(message, where):
+                return  # one complaint a publication, not one a message
+            yield Action(at_ns, "publish", text=format_message(message))
+
+    def _draw(self, told: Mapping[str, Any], key: Key, where: Key, rng: Random) -> Draw | None:
+        written = self.source.written(key)
+        if ("message" in written) == ("generate" in written):
+            message = "the key message is missing" if "message" not in written else "there are two messages"
+            self.source.complain(key, message, "message: what to publish, or generate: true")
+            return None
+        if "generate" in told:
+            return lambda _n: parse_message(self.generated.message())
+        return read_message(self.source, told["message"], where, rng) if "message" in told else None
+
+    def _fits(self, message: Mapping[str, Value], key: Key) -> bool:
+        complaint = self.room.complaint(message)
+        if complaint:
+            self.source.complain(key, *complaint)
+        return complaint is None
 
 
-def _predicate(source: Source, text: str, key: Key) -> str:
-    try:
-        return format_predicate(parse_predicate(text))
-    except PredicateSyntaxError as error:
-        source.complain_text(key, error)
-        return ""
-
-
-def _publications(
-    source: Source, told: Mapping[str, Any], key: Key, rng: Random, room: Room
-) -> Iterator[Action]:
-    times = _times(source, told, key)
-    if "message" not in told:
-        return
-    where: Key = (*key, "message")
-    draw = read_message(source, told["message"], where, rng)
-    for n, at_ns in enumerate(times):
-        message = draw(n) if draw else None
-        if message is None or not _fits(source, message, where, room):
-            return  # one complaint a publication, not one a message
-        yield Action(at_ns, "publish", text=format_message(message))
-
-
-def _times(source: Source, told: Mapping[str, Any], key: Key) -> Iterable[int]:
-    """When the messages of a publication are due."""
-    written = source.written(key)
-    if "at" in written and "every" in written:
-        source.complain(key, "both at and every say when to publish", "at for one message, every for several")
-    elif "every" in written and "count" not in written:
-        source.complain(key, "the key count is missing", "count: how many messages to publish")
-    elif "at" not in written and "every" not in written:
-        source.complain(key, "nothing says when to publish", "at, or every and count")
-    elif "at" in written and ("count" in written or "from" in written):
-        source.complain(key, "count and from go with every, not with at", "every")
-    if "at" in told:
-        return [duration_ns(told["at"])]
-    if "every" not in told or "count" not in told:
-        return [0]  # one message is looked at all the same, for what may be wrong with it
-    first, step = duration_ns(told.get("from", "0s")), duration_ns(told["every"])
-    return range(first, first + step * told["count"], step) if step else [first] * told["count"]
-
-
-def _fits(source: Source, message: Mapping[str, Value], key: Key, room: Room) -> bool:
-    complaint = room.complaint(message)
-    if complaint:
-        source.complain(key, *complaint)
-    return complaint is None
+def _filled(hole: re.Match[str], draws: Mapping[str, DrawValue], n: int) -> str:
+    """A literal in the place of a name that is drawn; other braces stay."""
+    if hole[1] not in draws:
+        return hole[0]
+    return format_value(draws[hole[1]](n))

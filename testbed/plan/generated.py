@@ -1,0 +1,80 @@
+"""Filters and messages by the generator of FWD Table 1 (F7, E2, E3), for the clients of a scenario.
+
+One generator a scenario, so that filters and messages share their names and
+words. Its filters are dealt out in order of the clients, its messages in order
+of the publications.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from itertools import chain
+from typing import Any
+
+from fastpath.workload import Generator, Recipe, UsageError
+from testbed.plan.source import Source
+
+_ANY_NUMBER = 1_000_000_000
+_OPERATORS = {"=": "=", "<": "<", ">": ">", "^": ">*", "$": "*<", "*": "*"}
+"""As the generator writes them, and as predicates do."""
+
+
+class Generated:
+    """The lines of the generator, as predicates and messages."""
+
+    def __init__(self, source: Source, told: Mapping[str, Any], seed: int) -> None:
+        self._filters: Iterator[bytes] = iter(())
+        self._messages: Iterator[bytes] = iter(())
+        try:
+            generator = Generator(_recipe(told, seed))
+            generator.messages(1)
+        except UsageError as error:
+            source.complain(("workload",), str(error))
+            return
+        self._filters = _lines(generator.filters())
+        self._messages = _lines(generator.messages(_ANY_NUMBER))
+
+    def predicate(self, filters: int) -> str:
+        """The next filters, as one predicate."""
+        return " or ".join(_filter(line) for _, line in zip(range(filters), self._filters, strict=False))
+
+    def message(self) -> str:
+        """The next message."""
+        return _message(next(self._messages, b"m 0"))
+
+
+def _recipe(told: Mapping[str, Any], seed: int) -> Recipe:
+    given: dict[str, Any] = {
+        name: tuple(value) if isinstance(value, list) else value for name, value in told.items()
+    }
+    if "zipf" in given:
+        given["zipf"] = str(given["zipf"])
+    return Recipe(seed=seed, interfaces=1, filters=_ANY_NUMBER, **given)
+
+
+def _lines(pieces: Iterator[bytes]) -> Iterator[bytes]:
+    return chain.from_iterable(piece.splitlines() for piece in pieces)
+
+
+def _filter(line: bytes) -> str:
+    """`f 0 2 name s= word other i< 7` as a filter."""
+    words = line.decode().split(" ")[3:]
+    constraints = zip(words[::3], words[1::3], words[2::3], strict=True)
+    return " and ".join(
+        f"{name} {_OPERATORS[how[1:]]} {_value(how[0], text)}"
+        for name, how, text in dict.fromkeys(constraints)
+    )
+
+
+def _message(line: bytes) -> str:
+    """`m 2 name s word other i 7` as a message."""
+    words = line.decode().split(" ")[2:]
+    return ", ".join(
+        f"{name} = {_value(kind, text)}"
+        for name, kind, text in zip(words[::3], words[1::3], words[2::3], strict=True)
+    )
+
+
+def _value(kind: str, text: str) -> str:
+    return text if kind == "i" else json.dumps(text)
