@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any
 
+from analysis.certificate import repeated
 from analysis.findings import Failure, Findings, LatencyCurve, PublicationCounts, Traffic
 from analysis.rundir import Run
 from analysis.scheme import to_scheme
@@ -48,6 +49,7 @@ def to_verdict(findings: Findings) -> dict[str, Any]:
             "drops": findings.drops,
             "skipped": findings.ingested.skipped,
         },
+        "fidelity": repeated(findings.run),
         "problems": problems,
     }
 

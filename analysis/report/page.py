@@ -10,10 +10,12 @@ from typing import Any
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
+from analysis.certificate import badge, certificate, link_lines
 from analysis.figures import axes
 from analysis.findings import Findings
 from analysis.report.cdf import latency_figure, shades_of
 from analysis.report.drawing import topology_figure
+from analysis.report.fidelity import SHOWN_LINKS, bits, figure_lines
 from analysis.report.hops import hop_figure
 from analysis.report.tables import SubscriberRow, link_rows, subscriber_rows
 
@@ -50,6 +52,12 @@ def render(findings: Findings, verdict: Mapping[str, Any]) -> str:
             failures=findings.failures,
             states=sorted(findings.scheme.states, key=lambda s: -s.held["bytes"])[:SHOWN_STATES],
             names=findings.run.names,
+            badge=badge(findings.run),
+            fidelity=certificate(findings.run),
+            fidelity_figures=figure_lines(certificate(findings.run)),
+            fidelity_links=link_lines(findings.run),
+            shown_links=SHOWN_LINKS,
+            dash=axes.NONE,
         )
     )
 
@@ -125,5 +133,7 @@ def _environment() -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.filters.update(count=axes.count, duration=axes.duration, volume=axes.volume, share=axes.share)
+    environment.filters.update(
+        count=axes.count, duration=axes.duration, volume=axes.volume, share=axes.share, bits=bits
+    )
     return environment

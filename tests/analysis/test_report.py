@@ -29,6 +29,25 @@ from analysis.rundir import load_run
 from analysis.verdict import to_verdict
 from nodes.scheme_formulas import Figures
 
+DEGRADED = {
+    "verdict": "degraded",
+    "reasons": ["scheduling lag: 1 of 100 wake-ups came 3 ms late <b>"],
+    "affected": ["latency", "rates"],
+    "dilate": 4,
+    "figures": {"lag_p99_ns": 3_000_000},
+    "links": [
+        {
+            "link": "r1--r2",
+            "source": "r1-eth0",
+            "backend": "wire",
+            "asked": {"delay_ns": 5_000_000, "loss": 0.01, "rate_bps": 10_000_000},
+            "measured": {"frames": 900, "lost": 12, "overruns": 3, "late_p99_ns": 1_800_000},
+            "probe": {"delay_p50_ns": 5_070_000},
+            "carried_bps": 9_900_000,
+            "reasons": ["late & lossy"],
+        }
+    ],
+}
 XHTML = "{http://www.w3.org/1999/xhtml}"
 SVG = "{http://www.w3.org/2000/svg}"
 
@@ -135,6 +154,25 @@ def test_the_scheme_is_set_beside_ideal_trees_fastest_paths_and_its_formula(find
     assert "1.50 times the ideal" in html
     assert "1.250 times that of the fastest path" in html
     assert "all 2" in html
+
+
+def test_a_degraded_run_says_so_at_the_top_with_its_reasons_and_its_links(findings):
+    manifest = dict(findings.run.manifest) | {"fidelity": DEGRADED}
+    html, tree = page(replace(findings, run=replace(findings.run, manifest=manifest)))
+    text = said(tree)
+    assert "fidelity: degraded, time slowed 4-fold" in said(tree.find(f".//{XHTML}header"))
+    assert "Do not rely on: latency, rates." in text
+    assert "came 3 ms late <b>" in text
+    assert "r1--r2, r1-eth0 wire 5 ms 5.07 ms 1.8 ms 900 1 % 12 3 10 Mbit/s 9.9 Mbit/s" in text
+    assert "late &amp; lossy" in html
+
+
+def test_a_simulated_run_is_exact_and_one_without_a_certificate_is_not_trusted(findings):
+    assert "fidelity not measured" in said(page(findings)[1])
+    manifest = dict(findings.run.manifest) | {"fidelity": {"verdict": "exact", "dilate": 1}}
+    exact = said(page(replace(findings, run=replace(findings.run, manifest=manifest)))[1])
+    assert "fidelity: exact" in exact
+    assert "what was asked of links and time is what happened" in exact
 
 
 def test_faults_are_listed_by_name(findings):
