@@ -21,7 +21,7 @@ from testbed.emu.gauges import gauges
 from testbed.emu.live import FaultError, Live
 from testbed.emu.nodes import NotReadyError
 from testbed.emu.processes import ProcessDiedError
-from testbed.emu.streams import Streams
+from testbed.emu.streams import KEPT, Streams
 from testbed.plan.link_change import NOTHING, Ways, changed, words
 from testbed.plan.model import Fault, LinkPlan, NodePlan
 from testbed.plan.problems import ScenarioError, did_you_mean
@@ -192,7 +192,8 @@ class Hands:
 
     def _subscribe(self, caller: Caller, request: Request) -> object:
         client = self._find_client(_text(request, "client"))
-        return self.streams.open(caller, client.name, _text(request, "predicate"))
+        keep = request.get("keep", KEPT)
+        return self.streams.open(caller, client.name, _text(request, "predicate"), keep)
 
     def _top(self, *_: object) -> object:
         now_ns = self._live.clock.now_ns()

@@ -133,7 +133,7 @@ class KeptStages(Stages):
         registration = self._nodes.registration
         registration.note(state="running", **described(self._plan, self._live))
         took_s = time.monotonic() - self._began
-        self._keeper_progress.say(f"ready after {took_s:.1f} s; keeper: process {os.getpid()}")
+        print(f"ready after {took_s:.1f} s; keeper: process {os.getpid()}", flush=True)
         self._keeper_progress.ready(
             {
                 "run_id": registration.run_id,

@@ -68,9 +68,16 @@ class Streams:
     def __len__(self) -> int:
         return len(self._streams)
 
-    def open(self, caller: Caller, client: str, predicate: str) -> dict[str, Any]:
-        """Subscribe a client; from now on its caller is told."""
-        made = self._live.ask(client, "subscribe", predicate=predicate, keep=KEPT)
+    def open(self, caller: Caller, client: str, predicate: str, keep: object) -> dict[str, Any]:
+        """Subscribe a client; from now on its caller is told.
+
+        Args:
+            caller: who is told, as long as it stays.
+            client: who subscribes.
+            predicate: as text.
+            keep: how many deliveries may wait for the caller to read.
+        """
+        made = self._live.ask(client, "subscribe", predicate=predicate, keep=keep)
         stream = Stream(self._live, caller, client, made["subscription"])
         self._streams.append(stream)
         caller.at_close.append(lambda: self._close(stream))
