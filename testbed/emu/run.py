@@ -64,7 +64,8 @@ class EmulatedRun:
         self._progress = progress
         self._watch = Watch()
         self._links: Cabling | None = None
-        self._recorder = Recorder(plan, directory)
+        slowed = self._clock.dilate, self._clock.dilate_from_ns
+        self._recorder = Recorder(plan, directory, *slowed)
         self._measuring = Measuring(plan, self._options.dilate)
         self._phases: dict[str, float] = {}
         self._remarks: list[str] = []
