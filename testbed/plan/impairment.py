@@ -14,6 +14,8 @@ from testbed.plan.source import Source
 KEYS: Mapping[str, tuple[str, Callable[[Any], Any]]] = {
     "delay": ("delay_ns", duration_ns),
     "jitter": ("jitter_ns", duration_ns),
+    "jitter_shape": ("jitter_shape", str),
+    "jitter_correlation": ("jitter_correlation", float),
     "loss": ("loss", float),
     "loss_burst": ("loss_burst", float),
     "duplicate": ("duplicate", float),
@@ -40,6 +42,13 @@ def _problems(impairment: Impairment) -> list[tuple[str, str, str]]:
     found = []
     if impairment.jitter_ns > (impairment.delay_ns or 0):
         found.append(("jitter", "the jitter is greater than the delay", "a delay that is no smaller"))
+    if not impairment.jitter_ns:
+        for name, told in (
+            ("jitter_shape", impairment.jitter_shape != "uniform"),
+            ("jitter_correlation", impairment.jitter_correlation),
+        ):
+            if told:
+                found.append((name, "the delay does not vary", "a jitter above zero"))
     if impairment.reorder and not impairment.delay_ns:
         found.append(("reorder", "without a delay nothing can overtake", "a delay above zero"))
     if impairment.rate_bps == 0:

@@ -10,6 +10,7 @@ from random import Random
 
 from testbed.plan.model import Impairment
 from testbed.sim.frames import HEADER_BYTES
+from testbed.sim.jitter import Jitter
 
 BITS_NS = 8 * 1_000_000_000
 
@@ -21,6 +22,7 @@ class Fate:
         "_bad",
         "_delay_ns",
         "_impairment",
+        "_jitter",
         "_open_delay_ns",
         "_rng",
         "_turns_bad",
@@ -33,6 +35,7 @@ class Fate:
         self._open_delay_ns = open_delay_ns
         self._delay_ns = open_delay_ns if impairment.delay_ns is None else impairment.delay_ns
         self._rng = rng
+        self._jitter = Jitter(rng)
         self._bad = False
         burst, loss = impairment.loss_burst, impairment.loss
         self._turns_good = 1 / burst if burst and loss < 1 else 0.0
@@ -60,10 +63,10 @@ class Fate:
         overtakes = impairment.reorder and rng.random() < impairment.reorder
         travel_ns = 0 if overtakes else self._delay_ns
         if impairment.jitter_ns and not overtakes:
-            travel_ns += rng.randint(-impairment.jitter_ns, impairment.jitter_ns)
+            travel_ns = max(travel_ns + self._jitter.draw_ns(impairment), 0)
         if impairment.rate_bps is not None:
             travel_ns += frame_bytes * BITS_NS // impairment.rate_bps
-        return max(travel_ns, 0)
+        return travel_ns
 
     def spoils(self) -> bool:
         """Whether a copy arrives with a wrong bit."""

@@ -120,7 +120,10 @@ class Channel:
         self._up = True
 
     def impair(self, impairment: Impairment) -> None:
-        """Do this to frames from now on; what is on its way, or waits, stays as it is."""
+        """Do this to frames from now on; what is on its way stays as it is.
+
+        What waits for the rate leaves when it would have left, and meets the new fate then.
+        """
         self._impairment = impairment
         self._fate = self._fate.under(impairment)
         self._even_ns = self._fate.even

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from itertools import pairwise
-from pathlib import Path
 from random import Random
 
 import pytest
 
 from testbed.plan.model import Impairment
-from testbed.sim.capture import Capture
+from testbed.sim.capture import Tap
 from testbed.sim.fate import Fate
 from testbed.sim.frames import HEADER_BYTES, Framer, words_sum
 from testbed.sim.link import LONGEST_QUEUE_NS, Channel, End, Flight
@@ -23,7 +22,7 @@ OPEN_DELAY_NS = 100_000
 class Line:
     """One channel and what came out of it, with times."""
 
-    def __init__(self, impairment: Impairment, luck: str = "luck", capture: Capture | None = None) -> None:
+    def __init__(self, impairment: Impairment, luck: str = "luck", capture: Tap | None = None) -> None:
         self.scheduler = Scheduler(0)
         self.flight = Flight()
         self.arrived: list[tuple[int, bytes]] = []
@@ -140,19 +139,26 @@ def test_what_is_reordered_overtakes_and_nothing_else_does() -> None:
     assert 60 < line.delays.count(0) < 140
 
 
-def test_corruption_is_dropped_and_counted_by_the_receiver_and_seen_by_its_capture(tmp_path: Path) -> None:
-    capture = Capture(tmp_path / "x.pcap", 65535)
+class Frames:
+    """Sees what passes, as a capture does."""
+
+    def __init__(self) -> None:
+        self.seen: list[bytes] = []
+
+    def record(self, time_ns: int, frame: bytes) -> None:
+        self.seen.append(frame)
+
+
+def test_corruption_is_dropped_and_counted_by_the_receiver_and_seen_by_its_capture() -> None:
+    capture = Frames()
     line = Line(Impairment(corrupt=0.25), capture=capture)
     line.send_all(1000)
     got = line.channel.received()
     assert 180 < got["rx_checksum_errors"] == 1000 - got["rx_datagrams"] < 320
     assert len(line.arrived) == got["rx_datagrams"]
-    assert (capture.packets, line.flight.messages) == (1000, 0)
-    capture.flush()
-    at, bad, data = 24, 0, capture.path.read_bytes()
-    for _ in range(1000):
-        frame = data[at + 16 : at + 16 + HEADER_BYTES + 4]
-        at += 16 + len(frame)
+    assert (len(capture.seen), line.flight.messages) == (1000, 0)
+    bad = 0
+    for frame in capture.seen:
         length = (len(frame) - 34).to_bytes(2, "big")
         # A right checksum makes the sum of pseudo-header, header and datagram 0xffff, which is 0 here.
         bad += words_sum(frame[26:34] + b"\0\x11" + length + frame[34:]) != 0
@@ -170,6 +176,23 @@ def test_a_queue_with_a_limit_drops_what_comes_on_top(limit: dict[str, int], fit
     line.channel.send(b"later", False)
     line.scheduler.run(2 * FAR, FAR)
     assert line.arrived[-1][1] == b"later"
+
+
+def test_a_link_that_changes_leaves_what_is_on_its_way_as_it_is() -> None:
+    line = Line(Impairment(delay_ns=5 * MS))
+    line.channel.send(b"slow", True)
+    line.channel.impair(Impairment(delay_ns=MS))
+    line.channel.send(b"fast", True)
+    line.scheduler.run(FAR, FAR)
+    assert line.arrived == [(MS, b"fast"), (5 * MS, b"slow")]
+
+
+@pytest.mark.parametrize(("shape", "least", "most"), [("normal", -4, 4), ("pareto", -2 / 3, 4)])
+def test_jitter_has_the_shape_that_is_asked_for(shape: str, least: float, most: float) -> None:
+    line = Line(Impairment(delay_ns=20 * MS, jitter_ns=2 * MS, jitter_shape=shape))
+    line.send_all(1000)
+    assert 20 * MS + least * 2 * MS - 1 <= min(line.delays)
+    assert 22 * MS < max(line.delays) <= 20 * MS + most * 2 * MS
 
 
 def test_a_link_that_is_cut_loses_what_is_on_it_and_carries_again_once_mended() -> None:
