@@ -13,6 +13,7 @@ from itertools import chain
 from typing import Any
 
 from fastpath.workload import Generator, Recipe, UsageError
+from nodes.model import Value
 from testbed.plan.source import Source
 
 _ANY_NUMBER = 1_000_000_000
@@ -39,7 +40,7 @@ class Generated:
         """The next filters, as one predicate."""
         return " or ".join(_filter(line) for _, line in zip(range(filters), self._filters, strict=False))
 
-    def message(self) -> str:
+    def message(self) -> dict[str, Value]:
         """The next message."""
         return _message(next(self._messages, b"m 0"))
 
@@ -62,19 +63,19 @@ def _filter(line: bytes) -> str:
     words = line.decode().split(" ")[3:]
     constraints = zip(words[::3], words[1::3], words[2::3], strict=True)
     return " and ".join(
-        f"{name} {_OPERATORS[how[1:]]} {_value(how[0], text)}"
+        f"{name} {_OPERATORS[how[1:]]} {_literal(how[0], text)}"
         for name, how, text in dict.fromkeys(constraints)
     )
 
 
-def _message(line: bytes) -> str:
+def _message(line: bytes) -> dict[str, Value]:
     """`m 2 name s word other i 7` as a message."""
     words = line.decode().split(" ")[2:]
-    return ", ".join(
-        f"{name} = {_value(kind, text)}"
+    return {
+        name: int(text) if kind == "i" else text
         for name, kind, text in zip(words[::3], words[1::3], words[2::3], strict=True)
-    )
+    }
 
 
-def _value(kind: str, text: str) -> str:
+def _literal(kind: str, text: str) -> str:
     return text if kind == "i" else json.dumps(text)

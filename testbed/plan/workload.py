@@ -21,7 +21,6 @@ from nodes.model import (
     format_message,
     format_predicate,
     format_value,
-    parse_message,
     parse_predicate,
 )
 from testbed.plan.arrivals import due_times
@@ -164,7 +163,7 @@ class Workload:
             self.source.complain(key, message, "message: what to publish, or generate: true")
             return None
         if "generate" in told:
-            return lambda _n: parse_message(self.generated.message())
+            return lambda _n: self.generated.message()
         return read_message(self.source, told["message"], where, rng) if "message" in told else None
 
     def _fits(self, message: Mapping[str, Value], key: Key) -> bool:
