@@ -20,7 +20,7 @@ from mininet.node import Host
 from testbed.emu import echo
 from testbed.emu.attachment import variables
 from testbed.emu.caller import Caller, RefusedError
-from testbed.emu.network import DIE_WITH_PARENT, PlannedInterface, PlannedLink
+from testbed.emu.hosts import DIE_WITH_PARENT, PlannedInterface, PlannedLink
 from testbed.emu.running import Running
 
 

@@ -184,8 +184,8 @@ class EmulatedRun:
 
     def _build(self, made: ExitStack, registration: Registration) -> Network:
         environment = registration.environment()
-        network = Network(self._plan, environment)
-        made.callback(network.stop)
+        network = Network(self._plan, environment, self._directory.logs)
+        made.callback(lambda: self._defects.extend(network.stop()))
         folders = self._directory.config, self._directory.logs
         site = Site(self._plan, network.pid, network.inside, environment, *folders, self._options.dilate)
         links = self._links = Cabling(site, self._options)
