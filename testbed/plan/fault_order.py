@@ -4,10 +4,10 @@ Here: the walk along the timeline, which draws who is meant among those it can
 happen to, and says what a partition cuts. Not here: reading the scenario's
 words (`faults`).
 
-What waits for the network to converge happens at a time nobody can know
-before. It comes after all that stands above it in the file, and after what
-stands below it and is due earlier than that; a fault at a time of its own may
-come before or after it, and so must not touch what it touches.
+What waits for the network to converge comes after all that stands above it in
+the file, and after what stands below it and is due earlier than that. What is
+due later comes after it, even if it then is late: worlds carry faults out
+strictly in this order, so that what is broken at a moment is known before.
 """
 
 from __future__ import annotations
@@ -26,8 +26,6 @@ _BREAKS = {"link_down": "down", "crash": "crashed", "pause": "paused"}
 _MENDS = {"link_up": "down", "start": "crashed", "resume": "paused"}
 _ON_LINKS = {"leave": "link_down", "return": "link_up"}
 _MENDING = ("link_up", "start", "resume", "return", "repair")
-_PARTITION = ""
-"""What stands for the partition among the names of what is touched."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +58,7 @@ def in_order(source: Source, graph: Graph, entries: Iterable[Entry]) -> tuple[Fa
     """All that happens, in order of time, and of the file where times are equal."""
     timeline = _Timeline(source, graph)
     return tuple(
-        fault for waits, steps in _sequence(entries) for fault in _chained(timeline.take(steps, waits), waits)
+        fault for waits, steps in _sequence(entries) for fault in _chained(timeline.take(steps), waits)
     )
 
 
@@ -107,35 +105,32 @@ class _Timeline:
                 self._access[wire.b].append(name)
         self._cut: list[str] = []
         self._partition: Key = ()
-        self._unsure: dict[str, Key] = {}
 
-    def take(self, steps: Sequence[Step], waits: bool) -> Iterator[Fault]:
+    def take(self, steps: Sequence[Step]) -> Iterator[Fault]:
         """What steps come to; nothing, and a note in the source, where they make no sense."""
         for step in steps:
             if step.do in ("partition", "heal"):
-                yield from self._partitioning(step, waits)
+                yield from self._partitioning(step)
                 continue
-            for name in self._targets(step, waits):
+            for name in self._targets(step):
                 for target in self._all_of(step, name):
                     fault = self._happens(step, _ON_LINKS.get(step.do, step.do), target)
                     if fault is not None:
                         yield fault
-                if waits:
-                    self._unsure.update(dict.fromkeys(self._all_of(step, name), step.key))
 
     def _all_of(self, step: Step, name: str) -> list[str]:
         return self._access[name] if step.do in _ON_LINKS else [name]
 
-    def _targets(self, step: Step, waits: bool) -> list[str]:
+    def _targets(self, step: Step) -> list[str]:
         """Who is meant, if it can happen to all of them."""
         choice = step.choice
         assert choice is not None, "all steps but those of a partition are of somebody"
         if choice.drawn is None:
-            choice.draw(lambda name: self._problem(step, name, waits) is None, step.do in _MENDING)
+            choice.draw(lambda name: self._problem(step, name) is None, step.do in _MENDING)
             if self._complain_of_few(step, choice):
                 return []
         for name in choice.drawn or ():
-            if problem := self._problem(step, name, waits):
+            if problem := self._problem(step, name):
                 self._source.complain(step.key, *problem)
                 return []
         return choice.drawn or []
@@ -162,20 +157,12 @@ class _Timeline:
         )
         return True
 
-    def _problem(self, step: Step, name: str, waits: bool) -> tuple[str, str] | None:
+    def _problem(self, step: Step, name: str) -> tuple[str, str] | None:
         """Why it cannot happen to a node or link now, and what was expected."""
         for target in self._all_of(step, name):
-            if not waits and target in self._unsure:
-                return self._not_known(target)
             if wrong := self._wrong(_ON_LINKS.get(step.do, step.do), target):
                 return wrong
         return None
-
-    def _not_known(self, target: str) -> tuple[str, str]:
-        what = " - ".join(target.split("--")) if target else "the partition"
-        since = self._since(self._unsure[target])
-        why = f"whether this happens to {what} before or after what waits for the network to converge{since}"
-        return f"{why}, nobody can know", "when: converged here too"
 
     def _wrong(self, do: str, name: str) -> tuple[str, str] | None:
         """What is wrong with a step now, and what was expected."""
@@ -222,26 +209,18 @@ class _Timeline:
         self._now[target] = wire
         return Fault(step.at_ns, "impair", target, impairment=wire.impairment, back=wire.back)
 
-    def _partitioning(self, step: Step, waits: bool) -> list[Fault]:
-        if not waits and _PARTITION in self._unsure:
-            self._source.complain(step.key, *self._not_known(_PARTITION))
-            return []
-        do = "link_down" if step.do == "partition" else "link_up"
-        links = self._cut_between(step, waits) if step.do == "partition" else self._healed(step)
-        if waits:
-            self._unsure.update(dict.fromkeys([*links, _PARTITION], step.key))
-        return [Fault(step.at_ns, do, link) for link in links]
+    def _partitioning(self, step: Step) -> list[Fault]:
+        if step.do == "partition":
+            return [Fault(step.at_ns, "link_down", link) for link in self._cut_between(step)]
+        return [Fault(step.at_ns, "link_up", link) for link in self._healed(step)]
 
-    def _cut_between(self, step: Step, waits: bool) -> list[str]:
+    def _cut_between(self, step: Step) -> list[str]:
         if self._partition:
             why = f"the network is partitioned already{self._since(self._partition)}"
             self._source.complain(step.key, why, "heal before it")
             return []
         self._partition = step.key
         between = [name for name, wire in self._wires.items() if self._leads_across(step, wire)]
-        unsure = [name for name in between if not waits and name in self._unsure]
-        if unsure:
-            self._source.complain(step.key, *self._not_known(unsure[0]))
         self._cut = [name for name in between if name not in self._broken["down"]]
         if not self._cut:
             self._source.complain(
