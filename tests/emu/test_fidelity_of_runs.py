@@ -1,0 +1,176 @@
+"""The certificate of real runs: what is measured of them, what is seen of what was broken on purpose.
+
+Nothing here asks for a quiet machine: that a run is trusted is never asserted.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+import pytest
+
+from fastpath.pcap import decode_pcap
+from testbed.emu.links.orders import Orders
+from testbed.emu.links.wire import Wire
+from testbed.emu.options import EmuOptions
+from testbed.emu.world import EmulatedWorld
+from testbed.plan.model import Plan
+from testbed.runs.world import Outcome
+
+pytestmark = pytest.mark.emu
+MS = 1_000_000
+DELAY_MS = 5
+DELAYED = f"{{between: [r1, r2], delay: {DELAY_MS}ms}}"
+BURNER = "import sys, time\nend = time.monotonic() + float(sys.argv[1])\nwhile time.monotonic() < end: pass"
+BURNERS_A_CORE = 3
+BURN_S = 30.0
+CLOCKS_NS = 50_000
+"""How far two clock readings of one machine may seem apart."""
+
+
+@pytest.fixture
+def burners() -> Iterator[list[subprocess.Popen[bytes]]]:
+    """Processes that want all processors; bounded in time even if nobody ends them."""
+    count = BURNERS_A_CORE * (os.cpu_count() or 1)
+    started = [subprocess.Popen([sys.executable, "-S", "-c", BURNER, str(BURN_S)]) for _ in range(count)]
+    yield started
+    for process in started:
+        process.kill()
+        process.wait()
+
+
+def run(bed: Any, told: Any, plan: Plan, **options: Any) -> Outcome:
+    outcome = EmulatedWorld(EmuOptions(**options)).run(plan, bed.directory(), told)
+    assert outcome.outcome == "complete", outcome.message
+    assert outcome.fidelity is not None
+    return outcome
+
+
+def transits_ns(bed: Any, plan: Plan) -> list[int]:
+    """How long each message took over the first link, by the captures at its ends."""
+    link = plan.links[0]
+    index = json.loads((bed.out / "captures" / "index.json").read_text())
+    rows = {row["interface"]: row for row in index["interfaces"]}
+    seen: dict[str, dict[tuple[int, int, int], int]] = {}
+    for name in (link.a_interface, link.b_interface):
+        batch, _ = decode_pcap(bed.out / "captures" / rows[name]["file"], mac=rows[name]["mac"])
+        wanted = name == link.a_interface
+        seen[name] = {
+            (r["source"], r["sequence"], r["hop_count"]): r["time_ns"]
+            for r in batch.to_pylist()
+            if r["sequence"] is not None and r["source"] is not None and r["sent"] is wanted
+        }
+    sent, received = seen[link.a_interface], seen[link.b_interface]
+    return [received[key] - at for key, at in sent.items() if key in received]
+
+
+def test_slowed_time_delivers_the_same_in_the_runs_own_time_and_takes_longer_by_the_clock(
+    bed: Any, second_bed: Any, told: Any
+) -> None:
+    """Decision 15: 5 ms stay 5 ms of the run's time, while the wall shows four times as much."""
+    plan = bed.plan(first_link=DELAYED, captures=True)
+    real = run(bed, told, plan)
+    began = time.monotonic()
+    slowed = run(second_bed, told, plan, dilate=4)
+    wall_s = time.monotonic() - began
+    assert second_bed.delivered() == bed.delivered() == bed.owed()
+    assert second_bed.hops() == bed.hops()
+    for each in (bed, second_bed):
+        found = transits_ns(each, plan)
+        assert len(found) > 20
+        assert min(found) >= DELAY_MS * MS - CLOCKS_NS
+        assert median(found) < 3 * DELAY_MS * MS
+    script_s = max(action.at_ns for client in plan.clients for action in client.script) / 1e9
+    assert wall_s >= 4 * script_s
+    assert slowed.phases["workload_s"] < wall_s / 2
+    assert slowed.dilate == slowed.fidelity.dilate == 4 != real.dilate  # type: ignore[union-attr]
+    lived_ns = slowed.end_ns - slowed.start_ns
+    assert script_s * 1e9 <= lived_ns < wall_s * 1e9 / 2
+    assert all(slowed.start_ns <= e["time_ns"] <= slowed.end_ns for e in second_bed.events() if "source" in e)
+
+
+def test_machine_nodes_and_every_direction_of_a_link_are_measured(bed: Any, told: Any) -> None:
+    plan = bed.plan(first_link=DELAYED, captures=True)
+    found = run(bed, told, plan).fidelity
+    assert found is not None
+    assert found.verdict in {"trusted", "degraded"}
+    assert bool(found.reasons) is (found.verdict == "degraded") is bool(found.affected)
+    for name in ("lag_p50_ns", "lag_p99_ns", "lag_max_ns", "client_late_p99_ns", "router_late_p99_ns"):
+        assert found.figures[name], name
+    assert 0 <= found.figures["busy"] <= found.figures["busy_peak"] <= 1
+    assert found.figures["measured_s"] > 0.2
+    assert found.figures["capture_packets"] > 100
+    interfaces = {i.name for node in plan.nodes for i in node.interfaces}
+    assert {row.source for row in found.links} == interfaces
+    first = [row for row in found.links if row.link == plan.links[0].name]
+    assert {row.backend for row in first} <= {"wire", "netem"}
+    assert all(row.asked["delay_ns"] == DELAY_MS * MS for row in first)
+    assert all(row.measured.delivered > 0 for row in found.links)
+    json.dumps(found.to_json())
+    bed.assert_nothing_is_left()
+
+
+def test_a_machine_that_others_keep_busy_is_seen_and_named(bed: Any, told: Any, burners: Any) -> None:
+    assert burners
+    found = run(bed, told, bed.plan(count=100)).fidelity
+    assert found is not None
+    assert found.verdict == "degraded"
+    assert "rates" in found.affected
+    assert any("processors were" in reason for reason in found.reasons), found.reasons
+
+
+def test_frames_that_find_no_room_are_a_loss_that_nobody_asked_for(
+    bed: Any, told: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A tap that holds one frame, and messages by the hundred at once."""
+    orders = Wire._orders
+    monkeypatch.setattr(Wire, "_orders", lambda wire: _cramped(orders(wire)))
+    plan = bed.plan(first_link=DELAYED, every="0ms", count=400)
+    found = run(bed, told, replace(plan), links="wire").fidelity
+    assert found is not None
+    assert found.verdict == "degraded"
+    assert "losses" in found.affected
+    worst = found.links[0]
+    assert worst.measured.overruns > 0
+    assert "for want of time or room" in worst.reasons[0]
+
+
+def _cramped(orders: Orders) -> Orders:
+    return replace(orders, tap_queue_frames=1)
+
+
+def test_a_run_whose_sampler_dies_goes_on_and_is_not_trusted(bed: Any, told: Any) -> None:
+    told.at_phase["workload"] = lambda: os.kill(_sampler(bed), 9)
+    found = run(bed, told, bed.plan()).fidelity
+    assert found is not None
+    assert found.verdict == "degraded"
+    assert "nobody measured" in found.reasons[0]
+    bed.assert_nothing_is_left()
+
+
+def test_a_run_that_is_interrupted_has_no_certificate(bed: Any, told: Any) -> None:
+    def interrupt() -> None:
+        raise KeyboardInterrupt
+
+    told.at_phase["workload"] = interrupt
+    outcome = EmulatedWorld().run(bed.plan(), bed.directory(), told)
+    assert (outcome.outcome, outcome.fidelity) == ("interrupted", None)
+    bed.assert_nothing_is_left()
+
+
+def _sampler(bed: Any) -> int:
+    (found,) = [
+        pid
+        for pid in bed.processes()
+        if b"testbed.emu.measure\0" in Path(f"/proc/{pid}/cmdline").read_bytes()
+    ]
+    return found
