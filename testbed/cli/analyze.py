@@ -47,7 +47,7 @@ def analyse(directory: Path, shown: Progress) -> dict[str, object]:
     Raises:
         CommandError: the analysis cannot be done here, or this is no run.
     """
-    _check_machine()
+    check_analysable()
     from analysis.errors import AnalysisError
     from analysis.pipeline import analyze as run_analysis
 
@@ -57,8 +57,12 @@ def analyse(directory: Path, shown: Progress) -> dict[str, object]:
         raise exits.CommandError(str(error), exits.FAILED) from error
 
 
-def _check_machine() -> None:
-    """Find out before any work that this machine cannot analyse."""
+def check_analysable() -> None:
+    """Find out before any work that this machine cannot analyse.
+
+    Raises:
+        CommandError: something is missing; the text says how to get it.
+    """
     from analysis.errors import AnalysisError
     from analysis.java import find_java
 

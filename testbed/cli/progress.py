@@ -24,6 +24,7 @@ TITLES = {
     "ingest": "reading the captures",
     "tables": "computing the tables and the verdict",
     "report": "writing the report",
+    "compare": "comparing the runs",
 }
 """What a person reads for a phase; a phase that is not here is shown by its name."""
 

@@ -1,0 +1,187 @@
+"""Which times moved, by how much, how sure that is; and which link loses more.
+
+A shift counts if it is significant and large (`Limits`). Tests alone find a
+difference between any two emulated runs: there are many values, and what
+disturbs a machine lasts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+
+import numpy as np
+
+from analysis.compare.model import Limits, LossRow, TimeRow
+from analysis.compare.samples import ALL, HOP, PATH, Series, SeriesKey
+from analysis.compare.statistics import (
+    Sample,
+    distance_test,
+    holm,
+    rank_test,
+    share_test,
+    shift_of,
+    wandering,
+)
+
+LEAST = 5
+"""Values on each side; of fewer nothing is said."""
+ORDER = (ALL, HOP, PATH)
+
+Sides = tuple[Mapping[SeriesKey, Series], Mapping[SeriesKey, Series]]
+
+
+def compare_times(
+    before: Mapping[SeriesKey, Series], after: Mapping[SeriesKey, Series], limits: Limits
+) -> list[TimeRow]:
+    """One row a series that both runs have, tests corrected for how many there are."""
+    keys = sorted(before.keys() & after.keys(), key=lambda k: (ORDER.index(k[0]), k[1:]))
+    keys = [k for k in keys if min(len(before[k].values), len(after[k].values)) >= LEAST]
+    pairs = [(before[k].values, after[k].values) for k in keys]
+    ranks = [rank_test(*pair) for pair in pairs]
+    distances = [distance_test(*pair) for pair in pairs]
+    p_values = holm([r.p_value for r in ranks])
+    distance_p_values = holm([p for _, p in distances])
+    return [
+        _row(key, pair, (rank.delta, p), (distance, q), limits)
+        for key, pair, rank, p, (distance, _), q in zip(
+            keys, pairs, ranks, p_values, distances, distance_p_values, strict=True
+        )
+    ]
+
+
+def _row(
+    key: SeriesKey,
+    pair: tuple[Sample, Sample],
+    rank: tuple[float, float],
+    distance: tuple[float, float],
+    limits: Limits,
+) -> TimeRow:
+    before, after = pair
+    shift = shift_of(before, after)
+    assert shift is not None, "neither is empty"
+    medians = int(np.median(before)), int(np.median(after))
+    spreads = _spread(before), _spread(after)
+    noise = max(wandering(before), wandering(after))
+    limit = max(limits.shift_ns, limits.shift_share * abs(medians[0]), limits.wandering * noise)
+    moved = abs(shift.estimate) > limit and abs(rank[0]) >= limits.delta and rank[1] < limits.p_value
+    spread = (
+        not moved
+        and abs(spreads[1] - spreads[0]) > 3 * max(limit, _spread_noise(before), _spread_noise(after))
+        and distance[0] >= limits.delta / 2
+        and distance[1] < limits.p_value
+    )
+    return TimeRow(
+        name_of(key),
+        len(before),
+        len(after),
+        *medians,
+        *spreads,
+        shift,
+        *rank,
+        *distance,
+        limit,
+        moved,
+        spread,
+    )
+
+
+def name_of(key: SeriesKey) -> str:
+    """A series in words."""
+    of, a, b = key
+    return {ALL: "all deliveries", HOP: f"{a} > {b}", PATH: f"{a} to {b}"}[of]
+
+
+def _spread(values: Sample) -> int:
+    low, high = np.percentile(values, (10, 90))
+    return int(high - low)
+
+
+def _spread_noise(values: Sample, blocks: int = 8) -> float:
+    """How far the spread itself wanders within a run."""
+    if len(values) < 10 * blocks:
+        return 0.0
+    spreads = np.array([_spread(block) for block in np.array_split(values, blocks)])
+    return float(np.median(np.abs(spreads - np.median(spreads)))) * 1.4826
+
+
+def compare_losses(
+    before: Mapping[SeriesKey, Series], after: Mapping[SeriesKey, Series], limits: Limits
+) -> list[LossRow]:
+    """One row a direction of a link that lost anything in either run."""
+    keys = sorted(k for k in before.keys() | after.keys() if k[0] == HOP)
+    counts = [(_lost(before.get(k)), _lost(after.get(k))) for k in keys]
+    p_values = holm([share_test(*pair) for pair in counts])
+    return [
+        LossRow(name_of(key), *pair, p, p < limits.p_value and _apart(*pair) > limits.lost_share)
+        for key, pair, p in zip(keys, counts, p_values, strict=True)
+        if pair[0][0] or pair[1][0]
+    ]
+
+
+def _lost(series: Series | None) -> tuple[int, int]:
+    return (0, 0) if series is None else (series.sent - series.arrived, series.sent)
+
+
+def _apart(before: tuple[int, int], after: tuple[int, int]) -> float:
+    shares = [lost / sent if sent else 0.0 for lost, sent in (before, after)]
+    return abs(shares[1] - shares[0])
+
+
+def told_times(rows: Sequence[TimeRow]) -> list[str]:
+    """What moved, in words: links first, for they are causes; then all deliveries, then paths together."""
+    links = [r for r in rows if " > " in r.what]
+    said = [_told(row, f"link {row.what}") for row in links if row.moved or row.spread]
+    said += [
+        _told(row, "the latency of all deliveries")
+        for row in rows[:1]
+        if _is_all(row) and (row.moved or row.spread)
+    ]
+    paths = [r for r in rows if " to " in r.what and r.moved]
+    if paths:
+        most = max(paths, key=lambda r: abs(r.shift.estimate))
+        said.append(
+            f"{len(paths)} of {sum(' to ' in r.what for r in rows)} paths moved, "
+            f"most {_told(most, most.what)}"
+        )
+    return said
+
+
+def _is_all(row: TimeRow) -> bool:
+    return row.what == name_of((ALL, "", ""))
+
+
+def _told(row: TimeRow, what: str) -> str:
+    if row.spread:
+        return (
+            f"{what}: spread (p10 to p90) {duration(row.before_spread_ns)} before, "
+            f"{duration(row.after_spread_ns)} after"
+        )
+    shift = row.shift
+    return (
+        f"{what}: {signed(shift.estimate)} (95 % interval {signed(shift.low)} to {signed(shift.high)}; "
+        f"median {duration(row.before_ns)} before, {duration(row.after_ns)} after; "
+        f"Cliff's delta {row.delta:+.2f})"
+    )
+
+
+def told_losses(rows: Iterable[LossRow]) -> list[str]:
+    """Which links lose more or less, in words."""
+    return [
+        f"link {r.what}: lost {r.before[0]} of {r.before[1]} messages before, "
+        f"{r.after[0]} of {r.after[1]} after"
+        for r in rows
+        if r.differs
+    ]
+
+
+def signed(ns: float) -> str:
+    """A difference of times for people."""
+    return ("+" if ns >= 0 else "-") + duration(abs(ns))
+
+
+def duration(ns: float) -> str:
+    """A time for people, to three digits or so."""
+    for unit, size in (("s", 1e9), ("ms", 1e6), ("us", 1e3)):
+        if abs(ns) >= size:
+            return f"{ns / size:.3g} {unit}" if abs(ns) < 1000 * size else f"{ns / size:.0f} {unit}"
+    return f"{ns:.0f} ns"
