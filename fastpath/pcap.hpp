@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-#include "pcap_file.hpp"
+#include "pcap_blocks.hpp"
 #include "pcap_fragments.hpp"
 #include "pcap_frame.hpp"
 #include "wire.hpp"
@@ -48,6 +48,15 @@ struct Columns {
     std::vector<std::uint8_t> attributes;
     std::array<std::uint64_t, SKIP_NAMES.size()> skipped{};
     std::uint64_t records = 0;
+
+    // Room that is not used costs address space alone; moving what is there costs more than decoding it.
+    void reserve(std::size_t likely) {
+        for (auto* column : {&time_ns, &source, &header_class, &sequence, &publish_time_ns}) column->reserve(likely);
+        for (auto* column : {&frame_bytes, &packet_bytes, &type, &hop_limit, &hop_count, &attribute_count, &kind}) {
+            column->reserve(likely);
+        }
+        attribute_ends.reserve(likely + 1);
+    }
 };
 
 // What the packets of one datagram have in common.
@@ -59,19 +68,27 @@ struct Context {
 
 class Decoder {
   public:
-    Decoder(std::uint32_t link_type, const Mac* own, Columns& columns)
-        : link_type_(link_type), own_(own), out_(columns) {}
+    Decoder(const Mac* own, Columns& columns) : own_(own), out_(columns) {}
 
     void record(const Record& record) {
         ++out_.records;
+        fragment_ = false;
         const Skip skip = frame(record);
         if (skip != Skip::None) ++skipped(skip);
     }
 
-    void finish(bool truncated_file) {
+    void finish(const Passed& passed) {
+        out_.records += passed.bad_blocks + passed.untimed;
         skipped(Skip::Fragments) += fragments_.lost();
-        skipped(Skip::TruncatedFile) += truncated_file ? 1 : 0;
+        skipped(Skip::TruncatedFile) += passed.truncated ? 1 : 0;
+        skipped(Skip::DamagedFile) += passed.damaged ? 1 : 0;
+        skipped(Skip::BadBlock) += passed.bad_blocks;
+        skipped(Skip::Untimed) += passed.untimed;
+        skipped(Skip::UnknownBlock) += passed.unknown_blocks;
     }
+
+    // Whether the last record was a piece of an IP datagram.
+    [[nodiscard]] bool fragment() const noexcept { return fragment_; }
 
   private:
     std::uint64_t& skipped(Skip skip) { return out_.skipped[static_cast<std::size_t>(skip)]; }
@@ -80,9 +97,10 @@ class Decoder {
         Context context{record.time_ns, record.frame.original, Direction::Unknown};
         Link link;
         Network network;
-        if (const Skip skip = read_link(link_type_, record.frame, own_, link); skip != Skip::None) return skip;
+        if (const Skip skip = read_link(record.link_type, record.frame, own_, link); skip != Skip::None) return skip;
         if (const Skip skip = read_network(link, network); skip != Skip::None) return skip;
         context.direction = link.direction;
+        fragment_ = network.fragment;
         Slice udp = network.payload;
         if (network.fragment &&
             !fragments_.add(network, record.frame.original, link.direction, udp, context.frame_bytes)) {
@@ -151,50 +169,77 @@ class Decoder {
         out_.attribute_ends.push_back(static_cast<std::int32_t>(out_.attributes.size()));
     }
 
-    std::uint32_t link_type_;
     const Mac* own_;
     Columns& out_;
+    bool fragment_ = false;
     Fragments fragments_;
 };
 
-inline void decode(wire::Bytes file, const Format& format, std::size_t start, std::size_t end, const Mac* own,
-                   Columns& columns) {
-    Decoder decoder(format.link_type, own, columns);
-    RecordCursor cursor(file, format, start, end);
-    for (Record record; cursor.next(record);) decoder.record(record);
-    decoder.finish(cursor.truncated());
+// Whether a range can be one of several that together are the file: it begins and ends between two records, none
+// of them a fragment of a datagram, and holds nothing that changes how what follows is to be read.
+struct Edges {
+    bool starts_clean = false;
+    bool ends_clean = false;
+    bool late = false;
+};
+
+template <class Source>
+Edges decode(Source& source, const Format& format, std::size_t start, std::size_t end, const Mac* own,
+             Columns& columns) {
+    constexpr std::size_t likely_bytes = 128, most_rows = 4 << 20;
+    const std::size_t last = std::min(end, source.size());
+    columns.reserve(std::min((last - std::min(start, last)) / likely_bytes, most_rows));
+    return with_cursor(source, format, start, end, [&](auto& cursor) {
+        Decoder decoder(own, columns);
+        Edges edges{true, true, false};
+        bool first = true;
+        for (Record record; cursor.next(record); first = false) {
+            decoder.record(record);
+            if (first) edges.starts_clean = !decoder.fragment();
+        }
+        const Passed& passed = cursor.passed();
+        decoder.finish(passed);
+        edges.ends_clean = !passed.truncated && !passed.damaged && cursor.at() == end && !decoder.fragment();
+        edges.late = passed.late;
+        return edges;
+    });
 }
 
 namespace detail {
 
-inline bool fragmented(const Format& format, const Record& record) noexcept {
+inline bool fragmented(const Record& record) noexcept {
     Link link;
     Network network;
-    return read_link(format.link_type, record.frame, nullptr, link) == Skip::None &&
+    return read_link(record.link_type, record.frame, nullptr, link) == Skip::None &&
            read_network(link, network) == Skip::None && network.fragment;
 }
 
 }  // namespace detail
 
+using Ranges = std::vector<std::pair<std::size_t, std::size_t>>;
+
 // Ranges of whole records, of `target` bytes or a little more each. No range begins or ends next to a fragment,
-// so that datagrams in consecutive fragments stay together.
-inline std::vector<std::pair<std::size_t, std::size_t>> index(wire::Bytes file, const Format& format,
-                                                              std::size_t target) {
-    std::vector<std::pair<std::size_t, std::size_t>> ranges;
-    std::size_t start = sizeof(FileHeader);
-    RecordCursor cursor(file, format, start, file.size());
-    std::size_t at = cursor.at();
-    bool after_fragment = false;
-    for (Record record; cursor.next(record); at = cursor.at()) {
-        const bool is_fragment = cursor.at() - start >= target && detail::fragmented(format, record);
-        if (at - start >= target && !after_fragment && !is_fragment) {
-            ranges.emplace_back(start, at);
-            start = at;
+// so that datagrams in consecutive fragments stay together; a file that says behind its first packet how what
+// follows is to be read is one range.
+template <class Source>
+Ranges index(Source& source, const Format& format, std::size_t target) {
+    return with_cursor(source, format, 0, source.size(), [&](auto& cursor) {
+        Ranges ranges;
+        const std::size_t size = source.size();
+        std::size_t start = cursor.at(), at = start;
+        bool after_fragment = false;
+        for (Record record; cursor.next(record); at = cursor.at()) {
+            const bool is_fragment = cursor.at() - start >= target && detail::fragmented(record);
+            if (at - start >= target && !after_fragment && !is_fragment) {
+                ranges.emplace_back(start, at);
+                start = at;
+            }
+            after_fragment = is_fragment;
         }
-        after_fragment = is_fragment;
-    }
-    if (file.size() > start) ranges.emplace_back(start, file.size());
-    return ranges;
+        if (cursor.passed().late) return Ranges{{format.begin, size}};
+        if (size > start) ranges.emplace_back(start, size);
+        return ranges;
+    });
 }
 
 }  // namespace cbn::pcap

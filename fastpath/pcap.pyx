@@ -1,5 +1,5 @@
 # distutils: language = c++
-"""Decode pcap files of CBN traffic into columns. See pcap.pyi for the signatures.
+"""Decode pcap and pcapng files of CBN traffic into columns. See pcap.pyi for the signatures.
 
 pcap.hpp reads and fills the columns without the GIL; here they become Arrow
 arrays that point into the memory they were written to.
@@ -12,9 +12,12 @@ from libcpp.pair cimport pair
 from libcpp.string cimport string
 from libcpp.vector cimport vector
 
+from libcpp cimport bool as cbool
+
 from fastpath.wire cimport Bytes
 
 import os
+from typing import NamedTuple
 
 import pyarrow as pa
 
@@ -23,19 +26,25 @@ cdef extern from "pcap.hpp" namespace "cbn::pcap" nogil:
     uint32_t LINK_ETHERNET
     uint32_t LINK_RAW
     uint32_t LINK_SLL2
-    const char *SKIP_NAMES[8]
+    const char *SKIP_NAMES[13]
 
     cdef cppclass Mac:
         uint8_t *data()
 
-    cdef cppclass Mapping:
-        Mapping()
+    cdef cppclass FileSource:
+        FileSource()
         int open(const string &) except +
-        Bytes bytes()
+        int failure()
 
     cdef cppclass Format:
         uint32_t link_type
+        cbool blocks
         const char *fault
+
+    cdef cppclass Edges:
+        cbool starts_clean
+        cbool ends_clean
+        cbool late
 
     cdef cppclass BitColumn:
         pass
@@ -47,16 +56,16 @@ cdef extern from "pcap.hpp" namespace "cbn::pcap" nogil:
         vector[int32_t] frame_bytes, packet_bytes, type, hop_limit, hop_count, attribute_count, kind
         vector[int32_t] attribute_ends
         vector[uint8_t] attributes
-        uint64_t skipped[8]
+        uint64_t skipped[13]
         uint64_t records
 
     Bytes memory_of(const BitColumn &)
     Bytes memory_of(const vector[uint8_t] &)
     Bytes memory_of(const vector[int32_t] &)
     Bytes memory_of(const vector[int64_t] &)
-    Format read_format(Bytes)
-    void decode(Bytes, const Format &, size_t, size_t, const Mac *, Columns &) except +
-    vector[pair[size_t, size_t]] index(Bytes, const Format &, size_t) except +
+    Format read_format(FileSource &) except +
+    Edges decode(FileSource &, const Format &, size_t, size_t, const Mac *, Columns &) except +
+    vector[pair[size_t, size_t]] index(FileSource &, const Format &, size_t) except +
 
 
 class PcapError(ValueError):
@@ -83,21 +92,21 @@ cdef object lend(const shared_ptr[Columns] &columns, Bytes data):
 
 
 cdef class Reader:
-    """A mapped file and how to read it."""
+    """An open file and how to read it."""
 
-    cdef Mapping mapping
+    cdef FileSource source
     cdef Format format
+    cdef Edges edges
     cdef str path
 
     def __cinit__(self, path):
         self.path = os.fspath(path)
-        cdef int failure = self.mapping.open(os.fsencode(path))
-        if failure:
-            raise OSError(failure, os.strerror(failure), self.path)
-        self.format = read_format(self.mapping.bytes())
+        self.check(self.source.open(os.fsencode(path)))
+        self.format = read_format(self.source)
+        self.check(self.source.failure())
         if self.format.fault:
             raise PcapError(f"{self.path} {self.format.fault.decode()}")
-        if self.format.link_type not in (LINK_ETHERNET, LINK_RAW, LINK_SLL2):
+        if not self.format.blocks and self.format.link_type not in (LINK_ETHERNET, LINK_RAW, LINK_SLL2):
             raise PcapError(
                 f"{self.path} has link type {self.format.link_type};"
                 f" expected {LINK_ETHERNET} (Ethernet), {LINK_RAW} (RAW) or {LINK_SLL2} (SLL2)"
@@ -106,13 +115,20 @@ cdef class Reader:
     cdef shared_ptr[Columns] decode(self, size_t start, size_t end, Mac *own) except *:
         cdef shared_ptr[Columns] columns = make_shared[Columns]()
         with nogil:
-            decode(self.mapping.bytes(), self.format, start, end, own, columns.get()[0])
+            self.edges = decode(self.source, self.format, start, end, own, columns.get()[0])
+        self.check(self.source.failure())
         return columns
+
+    cdef int check(self, int failure) except -1:
+        if failure:
+            raise OSError(failure, os.strerror(failure), self.path)
+        return 0
 
     cdef list ranges(self, size_t target):
         cdef vector[pair[size_t, size_t]] found
         with nogil:
-            found = index(self.mapping.bytes(), self.format, target)
+            found = index(self.source, self.format, target)
+        self.check(self.source.failure())
         return [(each.first, each.second) for each in found]
 
 
@@ -155,8 +171,22 @@ cdef bytes mac_bytes(str mac):
     return octets
 
 
+class RangeEdges(NamedTuple):
+    """Whether a range is one of several that together are the file."""
+
+    starts_clean: bool
+    ends_clean: bool
+    late: bool
+
+
 def decode_pcap(path, size_t start=0, end=None, str mac=""):
     """One row per CBN packet of the file's records that start in [start, end), and counts."""
+    batch, counts, _ = decode_range(path, start, end, mac)
+    return batch, counts
+
+
+def decode_range(path, size_t start, end, str mac=""):
+    """As `decode_pcap`; and whether the range's edges are where they should be."""
     cdef size_t stop = <size_t>-1 if end is None else end
     cdef Mac own
     for place, octet in enumerate(mac_bytes(mac) if mac else b""):
@@ -165,9 +195,10 @@ def decode_pcap(path, size_t start=0, end=None, str mac=""):
     cdef shared_ptr[Columns] columns = reader.decode(start, stop, &own if mac else NULL)
     cdef Columns *c = columns.get()
     counts = {"records": c.records, "packets": c.rows}
-    for reason in range(1, 8):
+    for reason in range(1, 13):
         counts[SKIP_NAMES[reason].decode()] = c.skipped[reason]
-    return batch_of(columns), counts
+    edges = RangeEdges(reader.edges.starts_clean, reader.edges.ends_clean, reader.edges.late)
+    return batch_of(columns), counts, edges
 
 
 def index_pcap(path, target_bytes):

@@ -1,61 +1,30 @@
-// A pcap file as records: mapped, in either byte order, with micro- or nanoseconds. What is in a record's
-// frame is none of its business.
+// A pcap file as records: in either byte order, with micro- or nanoseconds. What is in a record's frame is none
+// of its business; pcapng is read in pcap_blocks.hpp.
 #pragma once
 
-#include <fcntl.h>
-#include <sys/mman.h>
-#include <sys/stat.h>
-#include <unistd.h>
-
-#include <bit>
-#include <cerrno>
 #include <cstdint>
 #include <cstring>
-#include <string>
+#include <vector>
 
 #include "pcap_format.hpp"
+#include "pcap_source.hpp"
 #include "wire_types.hpp"
 
 namespace cbn::pcap {
 
-// A whole file in memory, read-only. It must not be cut shorter while it is mapped.
-class Mapping {
-  public:
-    Mapping() = default;
-    ~Mapping() {
-        if (data_ != nullptr) ::munmap(data_, size_);
-    }
-    Mapping(const Mapping&) = delete;
-    Mapping& operator=(const Mapping&) = delete;
+// An interface of a pcapng section: how its time stamps become nanoseconds since 1970.
+struct Interface {
+    std::uint32_t link_type = 0;
+    std::uint64_t multiplier = 1000;
+    std::uint64_t divisor = 1;
+    unsigned shift = 0;
+    std::int64_t offset_s = 0;
+};
 
-    // 0 or errno.
-    [[nodiscard]] int open(const std::string& path) {
-        const int descriptor = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
-        if (descriptor < 0) return errno;
-        const int failure = map(descriptor);
-        ::close(descriptor);
-        return failure;
-    }
-
-    [[nodiscard]] wire::Bytes bytes() const noexcept { return {static_cast<const std::uint8_t*>(data_), size_}; }
-
-  private:
-    [[nodiscard]] int map(int descriptor) {
-        struct stat about {};
-        if (::fstat(descriptor, &about) != 0) return errno;
-        if (S_ISDIR(about.st_mode)) return EISDIR;
-        if (about.st_size <= 0) return 0;
-        const auto size = static_cast<std::size_t>(about.st_size);
-        void* data = ::mmap(nullptr, size, PROT_READ, MAP_PRIVATE, descriptor, 0);
-        if (data == MAP_FAILED) return errno;
-        data_ = data;
-        size_ = size;
-        static_cast<void>(::madvise(data_, size_, MADV_SEQUENTIAL));
-        return 0;
-    }
-
-    void* data_ = nullptr;
-    std::size_t size_ = 0;
+// What pcapng's packets refer to.
+struct Section {
+    bool swapped = false;
+    std::vector<Interface> interfaces;
 };
 
 // How to read a file's records; `fault` says why it cannot be done, or is null.
@@ -63,6 +32,9 @@ struct Format {
     bool swapped = false;
     std::int64_t fraction_ns = 1;
     std::uint32_t link_type = 0;
+    bool blocks = false;        // pcapng
+    Section section{};          // of pcapng, where its first packet is
+    std::size_t begin = sizeof(FileHeader);  // of what records or packets there are
     const char* fault = nullptr;
 
     [[nodiscard]] std::uint32_t number(std::uint32_t raw) const noexcept {
@@ -70,7 +42,7 @@ struct Format {
     }
 };
 
-[[nodiscard]] inline Format read_format(wire::Bytes file) noexcept {
+[[nodiscard]] inline Format read_header(wire::Bytes file) noexcept {
     Format format;
     FileHeader header;
     if (file.empty()) format.fault = "is empty";
@@ -79,11 +51,10 @@ struct Format {
     std::memcpy(&header, file.data(), sizeof header);
     format.swapped = header.magic == __builtin_bswap32(MAGIC_MICRO) || header.magic == __builtin_bswap32(MAGIC_NANO);
     const std::uint32_t magic = format.number(header.magic);
-    if (magic == MAGIC_PCAPNG) {
-        format.fault = "is a pcapng file; convert it with: editcap -F nsecpcap IN OUT";
-    } else if ((magic & 0xFFFF) == 0x8B1F) {
+    format.blocks = magic == MAGIC_PCAPNG;
+    if ((magic & 0xFFFF) == 0x8B1F) {
         format.fault = "is compressed; unpack it first";
-    } else if (magic != MAGIC_MICRO && magic != MAGIC_NANO) {
+    } else if (magic != MAGIC_MICRO && magic != MAGIC_NANO && !format.blocks) {
         format.fault = "is not a pcap file: its first four bytes are no magic number known here";
     }
     format.fraction_ns = magic == MAGIC_NANO ? 1 : 1000;
@@ -108,50 +79,75 @@ struct Slice {
 
 struct Record {
     std::int64_t time_ns = 0;
-    Slice frame{};
+    std::uint32_t link_type = 0;
+    Slice frame{};  // until the next record is read
 };
+
+// What a cursor met besides records.
+struct Passed {
+    bool truncated = false;  // the last record runs past the end of the file
+    bool damaged = false;    // what follows cannot be told apart into records
+    bool late = false;       // a section or an interface begins behind the first packet
+    std::uint64_t bad_blocks = 0;
+    std::uint64_t untimed = 0;
+    std::uint64_t unknown_blocks = 0;
+};
+
+// No frame of a network is longer, whatever a file says; of one that is, so much is read.
+inline constexpr std::size_t LARGEST_FRAME = 1 << 20;
 
 // The records that start in [start, end), one after the other. A record may be longer than the file's own snap
 // length, and longer captured than it was; it may not be longer than the file.
+template <class Source>
 class RecordCursor {
   public:
-    RecordCursor(wire::Bytes file, const Format& format, std::size_t start, std::size_t end) noexcept
-        : file_(file), format_(format), at_(start < sizeof(FileHeader) ? sizeof(FileHeader) : start),
-          end_(end < file.size() ? end : file.size()) {}
+    RecordCursor(Source& source, const Format& format, std::size_t start, std::size_t end) noexcept
+        : source_(source), swapped_(format.swapped), fraction_ns_(format.fraction_ns), link_type_(format.link_type),
+          at_(start < format.begin ? format.begin : start),
+          end_(end < source.size() ? end : source.size()) {}
 
-    [[nodiscard]] bool next(Record& record) noexcept {
+    [[nodiscard]] bool next(Record& record) {
         RecordHeader header;
         if (at_ >= end_) return false;
-        const std::size_t left = file_.size() - at_;
-        if (left < sizeof header) return stop();
-        std::memcpy(&header, file_.data() + at_, sizeof header);
-        const std::size_t captured = format_.number(header.captured);
-        if (captured > left - sizeof header) return stop();
-        record.time_ns = std::int64_t{format_.number(header.seconds)} * 1'000'000'000 +
-                         std::int64_t{format_.number(header.fraction)} * format_.fraction_ns;
-        const std::size_t original = format_.number(header.original);
-        record.frame = {file_.subspan(at_ + sizeof header, captured), original < captured ? captured : original};
+        const wire::Bytes head = source_.at(at_, sizeof header);
+        if (head.size() < sizeof header) return stop();
+        std::memcpy(&header, head.data(), sizeof header);
+        const std::size_t captured = number(header.captured);
+        if (captured > source_.size() - at_ - sizeof header) return stop();
+        const std::size_t kept = captured < LARGEST_FRAME ? captured : LARGEST_FRAME;
+        const wire::Bytes frame = source_.at(at_ + sizeof header, kept);
+        if (frame.size() < kept) return stop();
+        record.time_ns = std::int64_t{number(header.seconds)} * 1'000'000'000 +
+                         std::int64_t{number(header.fraction)} * fraction_ns_;
+        record.link_type = link_type_;
+        const std::size_t original = number(header.original);
+        record.frame = {frame, original < captured ? captured : original};
         at_ += sizeof header + captured;
         return true;
     }
 
     // Where the next record starts.
     [[nodiscard]] std::size_t at() const noexcept { return at_; }
-    // Whether the last record runs past the end of the file.
-    [[nodiscard]] bool truncated() const noexcept { return truncated_; }
+    [[nodiscard]] const Passed& passed() const noexcept { return passed_; }
 
   private:
+    [[nodiscard]] std::uint32_t number(std::uint32_t raw) const noexcept {
+        return swapped_ ? __builtin_bswap32(raw) : raw;
+    }
+
     bool stop() noexcept {
-        truncated_ = true;
+        passed_.truncated = true;
         at_ = end_;
         return false;
     }
 
-    wire::Bytes file_;
-    Format format_;
+    Source& source_;
+    bool swapped_;
+    std::int64_t fraction_ns_;
+    std::uint32_t link_type_;
     std::size_t at_;
     std::size_t end_;
-    bool truncated_ = false;
+    Passed passed_{};
 };
 
 }  // namespace cbn::pcap

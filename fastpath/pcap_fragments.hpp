@@ -25,11 +25,12 @@ class Fragments {
             return false;
         }
         Pending& pending = find(key(network, direction));
-        if (pending.pieces.size() == MOST_PIECES) {
+        if (pending.pieces.size() == MOST_PIECES || pending.held + data.captured.size() > MOST_HELD) {
             ++lost_;
             return false;
         }
-        pending.pieces.push_back({network.offset, data.captured});
+        pending.pieces.push_back({network.offset, {data.captured.begin(), data.captured.end()}});
+        pending.held += data.captured.size();
         pending.frame_bytes += frame_bytes;
         if (!network.more) pending.size = network.offset + data.original;
         if (!join(pending)) return false;
@@ -50,13 +51,15 @@ class Fragments {
     static constexpr std::size_t LARGEST = 65'535;
     static constexpr std::size_t MOST_PENDING = 256;
     static constexpr std::size_t MOST_PIECES = 1024;
+    static constexpr std::size_t MOST_HELD = 4 * LARGEST;
 
     struct Piece {
         std::size_t offset = 0;
-        wire::Bytes data{};
+        std::vector<std::uint8_t> data{};  // a copy: the file moves on
     };
     struct Pending {
         std::vector<Piece> pieces;
+        std::size_t held = 0;
         std::size_t size = 0;  // 0 until the last fragment is seen
         std::size_t frame_bytes = 0;
     };

@@ -14,10 +14,12 @@ namespace cbn::pcap {
 
 // Why something is not in the table. Names in SKIP_NAMES, in this order.
 enum class Skip : std::uint8_t {
-    None, TruncatedFile, Truncated, NotCbn, Fragments, BadFrame, Malformed, BadChecksum
+    None, TruncatedFile, Truncated, NotCbn, Fragments, BadFrame, Malformed, BadChecksum,
+    DamagedFile, BadBlock, Untimed, UnknownBlock, UnknownLink
 };
-inline constexpr std::array<const char*, 8> SKIP_NAMES{
-    "", "truncated_file", "truncated", "not_cbn", "ip_fragments", "bad_frame", "malformed", "bad_checksum"};
+inline constexpr std::array<const char*, 13> SKIP_NAMES{
+    "", "truncated_file", "truncated", "not_cbn", "ip_fragments", "bad_frame", "malformed", "bad_checksum",
+    "damaged_file", "bad_block", "untimed", "unknown_block", "unknown_link"};
 
 enum class Direction : std::uint8_t { Unknown, Received, Sent };
 
@@ -153,7 +155,8 @@ inline Skip read_ipv6(const Slice& packet, Network& out) noexcept {
     switch (link_type) {
         case LINK_ETHERNET: return detail::read_ethernet(frame, own, link);
         case LINK_SLL2: return detail::read_sll2(frame, link);
-        default: return detail::read_raw(frame, link);
+        case LINK_RAW: return detail::read_raw(frame, link);
+        default: return Skip::UnknownLink;
     }
 }
 

@@ -66,3 +66,43 @@ def fragments(payload, size, identification=1):
         piece = whole[offset : offset + size]
         more = offset + size < len(whole)
         yield ethernet(ipv4(piece, flags=int(more), offset=offset, identification=identification))
+
+
+def block(kind, body, order="<", length=None, trailer=None):
+    """A block of pcapng; `length` and `trailer` are what it says of its length, if not the truth."""
+    body += bytes(-len(body) % 4)
+    true = 12 + len(body)
+    first = true if length is None else length
+    last = first if trailer is None else trailer
+    return struct.pack(order + "II", kind, first) + body + struct.pack(order + "I", last)
+
+
+def section(order="<"):
+    return block(0x0A0D0D0A, struct.pack(order + "IHHq", 0x1A2B3C4D, 1, 0, -1), order)
+
+
+def option(code, value, order="<"):
+    return struct.pack(order + "HH", code, len(value)) + value + bytes(-len(value) % 4)
+
+
+def interface(link=1, resolution=9, offset_s=None, order="<"):
+    """Without a resolution (None), time stamps are in microseconds."""
+    options = b"" if resolution is None else option(9, bytes([resolution]), order)
+    if offset_s is not None:
+        options += option(14, struct.pack(order + "q", offset_s), order)
+    return block(1, struct.pack(order + "HHI", link, 0, 0) + options + option(0, b"", order), order)
+
+
+def packet(data, ticks=0, on=0, order="<", captured=None, original=None, kind=6):
+    captured = len(data) if captured is None else captured
+    head = (on, ticks >> 32, ticks & 0xFFFFFFFF, captured, original or len(data))
+    return block(kind, struct.pack(order + "IIIII", *head) + data, order)
+
+
+def pcapng(records, order="<"):
+    """One section, one interface with nanoseconds; records as for `pcap`."""
+    parts = [section(order), interface(order=order)]
+    for number, record in enumerate(records):
+        seconds, fraction, data = record if isinstance(record, tuple) else (number, 0, record)
+        parts.append(packet(data, seconds * 10**9 + fraction, order=order))
+    return b"".join(parts)

@@ -14,6 +14,7 @@
 #include <set>
 #include <string>
 
+#include "capture_records.hpp"
 #include "codec.hpp"
 #include "fib_calls.hpp"
 #include "pcap.hpp"
@@ -208,9 +209,14 @@ std::string frame(const std::string& udp, bool version6, std::uint16_t place) {
     return out.append(8, '\3') + udp;
 }
 
-std::string capture(Random& random) {
-    pcap::FileHeader header;
-    std::string file(reinterpret_cast<const char*>(&header), sizeof header);
+std::string any_frame(int part, const std::string& udp, bool version6) {
+    if (part == 0) return frame(udp, version6, 0);
+    return part == 1 ? frame(udp.substr(0, 8), version6, 0x2000) : frame(udp.substr(8), version6, 1);
+}
+
+// One to four datagrams, some of them in two fragments, as frames.
+std::vector<std::string> frames(Random& random) {
+    std::vector<std::string> out;
     for (std::size_t left = 1 + below(random, 4); left > 0; --left) {
         const std::string payload = datagram(random);
         std::string udp;
@@ -220,31 +226,61 @@ std::string capture(Random& random) {
         wire::put_u16(udp, 0);
         udp += payload;
         const bool version6 = random() % 3 == 0;
-        if (random() % 2) append_record(file, frame(udp, version6, 0));
-        else {
-            append_record(file, frame(udp.substr(0, 8), version6, 0x2000));
-            append_record(file, frame(udp.substr(8), version6, 1));
-        }
+        if (random() % 2) out.push_back(any_frame(0, udp, version6));
+        else for (int part = 1; part < 3; ++part) out.push_back(any_frame(part, udp, version6));
     }
+    return out;
+}
+
+std::string records(Random& random) {
+    pcap::FileHeader header;
+    std::string file(reinterpret_cast<const char*>(&header), sizeof header);
+    for (const std::string& each : frames(random)) append_record(file, each);
     return file;
 }
 
+wire::Bytes bytes_of(const std::string& text) { return {reinterpret_cast<const std::uint8_t*>(text.data()), text.size()}; }
+
+// One to three sections with one to three interfaces, packets of all kinds, and blocks nobody knows.
+std::string blocks(Random& random) {
+    CaptureBytes out;
+    for (std::size_t sections = 1 + below(random, 3); sections > 0; --sections) {
+        put_section(out);
+        const std::size_t interfaces = 1 + below(random, 3);
+        for (std::size_t left = interfaces; left > 0; --left) put_interface(out, "r1-eth0", 65535);
+        for (const std::string& each : frames(random)) {
+            const auto on = static_cast<std::uint32_t>(below(random, interfaces));
+            const std::size_t start = out.size();
+            put_packet(out, on, static_cast<std::int64_t>(random() >> 2), static_cast<std::uint32_t>(each.size()), bytes_of(each));
+            if (random() % 8 == 0) out[start] = static_cast<std::uint8_t>(2 + below(random, 9));
+        }
+        put_statistics(out, 0, 1, 2, 3);
+    }
+    return {out.begin(), out.end()};
+}
+
 void decode(Random& random, Figures& figures) {
-    const Exact file(damaged(random, capture(random), sizeof(pcap::FileHeader)));
-    pcap::Format format = pcap::read_format(file.bytes());
+    const bool sections = random() % 2 == 0;
+    const Exact file(damaged(random, sections ? blocks(random) : records(random), sections ? 12 : sizeof(pcap::FileHeader)));
+    pcap::MemorySource source(file.bytes());
+    pcap::Format format = pcap::read_format(source);
+    if (format.fault != nullptr) return;
     constexpr std::uint32_t links[] = {pcap::LINK_ETHERNET, pcap::LINK_ETHERNET, pcap::LINK_RAW, pcap::LINK_SLL2};
     format.link_type = links[below(random, 4)];
     const pcap::Mac own{2, 2, 2, 2, 2, 2};
     pcap::Columns columns;
-    pcap::decode(file.bytes(), format, 0, file.bytes().size(), random() % 2 ? &own : nullptr, columns);
+    pcap::decode(source, format, 0, source.size(), random() % 2 ? &own : nullptr, columns);
     figures.packets += columns.rows;
     figures.records += columns.records;
-    for (const auto& [start, end] : pcap::index(file.bytes(), format, 1 + below(random, 300))) {
+    std::size_t records = 0;
+    for (const auto& [start, end] : pcap::index(source, format, 1 + below(random, 300))) {
         pcap::Columns part;
-        pcap::decode(file.bytes(), format, start, end, nullptr, part);
+        pcap::decode(source, format, start, end, nullptr, part);
+        records += part.records;
     }
+    if (records != columns.records) ++figures.disagreements;
     pcap::Columns anywhere;
-    pcap::decode(file.bytes(), format, below(random, file.bytes().size()), file.bytes().size(), &own, anywhere);
+    pcap::decode(source, format, below(random, source.size()), source.size(), &own, anywhere);
 }
 
 }  // namespace

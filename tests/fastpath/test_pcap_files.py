@@ -1,7 +1,9 @@
 """Capture files whole, cut, damaged, split, and written by Scapy."""
 
+import os
 import random
 import struct
+import threading
 from pathlib import Path
 
 import pyarrow as pa
@@ -34,7 +36,7 @@ def test_a_garbage_length_ends_the_reading(decode):
     [
         (b"", "is empty"),
         (b"\xd4\xc3\xb2\xa1", "ends within"),
-        (struct.pack("<I", 0x0A0D0D0A) + bytes(40), "pcapng"),
+        (struct.pack("<I", 0x0A0D0D0A) + bytes(40), "damaged pcapng"),
         (b"\x1f\x8b\x08" + bytes(40), "compressed"),
         (bytes(100), "not a pcap file"),
         (pcap([], link=113), "link type 113"),
@@ -144,3 +146,19 @@ def test_random_and_mutated_bytes_never_crash(tmp_path):
             decode_pcap(path, start, end)
 
     check()
+
+
+def test_a_file_that_becomes_shorter_while_it_is_read_has_a_truncated_end(tmp_path):
+    """It is cut at some moment of the reading; whenever that is, nobody's process ends for it."""
+    path = tmp_path / "shrinking.pcap"
+    data = pcap([frame(message(n)) for n in range(1000)])
+    size = (len(data) - 24) // 1000
+    path.write_bytes(data + data[24:] * 199)
+    read = []
+    reader = threading.Thread(target=lambda: read.append(decode_pcap(path)))
+    reader.start()
+    os.truncate(path, 24 + size * 700 + 10)
+    reader.join()
+    ((batch, counts),) = read
+    assert counts["records"] == batch.num_rows >= 700
+    assert (counts["truncated_file"] == 1) == (batch.num_rows < 200_000)

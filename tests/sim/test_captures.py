@@ -146,6 +146,7 @@ def test_a_capture_without_packets_is_a_valid_file(tmp_path: Path) -> None:
 def test_captures_of_the_simulator_can_be_pcapng_in_several_files_and_are_the_same_each_time(
     triangle: dict[str, Any], simulate: Callable[..., Any]
 ) -> None:
+    triangle["clients"]["alice"]["publish"][0]["count"] = 300
     triangle["record"] = {"format": "pcapng", "rotate": "10KiB", "clients": True}
     first, second = simulate(triangle), simulate(triangle)
     rows = first.index["interfaces"]
