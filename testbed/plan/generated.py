@@ -27,6 +27,8 @@ class Generated:
     def __init__(self, source: Source, told: Mapping[str, Any], seed: int) -> None:
         self._filters: Iterator[bytes] = iter(())
         self._messages: Iterator[bytes] = iter(())
+        self.works = False
+        """Whether there is a generator; if not, the source has been told why."""
         try:
             generator = Generator(_recipe(told, seed))
             generator.messages(1)
@@ -35,6 +37,7 @@ class Generated:
             return
         self._filters = _lines(generator.filters())
         self._messages = _lines(generator.messages(_ANY_NUMBER))
+        self.works = True
 
     def predicate(self, filters: int) -> str:
         """The next filters, as one predicate."""
@@ -51,6 +54,8 @@ def _recipe(told: Mapping[str, Any], seed: int) -> Recipe:
     }
     if "zipf" in given:
         given["zipf"] = str(given["zipf"])
+    # A message cannot have more attributes than there are names.
+    given.setdefault("attributes", (1, min(19, told.get("names", 1000))))
     return Recipe(seed=seed, interfaces=1, filters=_ANY_NUMBER, **given)
 
 

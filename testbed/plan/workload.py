@@ -104,7 +104,7 @@ class Workload:
             return
         times = told.get("count", 1)
         if "generate" in told:
-            for _ in range(times):
+            for _ in range(times if self.generated.works else 0):
                 yield self._canonical(self.generated.predicate(told["generate"]), key)
         elif "predicate" in told:
             yield from self._from_template(told, key, where, times, rng)
@@ -162,7 +162,7 @@ class Workload:
             message = "the key message is missing" if "message" not in written else "there are two messages"
             self.source.complain(key, message, "message: what to publish, or generate: true")
             return None
-        if "generate" in told:
+        if "generate" in told and self.generated.works:
             return lambda _n: self.generated.message()
         return read_message(self.source, told["message"], where, rng) if "message" in told else None
 
