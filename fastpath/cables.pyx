@@ -74,7 +74,8 @@ cdef class Cables:
     cdef CppCables *cables
     cdef int64_t dilate
 
-    def __cinit__(self, size_t frame_bytes, size_t memory_bytes, uint64_t tap_frames=10_000, int64_t dilate=1):
+    def __cinit__(
+            self, size_t frame_bytes, size_t memory_bytes, uint64_t tap_frames=10_000, int64_t dilate=1):
         if not 14 <= frame_bytes <= LARGEST_FRAME:
             raise ValueError(f"frame_bytes is {frame_bytes}; expected 14 to {LARGEST_FRAME}")
         if not frame_bytes < memory_bytes <= 1 << 40:
