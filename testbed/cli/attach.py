@@ -36,7 +36,7 @@ def mininet(args: argparse.Namespace) -> int:
         setLogLevel("output")
         view = MininetView(run)
         try:
-            NetworkCLI(view, caller, sys.stdin, script=args.script)
+            NetworkCLI(view, run, caller, sys.stdin, script=args.script)
         finally:
             view.leave()
     return exits.OK

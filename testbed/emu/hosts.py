@@ -32,6 +32,12 @@ class PlannedHost(Host):  # type: ignore[misc]
             self._start_shell()
         super().sendCmd(*args, **kwargs)
 
+    def cmd(self, *args: Any, **kwargs: Any) -> Any:
+        """As Mininet's, which takes a host without a shell for one that has exited."""
+        if self.shell is None:
+            self._start_shell()
+        return super().cmd(*args, **kwargs)
+
     def _start_shell(self) -> None:
         """Mininet's own way, but into the namespace that is there."""
         self.inNamespace = False

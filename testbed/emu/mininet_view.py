@@ -8,34 +8,22 @@ shells and nothing else.
 from __future__ import annotations
 
 import re
-import subprocess
 import sys
 from typing import Any, TextIO
 
 from mininet.cli import CLI
 from mininet.log import error, output
 from mininet.net import Mininet
-from mininet.node import Host
 
 from testbed.emu import echo
 from testbed.emu.attachment import variables
 from testbed.emu.caller import Caller, RefusedError
-from testbed.emu.hosts import DIE_WITH_PARENT, PlannedInterface, PlannedLink
+from testbed.emu.hosts import PlannedHost, PlannedInterface, PlannedLink
 from testbed.emu.running import Running
 
 
-class AttachedHost(Host):  # type: ignore[misc]
-    """A host whose shell runs in a namespace that exists."""
-
-    def startShell(self, mnopts: str | None = None) -> None:  # noqa: ARG002, N802 - Mininet's name
-        """Start it there, instead of in a namespace of its own."""
-        self.inNamespace = False
-        super().startShell(mnopts=f"-cda{self.params['namespace_pid']}")
-        self.inNamespace = True
-
-    def _popen(self, cmd: list[str], **params: Any) -> subprocess.Popen[bytes]:
-        params.setdefault("env", self.params["environment"])
-        return super()._popen([*DIE_WITH_PARENT, *cmd], **params)  # type: ignore[no-any-return]
+class AttachedHost(PlannedHost):
+    """A host whose namespace another process keeps."""
 
     def address_of(self, other: str) -> str | None:
         """The address of a neighbour on the link to it; else the first address of that node."""
@@ -60,7 +48,7 @@ class MininetView(Mininet):  # type: ignore[misc]
             self.addHost(
                 name,
                 ip=None,
-                namespace_pid=about["pid"],
+                holder=about["pid"],
                 environment=variables(run, name),
                 addresses=_addresses(nodes, name),
             )
@@ -108,9 +96,19 @@ class MininetView(Mininet):  # type: ignore[misc]
 class NetworkCLI(CLI):  # type: ignore[misc]
     """Mininet's command line; what changes the network goes through its keeper."""
 
-    def __init__(self, view: MininetView, caller: Caller, stdin: TextIO, script: str | None = None) -> None:
+    def __init__(
+        self, view: MininetView, run: Running, caller: Caller, stdin: TextIO, script: str | None = None
+    ) -> None:
+        self._run = run
         self._caller = caller
         super().__init__(view, stdin=stdin, script=script)
+
+    def precmd(self, line: str) -> str:
+        """When the network has ended, so does this."""
+        if not self._run.alive:
+            error(f"*** {self._run.name} has ended\n")
+            return "exit"
+        return str(super().precmd(line))
 
     def do_link(self, line: str) -> None:
         """Bring a link up or down: `link r1 r2 down`."""
