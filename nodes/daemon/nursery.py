@@ -8,9 +8,13 @@ a datagram, over the sequenced socket that is its standard input:
 
     {"name", "config", "namespace": PID, "errors": PATH, "cgroups": [PATH, ...]}
     {"born": NAME, "pid": PID}      with a pidfd of the process
+    {"begin": true}                 an order: let those that were born begin, and all later ones at once
     {"ended": PID, "status": N}     as `subprocess` says it: -N for a signal
 
-It ends when the socket does, and its nodes with it. ROOM is filling: the bytes
+What is born waits at a gate until it is opened: routers that begin one after
+the other would tell each other of each newcomer, hundreds of times over.
+
+The nursery ends when the socket does, and its nodes with it. ROOM is filling: the bytes
 of the command line are where the nodes' own command lines will stand.
 
 Not here: what a node does (`main`).
@@ -55,6 +59,8 @@ class Nursery:
         self._channel = channel
         self._room = room
         self._own_pid = os.getpid()
+        self._gate, self._latch = os.pipe()
+        """Nothing is ever written: to close the latch opens the gate, for those to come as well."""
         self._pids: dict[int, int] = {}
         """pidfd -> pid of each node that lives."""
         self._poll = select.poll()
@@ -74,16 +80,29 @@ class Nursery:
         datagram = self._channel.recv(LONGEST_ORDER)
         if not datagram:
             return False
-        order = Order(**json.loads(datagram))
+        said = json.loads(datagram)
+        if "begin" in said:
+            self._open_gate()
+        else:
+            self._bear(Order(**said))
+        return True
+
+    def _open_gate(self) -> None:
+        if self._latch >= 0:
+            os.close(self._latch)
+            self._latch = -1
+
+    def _bear(self, order: Order) -> None:
         pid = os.fork()
         if pid == 0:
-            become(order, self._own_pid, self._room)
+            if self._latch >= 0:
+                os.close(self._latch)
+            become(order, self._own_pid, self._room, self._gate)
         descriptor = os.pidfd_open(pid)
         self._pids[descriptor] = pid
         self._poll.register(descriptor, select.POLLIN)
         said = json.dumps({"born": order.name, "pid": pid}).encode()
         socket.send_fds(self._channel, [said], [descriptor])
-        return True
 
     def _bury(self, descriptor: int) -> None:
         """Here alone a node is reaped: until then its id and pidfd are nobody else's."""
@@ -97,16 +116,18 @@ class Nursery:
         self._channel.send(json.dumps(what).encode())
 
 
-def become(order: Order, parent: int, room: tuple[int, int]) -> None:
+def become(order: Order, parent: int, room: tuple[int, int], gate: int) -> None:
     """Turn this process, which has just been forked, into the node; it does not return."""
     code = 1
     try:
         kernel.die_with(parent)
         os.setsid()
+        os.dup2(gate, 0)
         _take_leave(order.errors)
         _settle(order)
         kernel.call_thread(order.name)
         kernel.set_title([sys.executable, "-m", "nodes", "--config", order.config], room)
+        _wait_at_gate()
         gc.enable()
         from nodes.daemon.main import main
 
@@ -121,11 +142,10 @@ def become(order: Order, parent: int, room: tuple[int, int]) -> None:
 
 
 def _take_leave(errors: str) -> None:
-    """Give up all that was inherited, and write errors into a file of its own."""
-    nothing = os.open(os.devnull, os.O_RDONLY)
+    """Give up all that was inherited but the gate, and write errors into a file of its own."""
     written = os.open(errors, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o644)
-    for source, target in ((nothing, 0), (written, 1), (written, 2)):
-        os.dup2(source, target)
+    for target in (1, 2):
+        os.dup2(written, target)
     os.closerange(FIRST_INHERITED, os.sysconf("SC_OPEN_MAX"))
 
 
@@ -135,6 +155,14 @@ def _settle(order: Order) -> None:
         with open(path, "w", encoding="ascii") as members:  # noqa: PTH123 - a forked child imports nothing
             members.write("0")
     kernel.enter_network_of(order.namespace, f"the namespace of {order.name}")
+
+
+def _wait_at_gate() -> None:
+    """Wait until standard input, which is the gate, ends; then have none."""
+    os.read(0, 1)
+    nothing = os.open(os.devnull, os.O_RDONLY)
+    os.dup2(nothing, 0)
+    os.close(nothing)
 
 
 def warm() -> None:

@@ -70,6 +70,7 @@ class Nodes:
         for node, order in zip(self.plan.nodes, orders, strict=True):
             self.admins[node.name] = AdminClient(node.name, self.registration.socket(node.node_id))
             self._bear(order)
+        self.nursery.begin()
 
     def await_listening(self, deadline: float) -> None:
         """Wait until every node answers.

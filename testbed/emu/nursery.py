@@ -64,14 +64,25 @@ class Nursery:
         """
         self.await_ready()
         deadline = time.monotonic() + BIRTH_TIMEOUT_S
-        try:
-            self._channel.send(json.dumps(asdict(order)).encode())
-        except OSError as error:
-            raise ProcessDiedError(self.child.death() or f"the nursery takes no orders: {error}") from error
+        self._order(asdict(order))
         while True:
             said = self._hear_by(deadline, f"did not start {order.name}")
             if said.get("born") == order.name:
                 return Fledgling(self, int(said["pid"]), self._fds.pop())
+
+    def begin(self) -> None:
+        """Let all that were born begin; from now on those to come do at once.
+
+        Raises:
+            ProcessDiedError: the nursery has ended.
+        """
+        self._order({"begin": True})
+
+    def _order(self, what: object) -> None:
+        try:
+            self._channel.send(json.dumps(what).encode())
+        except OSError as error:
+            raise ProcessDiedError(self.child.death() or f"the nursery takes no orders: {error}") from error
 
     def status_of(self, pid: int, wait_s: float = 0.0) -> int | None:
         """How one of its nodes ended; None: it said nothing about that in that time."""
