@@ -26,7 +26,7 @@ def _draft(given: Given, _rng: Random) -> Draft:
         first = cores + pod * k
         for i in range(half):
             up, down = first + i, first + half + i
-            labels |= {up: f"pod {pod + 1} aggregation {i + 1}", down: f"pod {pod + 1} edge {i + 1}"}
+            labels |= {up: f"agg {pod + 1}.{i + 1}", down: f"edge {pod + 1}.{i + 1}"}
             tags |= {up: ("aggregation", f"pod-{pod + 1}"), down: ("edge", f"pod-{pod + 1}")}
             edges += [(i * half + c, up) for c in range(half)]
             edges += [(up, first + half + e) for e in range(half)]

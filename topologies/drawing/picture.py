@@ -1,0 +1,212 @@
+"""The picture of a map: an SVG text that needs nothing else, readable on light and on dark pages."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from xml.sax.saxutils import escape
+
+from topologies import quantities as q
+from topologies.drawing.colours import COLOURS, MAJOR, OTHER, Colours, colours_of, is_major
+from topologies.drawing.labels import Room, Spot, along, beside, box_around, text_width
+from topologies.drawing.links import Line, lines_of
+from topologies.drawing.placing import Sheet, sheet_of
+from topologies.map import Map, MapLink, MapNode
+
+LABELLED_UP_TO = 400
+"""Routers; beyond, only hovering shows what they are called."""
+DELAYS_UP_TO = 40
+"""Links whose delays are written at them."""
+CROSSINGS_UP_TO = 250
+_HEAD, _FOOT = 46.0, 34.0
+_INKS = (
+    ("paper", "#ffffff", "#0d1117"), ("ink", "#1f2328", "#e6edf3"), ("soft", "#59636e", "#9198a1"),
+    ("line", "#8c959f", "#6e7681"), ("faint", "#eaeef2", "#1c222a"), ("other", "#6e7781", "#8b949e"),
+)  # fmt: skip
+"""Name, on light, on dark."""
+CLIENT = "client"
+"""Nodes with this tag are drawn as squares."""
+
+
+def draw_svg(drawn: Map) -> str:
+    """A map as an SVG picture.
+
+    It is well-formed on its own, with title and description for those who do not see it, and its
+    style touches nothing outside of it where it is put into a page.
+    """
+    sheet, colours = sheet_of(drawn), colours_of(drawn)
+    lines = lines_of(drawn, sheet)
+    labels, hidden = _labels(drawn, sheet, lines)
+    height = sheet.height + _HEAD + _FOOT
+    title = drawn.title or drawn.name
+    parts = [
+        f'<svg xmlns="http://www.w3.org/2000/svg" class="cbn-map" viewBox="0 0 {sheet.width:g} {height:.0f}" '
+        f'role="img">',
+        f"<title>{escape(title)}</title>",
+        f"<desc>{escape(_description(drawn, colours))}</desc>",
+        f"<style>{_style(len(drawn.nodes))}</style>",
+        f'<rect class="paper" width="{sheet.width:g}" height="{height:.0f}" rx="10"/>',
+        f'<text class="title" x="20" y="30">{escape(title)}</text>',
+        f'<text class="soft" x="{sheet.width - 20:g}" y="30">{_counts(drawn)}</text>',
+        f'<g transform="translate(0 {_HEAD:g})">',
+        f'<path class="grid" d="{"".join(_grid(sheet))}"/>' if sheet.grid else "",
+        '<g class="links">',
+        *(_link(line) for line in lines),
+        "</g>",
+        *(_node(node, sheet, colours, len(near)) for node, near in _with_neighbours(drawn)),
+        *labels,
+        "</g>",
+        *_legend(colours, sheet.width, height - 14, hidden),
+        "</svg>",
+    ]
+    return "\n".join(part for part in parts if part) + "\n"
+
+
+def _with_neighbours(drawn: Map) -> Iterator[tuple[MapNode, list[str]]]:
+    near = drawn.neighbours()
+    return ((node, near[node.name]) for node in drawn.nodes)
+
+
+def _counts(drawn: Map) -> str:
+    clients = sum(CLIENT in node.tags for node in drawn.nodes)
+    parts = [_count(len(drawn.nodes) - clients, "router")] + [_count(clients, "client")] * bool(clients)
+    return ", ".join([*parts, _count(len(drawn.links), "link")])
+
+
+def _count(number: int, what: str) -> str:
+    return f"{number:,} {what}{'s' * (number != 1)}"
+
+
+def _description(drawn: Map, colours: Colours) -> str:
+    said = f"{_counts(drawn)}."
+    if colours.tags:
+        said += f" Colours tell tags: {', '.join(colours.tags)}."
+    return f"{said} From: {'; '.join(drawn.sources)}." if drawn.sources else said
+
+
+def _grid(sheet: Sheet) -> Iterator[str]:
+    """Meridians and parallels, each from where it comes onto the sheet to where it leaves."""
+    for line in sheet.grid:
+        inside = False
+        for x, y in line:
+            fits = -40 <= x <= sheet.width + 40 and -_HEAD <= y <= sheet.height
+            if fits:
+                yield f"{'L' if inside else 'M'}{x:.0f} {y:.0f}"
+            inside = fits
+
+
+def _link(line: Line) -> str:
+    link = line.link
+    kinds = ["major"] * any(tag in MAJOR for tag in link.tags) + ["sea"] * bool(
+        {"sea", "ocean"} & {*link.tags}
+    )
+    kind = f' class="{" ".join(kinds)}"' if kinds else ""
+    return f'<path{kind} d="{line.path}"><title>{escape(_link_told(link))}</title></path>'
+
+
+def _link_told(link: MapLink) -> str:
+    told = [] if link.delay_ns is None else [delay_shown(link.delay_ns)]
+    told += [] if link.rate_bps is None else [q.rate_text(link.rate_bps)]
+    told += [f"loses {link.loss:.3g}"] * bool(link.loss) + [f"cost {link.cost}"] * (link.cost != 1)
+    told += [", ".join(link.tags)] * bool(link.tags)
+    return f"{link.a} \N{EN DASH} {link.b}" + (f": {'; '.join(told)}" if told else "")
+
+
+def delay_shown(ns: int) -> str:
+    """A delay as a person reads it: three digits."""
+    return f"{ns / 1e6:.3g} ms"
+
+
+def _radius(node: MapNode, sheet: Sheet, degree: int) -> float:
+    return (
+        sheet.radius * (1.3 if is_major(node) else 0.7 if CLIENT in node.tags else 1.0)
+        + min(degree, 12) * 0.12
+    )
+
+
+def _node(node: MapNode, sheet: Sheet, colours: Colours, degree: int) -> str:
+    (x, y), r = sheet.at[node.name], _radius(node, sheet, degree)
+    told = [node.title, node.name] if node.label else [node.name]
+    tags = f" ({', '.join(node.tags)})" if node.tags else ""
+    title = f"<title>{escape(' = '.join(told) + tags)}: {_count(degree, 'link')}</title>"
+    kind = f'class="n{colours.of(node)}"'
+    if CLIENT in node.tags:
+        corner = f'x="{x - r:.1f}" y="{y - r:.1f}" width="{2 * r:.1f}" height="{2 * r:.1f}"'
+        return f"<rect {kind} {corner}>{title}</rect>"
+    return f'<circle {kind} cx="{x:.1f}" cy="{y:.1f}" r="{r:.1f}">{title}</circle>'
+
+
+def _labels(drawn: Map, sheet: Sheet, lines: list[Line]) -> tuple[list[str], int]:
+    """The labels of routers and links, and how many routers' did not fit."""
+    if len(drawn.nodes) > LABELLED_UP_TO:
+        return [], len(drawn.nodes)
+    room, size, texts, hidden = Room(sheet.width, sheet.height), _size(len(drawn.nodes)), [], 0
+    near = dict(_with_neighbours(drawn))
+    for node, others in near.items():
+        room.take(box_around([sheet.at[node.name]], _radius(node, sheet, len(others))))
+    segments = [segment for line in lines for segment in line.segments]
+    crossed = segments if len(drawn.nodes) <= CROSSINGS_UP_TO else []
+    for node in sorted(near, key=lambda node: -len(near[node])):
+        r = _radius(node, sheet, len(near[node]))
+        spot = Spot(node.title, sheet.at[node.name], r, [sheet.at[other] for other in near[node]])
+        label = beside(room, spot, size, crossed)
+        hidden += label is None
+        if label:
+            texts.append(f'<text x="{label.x:.1f}" y="{label.y:.1f}">{escape(label.text)}</text>')
+    if len(drawn.links) <= DELAYS_UP_TO:
+        texts += _delays(room, lines)
+    return texts, hidden
+
+
+def _delays(room: Room, lines: list[Line]) -> Iterator[str]:
+    for line in lines:
+        if line.link.delay_ns is not None and line.whole:
+            a, b = line.segments[0][0], line.segments[-1][1]
+            middle = line.segments[0][1] if len(line.segments) > 1 else None
+            segment = (middle, middle) if middle else (a, b)
+            label = along(room, delay_shown(line.link.delay_ns), segment, 9)
+            if label:
+                yield f'<text class="delay" x="{label.x:.1f}" y="{label.y:.1f}">{label.text}</text>'
+
+
+def _size(count: int) -> float:
+    return 12.0 if count <= 40 else 10.0 if count <= 120 else 7.5
+
+
+def _legend(colours: Colours, width: float, y: float, hidden: int) -> Iterator[str]:
+    x = 20.0
+    shown = list(enumerate(colours.tags))
+    if colours.tags and colours.untagged:
+        shown.append((OTHER, "other"))
+    for number, tag in shown:
+        yield f'<circle class="n{number}" cx="{x + 5:.1f}" cy="{y - 4:g}" r="5"/>'
+        yield f'<text class="key" x="{x + 15:.1f}" y="{y:g}">{escape(tag)}</text>'
+        x += 30 + text_width(tag, 12)
+    if hidden:
+        told = f"{'1 label is' if hidden == 1 else f'{hidden:,} labels are'} shown on hovering"
+        yield f'<text class="soft" x="{width - 20:g}" y="{y:g}">{told}</text>'
+
+
+def _style(count: int) -> str:
+    """Colours as variables of the picture's own class, once for light and once for dark pages."""
+    named = list(_INKS)
+    named += [(f"c{i}", light, dark) for i, (light, dark) in enumerate(COLOURS)]
+    light = "".join(f"--{name}:{colour};" for name, colour, _ in named)
+    dark = "".join(f"--{name}:{colour};" for name, _, colour in named)
+    fills = "".join(f".cbn-map .n{i}{{fill:var(--c{i})}}" for i in range(OTHER))
+    line = 1.4 if count <= 60 else 0.9 if count <= 200 else 0.5
+    return (
+        f".cbn-map{{{light}}}@media(prefers-color-scheme:dark){{.cbn-map{{{dark}}}}}"
+        f".cbn-map text{{font:{_size(count):g}px system-ui,sans-serif;fill:var(--ink);text-anchor:middle;"
+        "paint-order:stroke;stroke:var(--paper);stroke-width:2.5px;stroke-linejoin:round;pointer-events:none}"
+        ".cbn-map .title{font-size:17px;font-weight:600;text-anchor:start}"
+        ".cbn-map .soft{font-size:12px;fill:var(--soft);text-anchor:end}"
+        ".cbn-map .key{font-size:12px;text-anchor:start}"
+        ".cbn-map .delay{font-size:9px;fill:var(--soft)}"
+        ".cbn-map .paper{fill:var(--paper)}"
+        ".cbn-map .grid{fill:none;stroke:var(--faint)}"
+        f".cbn-map .links path{{fill:none;stroke:var(--line);stroke-width:{line:g}}}"
+        f".cbn-map .links .major{{stroke-width:{line * 1.8:g}}}.cbn-map .links .sea{{stroke-dasharray:5 4}}"
+        ".cbn-map .links path:hover{stroke:var(--ink);stroke-width:3}"
+        ".cbn-map circle,.cbn-map rect[x]{stroke:var(--paper);stroke-width:1.2}"
+        f"{fills}.cbn-map .n{OTHER}{{fill:var(--other)}}"
+    )
