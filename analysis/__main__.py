@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 
 from analysis.errors import AnalysisError
+from analysis.expectations import passed
 from analysis.pipeline import analyze
 from analysis.session import MASTER_VARIABLE
 
@@ -44,7 +45,7 @@ def main(arguments: list[str] | None = None) -> int:
         print(f"analysis: {error}", file=sys.stderr)
         return 2
     print(json.dumps(verdict, indent=1, ensure_ascii=False))
-    return 0 if verdict["ok"] else 1
+    return 0 if passed(verdict) else 1
 
 
 if __name__ == "__main__":

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any, ClassVar
 
+from analysis.calm import FOREVER
 from analysis.network import RouterState
 from analysis.rundir import Run
 from nodes.scheme_formulas import Figures
 
+RECOVERY = "recovery"
+"""The part of a run after the last fixpoint; no phase is called so."""
 QUANTILES = tuple(i / 200 for i in range(201))
 """Where the distribution of latencies is read; the CDF's resolution."""
 
@@ -51,6 +55,35 @@ class LatencyCurve:
     def at(self, share: float) -> int:
         """The latency that this share of the deliveries did not exceed."""
         return self.quantiles_ns[min(round(share * (len(QUANTILES) - 1)), len(QUANTILES) - 1)]
+
+
+@dataclass(frozen=True, slots=True)
+class ScopeCounts:
+    """What became of the messages that were published in a part of the run."""
+
+    name: str
+    from_ns: int
+    until_ns: int
+    counts: Mapping[str, int]
+    """By each of `COUNTS`."""
+    latency_ns: Mapping[str, int] | None
+    """Some quantiles and the mean; None if nothing was delivered."""
+
+    COUNTS: ClassVar = (
+        "publications",
+        "expected",
+        "delivered",
+        "allowed",
+        "missing",
+        "duplicate",
+        "spurious",
+    )
+
+    def as_verdict(self) -> dict[str, Any]:
+        """As the verdict tells it."""
+        until_ns = None if self.until_ns == FOREVER else self.until_ns
+        times = {"from_ns": self.from_ns, "until_ns": until_ns}
+        return {"name": self.name, **times, **self.counts, "latency_ns": self.latency_ns}
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,6 +164,8 @@ class Ingested:
     packets: int
     skipped: dict[str, int]
     problems: list[str] = field(default_factory=list)
+    splits: dict[str, int] = field(default_factory=dict)
+    """How many captures were split, and by what (`analysis.splitting`)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,6 +186,8 @@ class Findings:
     scheme: SchemeFindings
     notes: Sequence[str]
     """What was odd about the run directory itself."""
+    scopes: Sequence[ScopeCounts] = ()
+    """The phases, in order of time, and the recovery."""
 
     def total(self, field: str) -> int:
         """The sum of one count over all subscribers."""

@@ -24,7 +24,7 @@ from analysis import network, summary, transforms
 from analysis.calm import History
 from analysis.errors import AnalysisError
 from analysis.expected import to_expected
-from analysis.findings import Findings, Ingested, SchemeFindings, SubscriberCounts
+from analysis.findings import Findings, Ingested, SchemeFindings, ScopeCounts, SubscriberCounts
 from analysis.ingest import captured_bytes, ingest
 from analysis.links import to_hops, to_link_delays
 from analysis.oracle import readable_claims
@@ -32,6 +32,7 @@ from analysis.progress import Progress, Silence
 from analysis.report.page import render
 from analysis.rundir import Run, load_run, network_history, subscription_changes
 from analysis.schemas import CLIENTS, ENDS, EVENTS, HOMES, KINDS, LINKS, NAMES
+from analysis.scopes import count_by_scope, scopes_of
 from analysis.session import start_session
 from analysis.trees import to_stretches, to_trees
 from analysis.verdict import to_verdict
@@ -86,6 +87,8 @@ def _find(spark: SparkSession, run: Run, tables: Path, progress: Progress) -> Fi
     claims, unreadable = readable_claims(claims)
     progress.phase("ingest")
     packets, ingested = ingest(spark, run, tables / "packets.parquet")
+    if wrong := ingested.splits.get("distrusted"):
+        progress.say(f"The index beside {wrong:,} captures was wrong; their records were counted one by one")
     progress.phase("tables", STEPS)
     work = _Tables(spark, run, tables, progress, packets)
     history, odd_changes = network_history(run)
@@ -142,9 +145,20 @@ class _Tables:
             summary.delivered_digest(verdicts, self._names()),
             self._scheme(claims, trees, deliveries, publications),
             notes,
+            self._scopes(history, publications, verdicts, deliveries),
         )
         self._step()
         return found
+
+    def _scopes(
+        self, history: History, publications: DataFrame, verdicts: DataFrame, deliveries: DataFrame
+    ) -> list[ScopeCounts]:
+        """The parts of the run, where it has any."""
+        run = self.run
+        if not (run.phases or run.expect or run.faulty):
+            return []
+        parts = scopes_of(run, history)
+        return count_by_scope(self.spark, parts, publications, verdicts, deliveries) if parts else []
 
     def _scheme(
         self, claims: Sequence[Claim], trees: DataFrame, deliveries: DataFrame, publications: DataFrame

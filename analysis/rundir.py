@@ -7,7 +7,7 @@ Reads the layout of `docs/run-directory.md` and checks it; packets are read in
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -46,7 +46,8 @@ class Link:
 class Interface:
     """A captured router interface, as `captures/index.json` names it."""
 
-    file: str
+    files: tuple[str, ...]
+    """One after the other."""
     interface: str
     node: str
     node_id: int
@@ -70,6 +71,26 @@ class SubscriptionChange:
 
 
 @dataclass(frozen=True, slots=True)
+class Phase:
+    """A part of the scenario's time, from its start."""
+
+    name: str
+    start_ns: int
+    end_ns: int
+
+
+@dataclass(frozen=True, slots=True)
+class Expected:
+    """What the scenario expects: `quantity operator value`, of the whole run or a part of it."""
+
+    text: str
+    quantity: str
+    operator: str
+    value: float
+    scope: str
+
+
+@dataclass(frozen=True, slots=True)
 class Run:
     """One run, as its directory tells it."""
 
@@ -80,6 +101,10 @@ class Run:
     interfaces: tuple[Interface, ...]
     settle_ns: int
     description: str
+    phases: tuple[Phase, ...] = ()
+    expect: tuple[Expected, ...] = ()
+    faulty: bool = False
+    """Whether the plan has faults."""
 
     @property
     def complete(self) -> bool:
@@ -129,6 +154,9 @@ def load_run(path: Path) -> Run:
             _interfaces(path / "captures" / "index.json", str(manifest["outcome"])),
             int(plan["timing"]["settle_ns"]),
             str(plan.get("description") or ""),
+            tuple(_phase(p) for p in plan.get("phases") or ()),
+            tuple(_expected(e) for e in plan.get("expect") or ()),
+            bool(plan.get("faults")),
         )
     except (KeyError, TypeError, ValueError, AttributeError) as error:
         raise AnalysisError(f"{path / 'plan.yaml'}: not a plan of this version ({_what(error)})") from error
@@ -223,7 +251,8 @@ def _json(path: Path) -> dict[str, Any]:
 
 def _plan(path: Path) -> dict[str, Any]:
     try:
-        plan = YAML(typ="safe").load(path.read_text(encoding="utf-8"))
+        with path.open(encoding="utf-8") as lines:
+            plan = YAML(typ="safe").load(_without_scripts(lines))
     except OSError as error:
         raise AnalysisError(f"{path}: {error.strerror}; a run directory needs its plan") from error
     except (YAMLError, ValueError) as error:
@@ -231,6 +260,20 @@ def _plan(path: Path) -> dict[str, Any]:
     if not isinstance(plan, dict):
         raise AnalysisError(f"{path}: expected a plan, found {type(plan).__name__}")
     return plan
+
+
+def _without_scripts(lines: Iterable[str]) -> str:
+    """A plan less what clients do, which is most of it, in events.jsonl anyway, and long to parse."""
+    return "".join(line for line in lines if not line.startswith("  - {at_ns: "))
+
+
+def _phase(phase: Mapping[str, Any]) -> Phase:
+    return Phase(str(phase["name"]), int(phase["start_ns"]), int(phase["end_ns"]))
+
+
+def _expected(told: Mapping[str, Any]) -> Expected:
+    words = [str(told[key]) for key in ("text", "quantity", "operator")]
+    return Expected(words[0], words[1], words[2], float(told["value"]), str(told.get("scope") or ""))
 
 
 def _node(node: Mapping[str, Any]) -> Node:
@@ -260,14 +303,15 @@ def _interfaces(path: Path, outcome: str) -> tuple[Interface, ...]:
         )
         raise AnalysisError(f"{path}: missing; without captures there is nothing to analyse: {why}")
     try:
-        return tuple(_interface(i) for i in _json(path)["interfaces"])
-    except (KeyError, TypeError, ValueError) as error:
+        rows = _json(path)["interfaces"]
+        return tuple(_interface(row) for row in rows if row.get("role") != "client")
+    except (KeyError, TypeError, ValueError, AttributeError) as error:
         raise AnalysisError(f"{path}: not an index of captures ({_what(error)})") from error
 
 
 def _interface(entry: Mapping[str, Any]) -> Interface:
     return Interface(
-        str(entry["file"]),
+        tuple(str(name) for name in entry.get("files") or [entry["file"]]),
         str(entry["interface"]),
         str(entry["node"]),
         int(entry["node_id"]),

@@ -63,6 +63,7 @@ TREES = _schema(
     ideal=_LONG,
     exact=_FLAG,
 )
+SCOPES = _schema(scope=_TEXT, from_ns=_LONG, until_ns=_LONG)
 STRETCHES = _schema(stretch=DoubleType())
 HOMES = _schema(subscriber=_INT, router=_INT)
 LINKS = _schema(interface=_TEXT, link=_TEXT)

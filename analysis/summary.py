@@ -26,7 +26,7 @@ from analysis.findings import (
 )
 from analysis.transforms import PAIR
 
-_ACCURACY = 10_000
+ACCURACY = 10_000
 SHOWN = 50
 """How many missing, spurious and duplicate deliveries are listed one by one."""
 
@@ -50,21 +50,22 @@ def count_by_subscriber(verdicts: DataFrame) -> list[SubscriberCounts]:
     rows = (
         verdicts.groupBy("subscriber")
         .agg(
-            _how_many(F.col("owed"), "owed"),
-            _how_many(came, "delivered"),
-            _how_many(came & ~F.col("owed"), "allowed"),
-            _how_many(F.col("verdict") == "missing", "missing"),
+            how_many(F.col("owed"), "owed"),
+            how_many(came, "delivered"),
+            how_many(came & ~F.col("owed"), "allowed"),
+            how_many(F.col("verdict") == "missing", "missing"),
             F.sum(F.greatest(F.col("copies") - 1, F.lit(0))).alias("duplicate"),
-            _how_many(F.col("verdict") == "spurious", "spurious"),
-            _how_many(left & ~said, "unreported"),
-            _how_many(said & ~left, "unseen"),
+            how_many(F.col("verdict") == "spurious", "spurious"),
+            how_many(left & ~said, "unreported"),
+            how_many(said & ~left, "unseen"),
         )
         .collect()
     )
     return sorted((SubscriberCounts(**r.asDict()) for r in rows), key=lambda c: c.subscriber)
 
 
-def _how_many(condition: Column, name: str) -> Column:
+def how_many(condition: Column, name: str) -> Column:
+    """How many rows a condition is true of; where it is null, it is not."""
     return F.count_if(F.coalesce(condition, F.lit(False))).alias(name)
 
 
@@ -78,7 +79,7 @@ def latency_curves(deliveries: DataFrame) -> list[LatencyCurve]:
             F.count("*").alias("deliveries"),
             F.count("latency_ns").alias("timed"),
             F.avg(F.col("latency_ns").cast("double")).alias("mean"),
-            F.percentile_approx("latency_ns", points, _ACCURACY).alias("quantiles"),
+            F.percentile_approx("latency_ns", points, ACCURACY).alias("quantiles"),
         )
         .collect()
     )
@@ -131,7 +132,7 @@ def measure_stretch(stretches: DataFrame) -> Stretch | None:
     row = stretches.agg(
         F.count("*").alias("deliveries"),
         F.avg("stretch").alias("mean"),
-        F.percentile_approx("stretch", shares, _ACCURACY).alias("quantiles"),
+        F.percentile_approx("stretch", shares, ACCURACY).alias("quantiles"),
     ).first()
     assert row is not None, "an aggregate without groups has one row"
     return Stretch(row.deliveries, row.mean, *row.quantiles) if row.deliveries else None

@@ -10,22 +10,23 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from analysis.certificate import repeated
-from analysis.findings import Failure, Findings, LatencyCurve, PublicationCounts, Traffic
+from analysis.expectations import to_expectations
+from analysis.findings import RECOVERY, Failure, Findings, LatencyCurve, PublicationCounts, Traffic
 from analysis.rundir import Run
 from analysis.scheme import to_scheme
 from nodes.wire.packets import PacketType
 
 FORMAT = 1
-HARMLESS = ("not_cbn", "bad_checksum")
-"""Counts of skipped records that say nothing against a capture: a host's own ARP and the like, and
-what was damaged on its way, which its receiver drops."""
+HARMLESS = ("not_cbn", "bad_checksum", "unknown_block")
+"""Counts of skipped records that say nothing against a capture: a host's own ARP and the like,
+what was damaged on its way, which its receiver drops, and parts of pcapng that hold no packets."""
 
 
 def to_verdict(findings: Findings) -> dict[str, Any]:
     """The document `verdict.json`."""
     missing, duplicate, spurious = (findings.total(k) for k in ("missing", "duplicate", "spurious"))
     problems = problems_of(findings)
-    return {
+    verdict = {
         "format": FORMAT,
         "expected": findings.total("owed"),
         "delivered": findings.total("delivered"),
@@ -48,10 +49,14 @@ def to_verdict(findings: Findings) -> dict[str, Any]:
             "packets": findings.ingested.packets,
             "drops": findings.drops,
             "skipped": findings.ingested.skipped,
+            "splits": findings.ingested.splits,
         },
         "fidelity": repeated(findings.run),
+        "phases": [scope.as_verdict() for scope in findings.scopes if scope.name != RECOVERY],
+        "recovery": next((s.as_verdict() for s in findings.scopes if s.name == RECOVERY), None),
         "problems": problems,
     }
+    return {**verdict, "expectations": to_expectations(findings, verdict)}
 
 
 def _latency(curves: Sequence[LatencyCurve]) -> dict[str, int] | None:

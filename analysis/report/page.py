@@ -11,6 +11,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
 from analysis.certificate import badge, certificate, link_lines
+from analysis.expectations import measured_text
 from analysis.figures import axes
 from analysis.findings import Findings
 from analysis.report.cdf import latency_figure, shades_of
@@ -134,6 +135,11 @@ def _environment() -> Environment:
         lstrip_blocks=True,
     )
     environment.filters.update(
-        count=axes.count, duration=axes.duration, volume=axes.volume, share=axes.share, bits=bits
+        count=axes.count,
+        duration=axes.duration,
+        volume=axes.volume,
+        share=axes.share,
+        bits=bits,
+        measured=measured_text,
     )
     return environment

@@ -1,0 +1,103 @@
+"""What a scenario expects of its run, held against what was measured.
+
+Plain values: the plan's `expect`, the counts of the run and of its parts.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
+
+from analysis.figures import axes
+from analysis.findings import Findings, ScopeCounts
+from analysis.rundir import Expected
+
+_OPERATORS: Mapping[str, Callable[[float, float], bool]] = {
+    "==": operator.eq, "!=": operator.ne, "<": operator.lt, "<=": operator.le,
+    ">": operator.gt, ">=": operator.ge,
+}  # fmt: skip
+_PLACES = {
+    "latency": "latency_ns", "convergence": "convergence_ns",
+    "trees": "scheme.trees", "stretch": "scheme.stretch",
+}  # fmt: skip
+"""Where the verdict has a family of quantities, if not under its name."""
+_DURATIONS = ("convergence.start", "convergence.p50", "convergence.max")
+_TRUSTED = ("trusted", "exact")
+
+
+def to_expectations(findings: Findings, verdict: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """Each expectation with what was measured, and whether it holds."""
+    scopes = {scope.name: scope for scope in findings.scopes}
+    return [_judged(expected, verdict, scopes) for expected in findings.run.expect]
+
+
+def passed(verdict: Mapping[str, Any]) -> bool:
+    """Whether a run is as it should be: as it was expected to be, if anything was, else clean."""
+    expectations = verdict.get("expectations")
+    if expectations:
+        return all(expectation["holds"] for expectation in expectations)
+    return bool(verdict["ok"])
+
+
+def measured_text(expectation: Mapping[str, Any]) -> str:
+    """What was measured, for people."""
+    measured, quantity = expectation["measured"], expectation["quantity"]
+    if measured is None:
+        return "nothing"
+    if quantity == "fidelity":
+        return "trusted" if measured else "degraded"
+    if quantity.partition(".")[0] == "latency" or quantity in _DURATIONS:
+        return axes.duration(measured)
+    return f"{measured:,}"
+
+
+def _judged(
+    expected: Expected, verdict: Mapping[str, Any], scopes: Mapping[str, ScopeCounts]
+) -> dict[str, Any]:
+    measured, why = _measured(expected, verdict, scopes)
+    holds = measured is not None and _OPERATORS[expected.operator](measured, expected.value)
+    return {
+        "text": expected.text,
+        "quantity": expected.quantity,
+        "scope": expected.scope,
+        "asked": expected.value,
+        "measured": measured,
+        "holds": holds,
+        "why": why,
+    }
+
+
+def _measured(
+    expected: Expected, verdict: Mapping[str, Any], scopes: Mapping[str, ScopeCounts]
+) -> tuple[float | None, str]:
+    """The figure, or None and why there is none."""
+    if expected.quantity == "fidelity":
+        told = verdict.get("fidelity")
+        if told is None:
+            return None, "the run has no certificate"
+        return float(told["verdict"] in _TRUSTED), "; ".join(told["reasons"])
+    if expected.quantity == "problems":
+        return len(verdict["problems"]), ""
+    if not expected.scope:
+        return _figure(verdict, expected.quantity)
+    scope = scopes.get(expected.scope)
+    if scope is None:
+        return None, "the network did not converge after the last fault"
+    return _figure(scope.as_verdict(), expected.quantity)
+
+
+def _figure(verdict: Mapping[str, Any], quantity: str) -> tuple[float | None, str]:
+    family, _, name = quantity.partition(".")
+    at: Any = verdict
+    for step in _steps(family, name):
+        at = at.get(step) if isinstance(at, Mapping) else None
+    if isinstance(at, int | float):
+        return at, ""
+    return None, f"the run has no {quantity} to measure"
+
+
+def _steps(family: str, name: str) -> Iterator[str]:
+    yield from _PLACES.get(family, family).split(".")
+    if name:
+        yield name
