@@ -102,13 +102,13 @@ def read_processors() -> dict[str, int]:
 def shares(before: dict[str, int], after: dict[str, int]) -> tuple[float, float]:
     """(busy, stolen): the shares of the time between, waiting for discs being idle.
 
-    Who is nice yields to the run, unless the run is nice itself.
+    Who is nice counts as busy too: where the kernel groups processes by session, nice is no help to others.
     """
     spent = {name: after[name] - before[name] for name in after}
     total = sum(spent.values())
     if total <= 0:
         return 0.0, 0.0
-    idle = spent["idle"] + spent["iowait"] + (spent["nice"] if os.nice(0) <= 0 else 0)
+    idle = spent["idle"] + spent["iowait"]
     return round(1 - idle / total, 4), round(spent.get("steal", 0) / total, 4)
 
 

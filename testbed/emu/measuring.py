@@ -17,8 +17,11 @@ from typing import Any
 
 from nodes.daemon.lateness import since
 from testbed.emu.drain import Status
+from testbed.emu.links.base import PidOf
+from testbed.emu.links.cabling import Cabling
 from testbed.emu.live import Live
 from testbed.emu.measure import BEGIN, END
+from testbed.emu.probing import probe_links
 from testbed.emu.processes import Child, drop_empty_errors, start
 from testbed.plan.model import Plan
 from testbed.runs.fidelity import Fidelity
@@ -76,14 +79,18 @@ class Measuring:
         self._sampler: Child | None = None
         self._began: _Moment | None = None
         self._evidence: Evidence | None = None
-        self.probes: tuple[ProbeMeasure, ...] = ()
-        """What frames met with that were sent before the nodes were started."""
+        self._probes: tuple[ProbeMeasure, ...] = ()
 
     def start(self, environment: Mapping[str, str], logs: Path) -> None:
         """Start the sampler."""
         command = [sys.executable, "-S", "-m", "testbed.emu.measure"]
         log = logs / "sampler.log"
         self._sampler = start("the sampler", command, environment, log, cwd=SOURCE_ROOT, pipes=True)
+
+    def probe(self, pid_of: PidOf, cabling: Cabling | None) -> None:
+        """Send frames over the links that were just built, before anybody else does."""
+        if cabling is not None:
+            self._probes = probe_links(self._plan, cabling.chosen, pid_of, self._dilate)
 
     def begin(self, live: Live) -> None:
         """The workload begins: what happened before counts no more."""
@@ -102,7 +109,7 @@ class Measuring:
             machine=machine,
             nodes=_nodes(self._began, now),
             links=_links(self._began.links, now.links),
-            probes=self.probes,
+            probes=self._probes,
             late_starts=tuple(late_starts),
         )
 

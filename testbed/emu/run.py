@@ -138,6 +138,8 @@ class EmulatedRun:
                 made.callback(lambda: self._remarks.extend(self._measuring.stop()))
                 self._measuring.start(registration.environment(), self._directory.logs)
                 network = self._build(made, registration)
+            self._measuring.probe(network.pid, self._links)
+            with shield.hold():
                 self._record(made, registration, network)
             if self._recorder.child is not None:
                 self._recorder.await_ready(self._watch)

@@ -14,7 +14,7 @@ from testbed.plan.model import Plan
 from testbed.runs.fidelity import Fidelity
 from testbed.runs.limits import LIMITS, Limits
 from testbed.runs.link_judgement import Reason, judge_links, milliseconds
-from testbed.runs.measures import Evidence, NodeMeasure
+from testbed.runs.measures import Evidence, MachineMeasure, NodeMeasure
 
 KINDS = ("latency", "losses", "captures", "rates", "convergence")
 """The results that a reason may affect, as certificates list them."""
@@ -55,6 +55,7 @@ def figures(evidence: Evidence) -> dict[str, float | int | None]:
     waits = [wait for node in evidence.nodes if (wait := _mean_wait_ns(node, dilate)) is not None]
     return found | {
         "processor_wait_ns": max(waits, default=None),
+        "processor_wait_share": _wait_share(evidence),
         "socket_overflows": sum(i.overflows for node in evidence.nodes for i in node.interfaces),
         "late_starts": len(evidence.late_starts),
         "capture_packets": evidence.capture_packets,
@@ -75,7 +76,7 @@ def _machine(evidence: Evidence, limits: Limits) -> Iterator[Reason]:
     if p99_ns > allowed_ns:
         text = (
             f"scheduling lag: 1 of 100 wake-ups came {milliseconds(p99_ns)} late or later"
-            f" (limit {milliseconds(allowed_ns)}; processors {machine.busy:.0%} busy)"
+            f" (limit {milliseconds(allowed_ns)}; processors {machine.busy:.0%} busy{_waiting(machine)})"
         )
         yield Reason(text, ("latency", "rates"))
     if machine.lag_max_ns // dilate > limits.stall_ns:
@@ -84,15 +85,21 @@ def _machine(evidence: Evidence, limits: Limits) -> Iterator[Reason]:
             f" (limit {milliseconds(limits.stall_ns)})"
         )
         yield Reason(text, ("latency", "convergence"))
-    if machine.busy > limits.busy:
-        text = (
-            f"processors were {machine.busy:.0%} busy throughout the workload (limit {limits.busy:.0%}):"
-            " what was forwarded per second is the machine's figure"
-        )
+    waited = _wait_share(evidence)
+    if machine.busy > limits.busy and (waited is None or waited > limits.wait_share):
+        got = "" if waited is None else f", and nodes got one in {1 - waited:.0%} of the time they wanted one"
+        text = f"processors were {machine.busy:.0%} busy throughout (limit {limits.busy:.0%}){got}"
         yield Reason(text, ("rates",))
     if (held_s := machine.throttled_s or 0.0) > limits.throttled * machine.seconds:
         text = f"a quota held the processes back for {held_s:.2f} s of {machine.seconds:.2f} s"
         yield Reason(text, ("latency", "rates"))
+
+
+def _waiting(machine: MachineMeasure) -> str:
+    """What a lag comes from where processors are not busy: others wait for them in turns."""
+    if machine.pressure is None:
+        return ""
+    return f", somebody waiting for one {machine.pressure:.0%} of the time"
 
 
 def _nodes(evidence: Evidence, limits: Limits) -> Iterator[Reason]:
@@ -178,6 +185,14 @@ def _mean_wait_ns(node: NodeMeasure, dilate: int) -> int | None:
     if not node.turns or node.waited_ns is None:
         return None
     return node.waited_ns // node.turns // dilate
+
+
+def _wait_share(evidence: Evidence) -> float | None:
+    """Of the time in which nodes wanted a processor, the share in which they had none."""
+    known = [node for node in evidence.nodes if node.waited_ns is not None and node.ran_ns is not None]
+    waited = sum(node.waited_ns or 0 for node in known)
+    ran = sum(node.ran_ns or 0 for node in known)
+    return round(waited / (waited + ran), 4) if waited + ran else None
 
 
 def _scaled(real_ns: int | None, dilate: int) -> int | None:

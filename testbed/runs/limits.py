@@ -30,7 +30,9 @@ class Limits:
     stall_ns: int = 100 * MS
     """How long the machine may stand still at once."""
     busy: float = 0.97
-    """The share of the processors' time that may be in use over the whole workload."""
+    """The share of the processors' time that may be in use over the whole workload ..."""
+    wait_share: float = 0.5
+    """... unless nodes had a processor for more than this share of the time they wanted one."""
     throttled: float = 0.01
     """The share of the time in which a quota may hold the processes back."""
     client_late_ns: int = 5 * MS

@@ -9,10 +9,8 @@ from testbed.plan.model import Impairment, LinkPlan
 from testbed.runs.chance import clumped_tail, tail
 from testbed.runs.fidelity import LinkFidelity
 from testbed.runs.limits import Limits
-from testbed.runs.measures import Evidence, InterfaceMeasure, LinkMeasure, ProbeMeasure
+from testbed.runs.measures import PROBE_BYTES, Evidence, InterfaceMeasure, LinkMeasure, ProbeMeasure
 
-PROBE_BYTES = 64
-"""How long the frames of probes are: they take that long at a link's rate."""
 BITS_NS = 8 * 1_000_000_000
 SHOWN = 3
 

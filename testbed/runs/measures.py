@@ -10,6 +10,9 @@ from dataclasses import dataclass
 
 from testbed.plan.model import Plan
 
+PROBE_BYTES = 64
+"""How long the frames of probes are: they take that long at a link's rate."""
+
 
 @dataclass(frozen=True, slots=True)
 class LinkMeasure:

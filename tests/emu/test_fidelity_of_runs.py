@@ -23,7 +23,7 @@ from testbed.emu.links.orders import Orders
 from testbed.emu.links.wire import Wire
 from testbed.emu.options import EmuOptions
 from testbed.emu.world import EmulatedWorld
-from testbed.plan.model import Plan
+from testbed.plan.model import Impairment, Plan
 from testbed.runs.world import Outcome
 
 pytestmark = pytest.mark.emu
@@ -115,6 +115,12 @@ def test_machine_nodes_and_every_direction_of_a_link_are_measured(bed: Any, told
     assert {row.backend for row in first} <= {"wire", "netem"}
     assert all(row.asked["delay_ns"] == DELAY_MS * MS for row in first)
     assert all(row.measured.delivered > 0 for row in found.links)
+    for row in found.links:
+        assert (row.probe is not None) is (row.backend != "veth")
+        if row.probe is not None:
+            assert row.probe.received > 0
+            assert row.probe.delay_min_ns is not None
+            assert row.probe.delay_min_ns >= DELAY_MS * MS - CLOCKS_NS
     json.dumps(found.to_json())
     bed.assert_nothing_is_left()
 
@@ -125,7 +131,8 @@ def test_a_machine_that_others_keep_busy_is_seen_and_named(bed: Any, told: Any, 
     assert found is not None
     assert found.verdict == "degraded"
     assert "rates" in found.affected
-    assert any("processors were" in reason for reason in found.reasons), found.reasons
+    named = ("processors were", "scheduling lag", "waited for a processor")
+    assert any(name in reason for reason in found.reasons for name in named), found.reasons
 
 
 def test_frames_that_find_no_room_are_a_loss_that_nobody_asked_for(
@@ -142,6 +149,29 @@ def test_frames_that_find_no_room_are_a_loss_that_nobody_asked_for(
     worst = found.links[0]
     assert worst.measured.overruns > 0
     assert "for want of time or room" in worst.reasons[0]
+
+
+def test_a_delay_that_was_silently_not_applied_is_seen_by_probes(
+    bed: Any, told: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What users of testbeds suffer from most: the carrier itself says that all is well."""
+    order = Wire._order
+    nothing = {"impairment": Impairment(), "back": Impairment()}
+    monkeypatch.setattr(Wire, "_order", lambda *all_told: replace(order(*all_told), **nothing))
+    found = run(bed, told, bed.plan(first_link=DELAYED), links="wire").fidelity
+    assert found is not None
+    assert found.verdict == "degraded"
+    assert "latency" in found.affected
+    assert any("probes took" in reason and "asked 5 ms" in reason for reason in found.reasons)
+
+
+def test_probing_bare_links_takes_nothing_and_slow_ones_are_left_out(
+    bed: Any, told: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("testbed.emu.probing.MOST_WAIT_S", 0.001)
+    found = run(bed, told, bed.plan(first_link=DELAYED)).fidelity
+    assert found is not None
+    assert all(row.probe is None for row in found.links)
 
 
 def _cramped(orders: Orders) -> Orders:

@@ -111,7 +111,12 @@ def test_one_late_wake_up_in_a_thousand_is_no_reason_but_a_stall_is(plan: Plan) 
 
 def test_processors_in_use_all_the_time_affect_rates_alone(plan: Plan) -> None:
     assert judged(plan, machine=replace(IDLE, busy=0.95)).verdict == "trusted"
-    assert judged(plan, machine=replace(IDLE, busy=0.99)).affected == ("rates",)
+    full = replace(IDLE, busy=0.99)
+    assert judged(plan, machine=full).affected == ("rates",)
+    served = NodeMeasure("r1", {}, turns=9, waited_ns=10**9, ran_ns=2 * 10**9)
+    assert judged(plan, machine=full, nodes=(served,)).verdict == "trusted"
+    starved = replace(served, waited_ns=9 * 10**9)
+    assert "nodes got one in 18% of the time" in judged(plan, machine=full, nodes=(starved,)).reasons[0]
 
 
 def test_a_quota_that_holds_processes_back_is_seen(plan: Plan) -> None:
