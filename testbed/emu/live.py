@@ -43,6 +43,8 @@ class Live:
         self.nodes = nodes
         self.clock = clock
         self._links = {link.name: link for link in plan.links}
+        self.struck: list[Fault] = []
+        """What has happened to it, whoever wanted it."""
         self._down_links: dict[str, LinkPlan] = {}
         self._mended: dict[str, int] = {}
 
@@ -95,6 +97,7 @@ class Live:
         wrong = self._wrong(fault)
         if wrong:
             raise FaultError(f"{fault.do} {fault.target}: {wrong}")
+        self.struck.append(fault)
 
     def strike(self, fault: Fault) -> None:
         """Let a fault happen, now.

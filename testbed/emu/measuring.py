@@ -111,6 +111,7 @@ class Measuring:
             links=_links(self._began.links, now.links),
             probes=self._probes,
             late_starts=tuple(late_starts),
+            struck=tuple(live.struck),
         )
 
     def fidelity(self, capture_packets: int, capture_drops: int) -> Fidelity | None:

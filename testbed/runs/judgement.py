@@ -168,8 +168,8 @@ def _least_delay_ns(plan: Plan) -> int:
 
 
 def _unharmed(evidence: Evidence, clients: bool) -> list[NodeMeasure]:
-    """The nodes of a kind that no fault of the scenario stops: a paused node is late as asked."""
-    broken = {fault.target for fault in evidence.plan.faults}
+    """The nodes of a kind that nobody has stopped: a paused node is late as asked."""
+    broken = {fault.target for fault in evidence.struck}
     names = {node.name for node in (evidence.plan.clients if clients else evidence.plan.routers)} - broken
     return [node for node in evidence.nodes if node.name in names]
 

@@ -34,7 +34,7 @@ class _Way:
     received: InterfaceMeasure | None
     probe: ProbeMeasure | None
     quiet: bool
-    """No fault of the scenario touches the link or a node at its ends."""
+    """Nothing has happened to the link or a node at its ends."""
     constant: bool
     """What is asked of it stays the same."""
     seconds: float
@@ -82,8 +82,8 @@ def _ways(evidence: Evidence) -> list[_Way]:
     by_name = {link.name: link for link in plan.links}
     sockets = {interface.name: interface for node in evidence.nodes for interface in node.interfaces}
     sent_probes = {probe.source: probe for probe in evidence.probes}
-    touched = {fault.target for fault in plan.faults}
-    changed = {fault.target for fault in plan.faults if fault.do == "impair"}
+    touched = {fault.target for fault in evidence.struck}
+    changed = {fault.target for fault in evidence.struck if fault.do == "impair"}
 
     def way(measured: LinkMeasure) -> _Way:
         link = by_name[measured.link]

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from testbed.plan.model import Plan
+from testbed.plan.model import Fault, Plan
 
 PROBE_BYTES = 64
 """How long the frames of probes are: they take that long at a link's rate."""
@@ -125,6 +125,8 @@ class Evidence:
     capture_drops: int = 0
     late_starts: tuple[str, ...] = ()
     """Clients that heard of the script's start after it."""
+    struck: tuple[Fault, ...] = ()
+    """What happened to the network, also by hand; what the plan has not got to is left out."""
 
     @property
     def seconds(self) -> float:

@@ -45,10 +45,10 @@ def plan() -> Plan:
     return Plan("line", "", 1, "pif", {}, (*routers, *clients), (*links, access))
 
 
-def shaped(plan: Plan, impairment: Impairment = SHAPED, faults: tuple[Fault, ...] = ()) -> Plan:
+def shaped(plan: Plan, impairment: Impairment = SHAPED) -> Plan:
     """The plan with one link that does something."""
     first, *others = plan.links
-    return replace(plan, links=(replace(first, impairment=impairment), *others), faults=faults)
+    return replace(plan, links=(replace(first, impairment=impairment), *others))
 
 
 def measured(plan: Plan, **counts: int | None) -> LinkMeasure:
@@ -206,8 +206,8 @@ def test_messages_that_vanish_on_a_lossless_link_are_seen_by_the_nodes_own_count
     assert (
         judged(lossy, links=(measured(lossy, frames=1000, delivered=997, lost=3),), nodes=nodes).reasons == ()
     )
-    crashed = shaped(plan, Impairment(), (Fault(0, "crash", link.b),))
-    assert judged(crashed, links=links, nodes=nodes).reasons == ()
+    crash = Fault(0, "crash", link.b)
+    assert judged(plan, links=links, nodes=nodes, struck=(crash,)).reasons == ()
 
 
 def test_an_overflowing_socket_and_refused_datagrams_are_named(plan: Plan) -> None:
@@ -247,8 +247,9 @@ def test_one_overloaded_router_among_many_is_seen(plan: Plan) -> None:
 
 def test_a_node_that_was_paused_is_late_as_asked(plan: Plan) -> None:
     paused = NodeMeasure("r1", late((60_000, 60), (3000 * MS, 40)))
-    plan = replace(plan, faults=(Fault(0, "pause", "r1"), Fault(9, "resume", "r1")))
-    assert judged(plan, nodes=(paused,)).verdict == "trusted"
+    assert judged(plan, nodes=(paused,)).verdict == "degraded"
+    struck = (Fault(0, "pause", "r1"), Fault(9, "resume", "r1"))
+    assert judged(plan, nodes=(paused,), struck=struck).verdict == "trusted"
 
 
 def test_waiting_for_a_processor_is_seen_where_a_sleeper_is_served_first(plan: Plan) -> None:
@@ -301,8 +302,9 @@ def test_more_than_the_rate_asked_for_is_seen(plan: Plan) -> None:
 
 def test_a_link_that_is_changed_on_the_way_is_not_held_to_what_it_was_at_first(plan: Plan) -> None:
     change = Fault(5, "impair", LINK, impairment=Impairment(loss=0.5))
-    plan = shaped(plan, faults=(change,))
-    assert judged(plan, links=(measured(plan, frames=1000, delivered=500, lost=500),)).verdict == "trusted"
+    half = measured(shaped(plan), frames=1000, delivered=500, lost=500)
+    assert judged(shaped(plan), links=(half,)).verdict == "degraded"
+    assert judged(shaped(plan), links=(half,), struck=(change,)).verdict == "trusted"
 
 
 def test_the_like_of_many_links_is_one_reason_with_the_worst_first(plan: Plan) -> None:
