@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
+from numpy.typing import NDArray
 
 from analysis.compare.model import Limits, LossRow, TimeRow
 from analysis.compare.samples import ALL, HOP, PATH, Series, SeriesKey
@@ -26,6 +27,7 @@ from analysis.compare.statistics import (
 LEAST = 5
 """Values on each side; of fewer nothing is said."""
 ORDER = (ALL, HOP, PATH)
+BLOCKS = 8
 
 Sides = tuple[Mapping[SeriesKey, Series], Mapping[SeriesKey, Series]]
 
@@ -60,13 +62,14 @@ def _row(
     shift = shift_of(before, after)
     assert shift is not None, "neither is empty"
     medians = int(np.median(before)), int(np.median(after))
-    spreads = _spread(before), _spread(after)
+    blocks = _spreads(before), _spreads(after)
+    spreads = int(np.median(blocks[0])), int(np.median(blocks[1]))
     noise = max(wandering(before), wandering(after))
     limit = max(limits.shift_ns, limits.shift_share * abs(medians[0]), limits.wandering * noise)
     moved = abs(shift.estimate) > limit and abs(rank[0]) >= limits.delta and rank[1] < limits.p_value
     spread = (
         not moved
-        and abs(spreads[1] - spreads[0]) > 3 * max(limit, _spread_noise(before), _spread_noise(after))
+        and abs(spreads[1] - spreads[0]) > 3 * max(limit, *map(_noise, blocks))
         and distance[0] >= limits.delta / 2
         and distance[1] < limits.p_value
     )
@@ -91,17 +94,18 @@ def name_of(key: SeriesKey) -> str:
     return {ALL: "all deliveries", HOP: f"{a} > {b}", PATH: f"{a} to {b}"}[of]
 
 
-def _spread(values: Sample) -> int:
-    low, high = np.percentile(values, (10, 90))
-    return int(high - low)
+def _spreads(values: Sample) -> NDArray[np.float64]:
+    """From the 10th to the 90th percentile in each block of the run's time.
+
+    Not over the whole of it: one busy spell of the machine would make it wide.
+    """
+    blocks = BLOCKS if len(values) >= 10 * BLOCKS else 1
+    tails = [np.percentile(block, (10, 90)) for block in np.array_split(values, blocks)]
+    return np.array([high - low for low, high in tails])
 
 
-def _spread_noise(values: Sample, blocks: int = 8) -> float:
-    """How far the spread itself wanders within a run."""
-    if len(values) < 10 * blocks:
-        return 0.0
-    spreads = np.array([_spread(block) for block in np.array_split(values, blocks)])
-    return float(np.median(np.abs(spreads - np.median(spreads)))) * 1.4826
+def _noise(blocks: NDArray[np.float64]) -> float:
+    return float(np.median(np.abs(blocks - np.median(blocks)))) * 1.4826
 
 
 def compare_losses(

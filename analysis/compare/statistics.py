@@ -16,8 +16,8 @@ from numpy.typing import NDArray
 
 Sample = NDArray[np.int64]
 
-SHIFT_SAMPLE = 600
-"""Of so many values of each side all differences are taken: 360,000, enough for three digits."""
+SHIFT_SAMPLE = 300
+"""Of so many values of each side all differences are taken: 90,000, enough for two digits or three."""
 EXACT_MAX = 2000
 _Z95 = 1.959964
 
