@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import os
+import select
 from collections.abc import Iterator
 from contextlib import contextmanager
 
 from testbed.cli import exits
 from testbed.emu.caller import Caller, LostError, RefusedError
 from testbed.emu.running import Running, matching, running
+
+DEATH_NOTICE_S = 1.0
 
 
 def choose(name: str | None) -> Running:
@@ -77,8 +80,22 @@ def _listed(networks: list[Running]) -> str:
     )
 
 
+def _has_ended(run: Running) -> bool:
+    """Whether the keeper is dead, or dies in a moment: its socket closes before it is gone."""
+    try:
+        descriptor = os.pidfd_open(run.owner.pid) if run.owner and run.alive else None
+    except ProcessLookupError:
+        return True
+    if descriptor is None:
+        return True
+    with os.fdopen(descriptor):
+        poller = select.poll()
+        poller.register(descriptor, select.POLLIN)
+        return bool(poller.poll(DEATH_NOTICE_S * 1000))
+
+
 def _lost(run: Running, error: LostError) -> str:
-    if run.alive:
+    if not _has_ended(run):
         return f"{run.run_id}: {error}"
     return (
         f"{run.run_id}: its keeper has ended meanwhile; if that was not `cbn down`, "

@@ -27,6 +27,7 @@ from testbed.plan.model import Fault, LinkPlan, NodePlan
 from testbed.plan.problems import ScenarioError, did_you_mean
 from testbed.runs.directory import RunDirectory
 
+Command = Callable[[Caller, Request], object]
 NODE_FAULTS = ("crash", "start", "pause", "resume")
 _LINK_FAULTS = {"down": "link_down", "up": "link_up"}
 
@@ -42,6 +43,8 @@ class Kept:
     """When it was ready."""
     strike: Callable[[Fault], None]
     """Lets a fault happen, and notes it among the run's events."""
+    bury: Callable[[ProcessDiedError], None]
+    """Notes that nodes have died that nobody told to; raises the error again if it was no node."""
     carriers: Mapping[str, str]
     """What carries each link: `veth`, `netem`, `wire`."""
 
@@ -55,7 +58,7 @@ class Hands:
         self._nodes = {node.name: node for node in kept.live.plan.nodes}
         self._links = {link.name: link for link in kept.live.plan.links}
         self._ways = {link.name: Ways(link.impairment, link.impairment_back) for link in kept.live.plan.links}
-        self._commands: dict[str, Callable[[Caller, Request], object]] = {
+        self._commands: dict[str, Command] = {
             "status": self._status,
             "links": self._show_links,
             "link": self._link,
@@ -85,16 +88,24 @@ class Hands:
         if self.leaving and command != self._down:
             raise ControlError("the network is being taken down")
         try:
-            return command(caller, request)
-        except (FaultError, AdminError, NetworkError, NotReadyError, ProcessDiedError) as error:
+            return self._carry_out(command, caller, request)
+        except (FaultError, AdminError, NetworkError, NotReadyError) as error:
             raise ControlError(str(error)) from error
         except ScenarioError as error:
             raise ControlError("\n".join(str(problem) for problem in error.problems)) from error
-        except ControlError:
+        except (ControlError, ProcessDiedError):
             raise
         except Exception as defect:  # one command that fails must not cost the network
             traceback.print_exc()
             raise ControlError(f"a defect of the keeper ({defect!r}); its log has the traceback") from defect
+
+    def _carry_out(self, command: Command, caller: Caller, request: Request) -> object:
+        """Do it; if it comes out meanwhile that a node has died, do it with the others."""
+        try:
+            return command(caller, request)
+        except ProcessDiedError as error:
+            self._kept.bury(error)
+            return command(caller, request)
 
     def _status(self, *_: object) -> object:
         plan, live = self._live.plan, self._live

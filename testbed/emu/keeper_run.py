@@ -102,6 +102,7 @@ class KeptStages(Stages):
                 directory=self._keeping.directory,
                 since_ns=self.start_ns,
                 strike=self._timeline.strike,
+                bury=self._bury,
                 carriers=self._carriers,
             )
         )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import select
 import signal
 import subprocess
 import sys
@@ -114,6 +115,8 @@ def network(folder: Path, name: str, *words: str) -> Iterator[Terminal]:
     finally:
         if run.alive:
             terminal.type("down", "-q", run.run_id)
+        elif run.folder.exists():
+            terminal.type("clean")
         terminal.assert_nothing_is_left(run.run_id)
 
 
@@ -138,8 +141,6 @@ def kill(pid: int) -> None:
     descriptor = os.pidfd_open(pid)
     try:
         os.kill(pid, signal.SIGKILL)
-        import select
-
         poller = select.poll()
         poller.register(descriptor, select.POLLIN)
         assert poller.poll(10_000)
