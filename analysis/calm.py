@@ -70,6 +70,14 @@ class History:
             return True
         return calm.connects(source, subscriber)
 
+    def unrest(self) -> list[tuple[int, int]]:
+        """From when until when a message that was published may get lost and nobody is to blame."""
+        ends = [calm.until_ns - self.settle_ns for calm in self.calms]
+        begins = [calm.after_ns for calm in self.calms[1:]]
+        if ends and self.calms[-1].until_ns != FOREVER:
+            begins.append(FOREVER)
+        return list(zip(ends, begins, strict=False))
+
     def held_until(self, published_ns: int) -> int:
         """Until when a node that stood still may have held back a message published then."""
         until_ns = published_ns

@@ -133,7 +133,7 @@ class _Tables:
             self.run,
             ingested,
             len(claims),
-            summary.count_publications(publications),
+            summary.count_publications(publications, history),
             subscribers,
             summary.latency_curves(deliveries),
             summary.count_crossings(crossings),

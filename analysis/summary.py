@@ -13,6 +13,7 @@ import pyarrow as pa
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F  # noqa: N812
 
+from analysis.calm import History
 from analysis.findings import (
     QUANTILES,
     CrossingCounts,
@@ -31,15 +32,30 @@ SHOWN = 50
 """How many missing, spurious and duplicate deliveries are listed one by one."""
 
 
-def count_publications(publications: DataFrame) -> PublicationCounts:
-    """How many publications there are, and how many but one witness knows of."""
+def count_publications(publications: DataFrame, history: History) -> PublicationCounts:
+    """How many publications there are, and how many but one witness knows of.
+
+    What a client published while the network had to find its state may have
+    met a link that was cut or a router that was gone: no router need have seen it.
+    """
     row = publications.agg(
         F.count("*").alias("total"),
-        F.count_if(F.col("time_ns").isNull()).alias("not_seen"),
+        F.count_if(F.col("time_ns").isNull() & ~_in_unrest(history)).alias("not_seen"),
         F.count_if(F.col("announced_ns").isNull()).alias("not_said"),
     ).first()
     assert row is not None, "an aggregate without groups has one row"
     return PublicationCounts(row.total, row.not_seen, row.not_said)
+
+
+def _in_unrest(history: History) -> Column:
+    unrest = history.unrest()
+    if not unrest:
+        return F.lit(False)
+    begins, ends = (F.lit(list(times)) for times in zip(*unrest, strict=True))
+    said_ns = F.col("announced_ns")
+    return F.exists(
+        F.arrays_zip(begins.alias("b"), ends.alias("e")), lambda t: said_ns.between(t["b"], t["e"])
+    )
 
 
 def count_by_subscriber(verdicts: DataFrame) -> list[SubscriberCounts]:
