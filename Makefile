@@ -75,7 +75,7 @@ sanitize: build ## Run the tests of the compiled fast path under ASan and UBSan.
 .PHONY: bench
 bench: build ## Measure; prints figures, judges nothing.
 	$(MAKE) $(STAMPS)/dev
-	$(BIN)/python -m pytest -s -p no:cacheprovider -o python_files="bench_*.py" tests/benchmarks
+	$(BIN)/python -m pytest -s -p no:cacheprovider -o python_files="bench_*.py" -m "not emu" tests/benchmarks
 
 .PHONY: bench-match
 bench-match: build ## The table of matching speeds, as Markdown; QUICK=1: small sizes.
@@ -112,6 +112,19 @@ cover-check: ## Hold a million claims of covering against messages at their boun
 test-faults: build ## Break random networks under every scheme, and count what is missing; SEED=1: these.
 	$(MAKE) $(STAMPS)/dev
 	$(BIN)/python -m tests.faults.campaign $(if $(SEED),--seed $(SEED))
+
+.PHONY: test-emu
+test-emu: build ## Try every carrier of links, as a table, then all tests of the emulated world.
+	$(MAKE) $(STAMPS)/dev
+	$(SAY) "What links are asked for, and what they do"
+	requirements/as-root $(BIN)/python -m tests.emu.conformance
+	$(SAY) "The tests of the emulated world"
+	requirements/as-root $(BIN)/python -m pytest -m emu tests/emu
+
+.PHONY: bench-emu
+bench-emu: build ## Measure the emulated world: links, captures, how large a network may be.
+	$(MAKE) $(STAMPS)/dev
+	requirements/as-root $(BIN)/python -m pytest -s -p no:cacheprovider -o python_files="bench_*.py" -m emu tests/benchmarks
 
 .PHONY: fuzz-wire
 fuzz-wire: build ## Hold the codec against the Scapy layers and against mutated packets.

@@ -46,21 +46,27 @@ class Cables {
 
     [[nodiscard]] std::size_t links() const noexcept { return ways_.size() / 2; }
 
-    // The next four may be called from any thread, also while the loop runs: they happen between two frames.
+    // The next four may be called from any thread, also while the loop runs: they happen between two frames,
+    // after all frames that were sent before.
     void impair(std::size_t link, const Impairment& from_a, const Impairment& from_b) {
         between([&] {
+            take_all(link);
             ways_[2 * link]->fate.impair(from_a);
             ways_[2 * link + 1]->fate.impair(from_b);
         });
     }
     void cut(std::size_t link) {
         between([&] {
+            take_all(link);
             ways_[2 * link]->cut();
             ways_[2 * link + 1]->cut();
         });
     }
     void mend(std::size_t link) {
-        between([&] { ways_[2 * link]->up = ways_[2 * link + 1]->up = true; });
+        between([&] {
+            take_all(link);
+            ways_[2 * link]->up = ways_[2 * link + 1]->up = true;
+        });
     }
     [[nodiscard]] Account account(std::size_t way) {
         Account told;
@@ -80,10 +86,12 @@ class Cables {
 
     // Carries until `stop`; 0 or errno.
     [[nodiscard]] int run() {
+        std::unique_lock<std::mutex> inside(door_);
         epoll_ = ::epoll_create1(EPOLL_CLOEXEC);
         if (epoll_ < 0) return errno;
-        const int failure = watch() && serve() ? 0 : errno;
+        const int failure = watch() && serve(inside) ? 0 : errno;
         ::close(epoll_);
+        epoll_ = -1;
         return failure;
     }
 
@@ -119,29 +127,34 @@ class Cables {
         return watch_readable(epoll_, stop_.descriptor(), STOP);
     }
 
-    [[nodiscard]] bool serve() {
+    [[nodiscard]] bool serve(std::unique_lock<std::mutex>& inside) {
         std::vector<epoll_event> events(ways_.size() + 1);  // room for all: who is not told of was empty
-        std::unique_lock<std::mutex> inside(door_);
-        std::int64_t seen_ns = now_ns();
+        seen_ns_ = now_ns();
         while (true) {
             let_callers_in(inside);
             hand_over();
             const std::int64_t asked_ns = now_ns();
             const std::int64_t due_ns = departures_.empty() ? -1 : departures_.next_due_ns();
+            asleep_ = true;
             inside.unlock();
             const int ready = wait(events, due_ns < 0 ? -1 : std::max<std::int64_t>(due_ns - asked_ns, 0));
+            const int error = errno;
             inside.lock();
-            if (ready < 0 && errno != EINTR) return false;
+            asleep_ = false;
+            if (ready < 0 && error != EINTR) {
+                errno = error;
+                return false;
+            }
             const std::int64_t back_ns = now_ns();
             // What came while we slept woke us at once; else it may have come any time since we last looked.
-            const std::int64_t empty_ns = back_ns - asked_ns > BLOCKED_NS ? back_ns : seen_ns;
+            const std::int64_t empty_ns = back_ns - asked_ns > BLOCKED_NS ? back_ns : seen_ns_;
             for (int at = 0; at < ready; ++at) {
                 const std::uint64_t mark = events[static_cast<std::size_t>(at)].data.u64;
                 if (mark == STOP) return true;
                 take(static_cast<std::uint32_t>(mark), empty_ns);
                 hand_over();
             }
-            seen_ns = back_ns;
+            seen_ns_ = back_ns;
         }
     }
 
@@ -149,6 +162,16 @@ class Cables {
         timespec time{for_ns / RateQueue::SECOND_NS, for_ns % RateQueue::SECOND_NS};
         return ::epoll_pwait2(epoll_, events.data(), static_cast<int>(events.size()), for_ns < 0 ? nullptr : &time,
                               nullptr);
+    }
+
+    // Takes what both taps of a link hold now. The loop, if it sleeps, has been woken by these frames.
+    void take_all(std::size_t link) {
+        for (const std::size_t at : {2 * link, 2 * link + 1}) {
+            for (std::uint64_t left = tap_frames_ / BATCH + 1; left > 0; --left) {
+                take(static_cast<std::uint32_t>(at), asleep_ ? now_ns() : seen_ns_);
+                if (ways_[at]->drained) break;
+            }
+        }
     }
 
     // Takes what a tap has, up to a batch, so that the others have their turn.
@@ -230,9 +253,9 @@ class Cables {
         departures_.add(flight);
     }
 
-    // Hands over all that is due.
+    // Hands over what is due, so much of it that the taps have their turn.
     void hand_over() {
-        while (!departures_.empty()) {
+        for (int left = 4 * BATCH; left > 0 && !departures_.empty(); --left) {
             const std::int64_t time_ns = now_ns();
             if (departures_.next_due_ns() > time_ns) return;
             const Flight flight = departures_.pop();
@@ -264,6 +287,8 @@ class Cables {
     std::vector<std::unique_ptr<Way>> ways_;
     Departures departures_;
     int epoll_ = -1;
+    std::int64_t seen_ns_ = 0;  // when all taps were last looked at
+    bool asleep_ = false;
     Signal stop_;
     std::mutex door_;  // to all of the above, held by the loop but for when it waits
     std::condition_variable let_in_;

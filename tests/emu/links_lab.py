@@ -17,7 +17,6 @@ from testbed.emu.commands import run_batch
 from testbed.emu.links.cabling import Cabling
 from testbed.emu.links.namespaces import inside_namespace
 from testbed.emu.links.site import Site
-from testbed.emu.network import configuration
 from testbed.emu.options import EmuOptions
 from testbed.plan.model import Impairment, InterfacePlan, LinkPlan, NodePlan, Plan
 
@@ -48,7 +47,7 @@ class Lab:
         try:
             self.links.build()
             for node in self.plan.nodes:
-                run_batch(node.name, [*self.inside(node.name), "ip", "-batch", "-"], configuration(node))
+                run_batch(node.name, [*self.inside(node.name), "ip", "-batch", "-"], _configuration(node))
         except BaseException:
             self.close()
             raise
@@ -127,6 +126,17 @@ def _plan(does: Sequence[Does], mtu: int) -> Plan:
         for n, (there, back) in enumerate(does)
     )
     return Plan("lab", "", 7, "pif", {}, tuple(nodes), links)
+
+
+def _configuration(node: NodePlan) -> list[str]:
+    lines = []
+    for i in node.interfaces:
+        lines += [
+            f"address add {i.address}/{i.prefix_length} dev {i.name}",
+            f"link set {i.name} up",
+            f"neighbour replace {i.peer_address} lladdr {i.peer_mac} dev {i.name} nud permanent",
+        ]
+    return lines
 
 
 def _address(number: int, at: int) -> str:

@@ -66,6 +66,8 @@ class Orders:
         try:
             raw = json.loads(text)
             wires = tuple(_wire(each) for each in raw.pop("wires"))
+            if not wires:
+                raise ValueError("there are no wires in them")
             return cls(wires=wires, **raw)
         except (AttributeError, KeyError, TypeError, ValueError) as error:
             raise ValueError(f"these are no orders for wires: {error}") from None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import fcntl
 import os
 import socket
@@ -18,6 +19,7 @@ SIOCSIFMTU = 0x8922
 SIOCSIFHWADDR = 0x8924
 SIOCSIFTXQLEN = 0x8943
 ARPHRD_ETHER = 1
+LONGEST_NAME = 15
 _NAME = struct.Struct("16s")
 _REQUEST_BYTES = 40
 """Of `struct ifreq`."""
@@ -29,6 +31,8 @@ def open_tap(order: TapOrder, mtu: int, queue_frames: int) -> int:
     Raises:
         OSError: it cannot be made; the text names it, and what failed.
     """
+    if not 0 < len(order.name.encode()) <= LONGEST_NAME:
+        raise OSError(errno.EINVAL, f"{order.name!r} is no name for an interface: 1 to {LONGEST_NAME} bytes")
     with inside_namespace(order.pid, f"the namespace of {order.name}"):
         descriptor = _told(
             order.name, f"opening {TUN}", os.open, TUN, os.O_RDWR | os.O_NONBLOCK | os.O_CLOEXEC
