@@ -5,10 +5,12 @@ from __future__ import annotations
 import argparse
 import json
 import os
+from collections.abc import Iterator
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from analysis.expectations import passed
 from testbed.cli import exits
 from testbed.cli.progress import progress
 from testbed.runs.directory import MANIFEST, is_run_directory
@@ -38,7 +40,7 @@ def analyze(args: argparse.Namespace) -> int:
         print(json.dumps(verdict, indent=1, ensure_ascii=False))
     else:
         print_verdict(args.directory, verdict)
-    return exits.OK if verdict["ok"] else exits.NOT_CLEAN
+    return exits.OK if passed(verdict) else exits.NOT_CLEAN
 
 
 def analyse(directory: Path, shown: Progress) -> dict[str, object]:
@@ -85,10 +87,23 @@ def print_verdict(directory: Path, verdict: dict[str, object]) -> None:
 
     console = Console()
     console.print(_table(verdict))
+    for text in _expectations(verdict):
+        console.print(text, markup=False, highlight=False, soft_wrap=True)
     for problem in verdict["problems"] if isinstance(verdict["problems"], list) else ():
         console.print(f"! {problem}", markup=False, highlight=False)
     # Not through rich, which would break a long path over two lines.
     print(f"report: {directory / 'report.html'}")
+
+
+def _expectations(verdict: dict[str, object]) -> Iterator[str]:
+    """A line each: what was expected, what was measured, and whether it holds."""
+    from analysis.expectations import measured_text
+
+    told = verdict.get("expectations")
+    for expectation in told if isinstance(told, list) else ():
+        so = "holds" if expectation["holds"] else "DOES NOT HOLD"
+        why = f" ({expectation['why']})" if expectation["why"] and not expectation["holds"] else ""
+        yield f"{so}: {expectation['text']}: measured {measured_text(expectation)}{why}"
 
 
 def _table(verdict: dict[str, object]) -> Table:

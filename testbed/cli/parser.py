@@ -9,7 +9,9 @@ from testbed.cli.parser_bench import add_bench, add_workload
 from testbed.cli.parser_compare import add_diff, add_replay
 from testbed.cli.parser_emulation import add_emulation
 from testbed.cli.parser_live import add_live
+from testbed.cli.parser_matrix import add_matrix
 from testbed.cli.parser_reproduce import add_reproduce
+from testbed.cli.parser_topo import add_topo
 
 _EXITS = """\
 exit codes:
@@ -104,6 +106,7 @@ def build_parser() -> argparse.ArgumentParser:
     add_diff(commands, _command, _json)
     add_live(commands, _command, _scenario, _json)
     _add_small(commands)
+    add_topo(commands, _command, _json)
     add_workload(commands, _command, _json)
     add_bench(commands, _command, _json)
     add_reproduce(commands, _command, _json)
@@ -162,7 +165,7 @@ def _add_run(commands: _Commands[_Parser]) -> None:
     run.add_argument("--world", choices=("sim", "emu", "auto"), default="auto", help="where (default: auto)")
     run.add_argument("--out", type=Path, metavar="DIR", help="the run directory (default: runs/<run id>)")
     run.add_argument("--force", action="store_true", help="replace a previous run in DIR")
-    run.add_argument("--analyze", action="store_true", help="analyse the run when it is complete")
+    add_matrix(run)
     add_emulation(run)
     _json(run)
     run.add_argument("--quiet", "-q", action="store_true", help="no progress, only the result")

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from importlib.resources import files
 from pathlib import Path
 
 from testbed.cli import exits
-from testbed.plan import ScenarioError, load_plan
+from testbed.plan import ScenarioError, load_cells, load_plan
+from testbed.plan.matrix import Cell
 from testbed.plan.model import Plan
 
 
@@ -43,13 +45,33 @@ def load(scenario: str, seed: int | None, overrides: Sequence[str]) -> Plan:
     Raises:
         CommandError: the scenario is broken; the text says where, all at once.
     """
-    pairs = [_pair(override) for override in overrides]
+    with _told():
+        return load_plan(find(scenario), seed, _pairs(overrides))
+
+
+def load_all(scenario: str, seed: int | None, overrides: Sequence[str]) -> list[tuple[Cell, Plan]]:
+    """The plans of all runs of a scenario's matrix; none if it has none.
+
+    Raises:
+        CommandError: the scenario is broken; the text says where, all at once.
+    """
+    with _told():
+        return load_cells(find(scenario), seed, _pairs(overrides))
+
+
+@contextmanager
+def _told() -> Iterator[None]:
+    """What is wrong with a scenario, as what the command ends with."""
     try:
-        return load_plan(find(scenario), seed, pairs)
+        yield
     except ScenarioError as error:
         count = len(error.problems)
         heading = "there is a problem" if count == 1 else f"there are {count} problems"
         raise exits.CommandError(f"{heading} in the scenario; nothing was started\n{error}") from error
+
+
+def _pairs(overrides: Sequence[str]) -> list[tuple[str, str]]:
+    return [_pair(override) for override in overrides]
 
 
 def _pair(override: str) -> tuple[str, str]:

@@ -60,8 +60,9 @@ class SilentProgress:
 class LineProgress:
     """One plain line a phase, for logs and pipes."""
 
-    def __init__(self, out: TextIO) -> None:
+    def __init__(self, out: TextIO, prefix: str = "") -> None:
         self._out = out
+        self._prefix = prefix
         self._started = time.monotonic()
 
     def phase(self, name: str, total: int | None = None) -> None:
@@ -74,7 +75,7 @@ class LineProgress:
 
     def say(self, text: str) -> None:
         """A line."""
-        print(text, file=self._out, flush=True)
+        print(f"{self._prefix}{text}", file=self._out, flush=True)
 
 
 class BarProgress:

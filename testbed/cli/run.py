@@ -7,9 +7,12 @@ import json
 import signal
 from pathlib import Path
 
+from analysis.expectations import passed
 from testbed.cli import exits
+from testbed.cli.analyze import check_analysable
+from testbed.cli.matrix import run_matrix
 from testbed.cli.parser_emulation import emu_options
-from testbed.cli.plans import load
+from testbed.cli.plans import load, load_all
 from testbed.cli.progress import progress
 from testbed.cli.worlds import choose_world
 from testbed.plan.model import Plan
@@ -23,16 +26,30 @@ RUNS = Path("runs")
 
 def run(args: argparse.Namespace) -> int:
     """Run a scenario; the exit code says how it went."""
+    cells = load_all(args.scenario, args.seed, args.overrides)
+    if cells:
+        return run_matrix(args, cells, RUNS)
+    _check_options(args)
     plan = load(args.scenario, args.seed, args.overrides)
+    analyse = bool(plan.expect) if args.analyze is None else args.analyze
+    if analyse:
+        check_analysable()
     with progress(args.quiet) as shown:
         world = choose_world(args.world, plan, shown, emu_options(args))
         directory = _directory(args, plan, world)
         if not args.quiet:
             shown.say(f"{plan.name} in the world {world.name}, seed {plan.seed}, into {directory.path}")
         outcome = _conduct(plan, world, directory, shown)
-        verdict = _verdict(directory, shown) if args.analyze and outcome.outcome == "complete" else None
+        verdict = _verdict(directory, shown) if analyse and outcome.outcome == "complete" else None
     _report(args.json, directory, world, outcome, verdict)
     return _exit_code(outcome, verdict)
+
+
+def _check_options(args: argparse.Namespace) -> None:
+    """What goes with a matrix alone does not go unnoticed where there is none."""
+    given = {"--only": args.only, "--resume": args.resume, "--jobs": args.jobs > 1}
+    for option in (name for name, value in given.items() if value):
+        raise exits.CommandError(f"{option} goes with a scenario that has a matrix; {args.scenario} has none")
 
 
 def _directory(args: argparse.Namespace, plan: Plan, world: World) -> RunDirectory:
@@ -106,4 +123,4 @@ def _exit_code(outcome: Outcome, verdict: dict[str, object] | None) -> int:
     if outcome.outcome == "interrupted":
         terminated = signal.SIGTERM.name in outcome.message
         return exits.TERMINATED if terminated else exits.INTERRUPTED
-    return exits.OK if verdict is None or verdict["ok"] else exits.NOT_CLEAN
+    return exits.OK if verdict is None or passed(verdict) else exits.NOT_CLEAN

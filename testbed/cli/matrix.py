@@ -1,0 +1,274 @@
+"""`cbn run` of a scenario with a matrix: all its runs, into one folder, and one table."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import signal
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from testbed.cli import exits
+from testbed.cli.parser_emulation import emu_options
+from testbed.cli.progress import LineProgress, SilentProgress
+from testbed.cli.signals import Signals
+from testbed.cli.table import Row, flattened, print_table, row_of, write_files
+from testbed.cli.worlds import choose_world
+from testbed.plan import plan_to_yaml
+from testbed.plan.matrix import Cell
+from testbed.plan.model import Plan
+from testbed.runs.batch import Batch, Job
+from testbed.runs.conduct import conduct
+from testbed.runs.directory import RunDirectory, RunDirectoryError, new_run_id
+from testbed.runs.world import Progress, World
+
+MATRIX = "matrix.json"
+
+
+@dataclass(frozen=True, slots=True)
+class Planned:
+    """A run that is to be: its cell, its plan, its world and where it goes."""
+
+    cell: Cell
+    plan: Plan
+    world: World
+    directory: Path
+
+
+def run_matrix(args: argparse.Namespace, cells: Sequence[tuple[Cell, Plan]], runs: Path) -> int:
+    """Run the cells; the exit code says how it went.
+
+    Args:
+        args: Of `cbn run`.
+        cells: All of the matrix.
+        runs: Where folders go that are not named.
+    """
+    shown: Progress = SilentProgress() if args.quiet else LineProgress(sys.stderr)
+    chosen = _only(cells, args.only)
+    analyse = _to_analyse(args.analyze, chosen, shown)
+    worlds = _worlds(args, chosen, shown)
+    folder = _folder(args, chosen, worlds[0].name, runs)
+    planned = [
+        Planned(cell, plan, world, folder / cell.name)
+        for (cell, plan), world in zip(chosen, worlds, strict=True)
+    ]
+    missing = [run for run in planned if not (args.resume and _is_complete(run))]
+    if not args.quiet:
+        done = f", {len(planned) - len(missing)} of them done before" if args.resume else ""
+        shown.say(
+            f"{len(planned)} runs{done} in the world {worlds[0].name}, {args.jobs} at once, into {folder}"
+        )
+    stopped = _run_all(args, missing, shown)
+    if stopped is None and analyse:
+        stopped = _analyse_all(planned, shown)
+    rows = [row_of(run.cell.name, run.cell.values, run.directory) for run in planned]
+    others = [cell for cell, _ in cells if cell not in [run.cell for run in planned]] if args.resume else []
+    about = {"scenario": planned[0].plan.name, "world": worlds[0].name, "directory": str(folder)}
+    write_files(
+        folder, about, [*rows, *(row_of(cell.name, cell.values, folder / cell.name) for cell in others)]
+    )
+    _report(args.json, folder, about, rows)
+    return _exit_code(rows, stopped)
+
+
+def _only(cells: Sequence[tuple[Cell, Plan]], only: Sequence[str]) -> list[tuple[Cell, Plan]]:
+    """The cells with the values that `--only` asks for."""
+    wanted: dict[str, set[str]] = {}
+    for text in only:
+        axis, equals, value = text.partition("=")
+        if not equals:
+            raise exits.CommandError(f"--only {text}: expected AXIS=VALUE, such as --only scheme=pif")
+        known = {_text(cell.values[axis]) for cell, _ in cells if axis in cell.values}
+        if value not in known:
+            axes = list(dict.fromkeys(name for cell, _ in cells for name in cell.values))
+            said = f"one of {', '.join(sorted(known))}" if known else f"an axis: one of {', '.join(axes)}"
+            raise exits.CommandError(f"--only {text}: there is no such run; expected {said}")
+        wanted.setdefault(axis, set()).add(value)
+    chosen = [
+        (cell, plan)
+        for cell, plan in cells
+        if all(_text(cell.values[axis]) in values for axis, values in wanted.items())
+    ]
+    if not chosen:
+        raise exits.CommandError("no run has all the values that --only asks for")
+    return chosen
+
+
+def _text(value: object) -> str:
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def _to_analyse(asked: bool | None, cells: Sequence[tuple[Cell, Plan]], shown: Progress) -> bool:
+    """Whether to analyse; found out before anything is run."""
+    from testbed.cli.analyze import check_analysable
+
+    if asked is False:
+        return False
+    try:
+        check_analysable()
+    except exits.CommandError as error:
+        if asked or any(plan.expect for _, plan in cells):
+            raise
+        shown.say(f"the runs will not be analysed: {error}")
+        return False
+    return True
+
+
+def _worlds(args: argparse.Namespace, cells: Sequence[tuple[Cell, Plan]], shown: Progress) -> list[World]:
+    """One kind of world for all, or their figures could not stand in one table."""
+    options, first = emu_options(args), choose_world(args.world, cells[0][1], shown, emu_options(args))
+    worlds = [first]
+    for _, plan in cells[1:]:
+        world = choose_world(first.name if args.world != "auto" else "auto", plan, SilentProgress(), options)
+        worlds.append(world)
+    if len({world.name for world in worlds}) > 1:
+        shown.say("world sim for all, because some of the runs cannot be emulated here")
+        return [choose_world("sim", plan, shown, options) for _, plan in cells]
+    return worlds
+
+
+def _folder(args: argparse.Namespace, cells: Sequence[tuple[Cell, Plan]], world: str, runs: Path) -> Path:
+    """Where all runs go, with a note of what they are runs of."""
+    plan = cells[0][1]
+    note = {"scenario": plan.scenario_path, "sha256": plan.scenario_sha256, "world": world}
+    if args.resume:
+        _check_resumed(args.resume, note)
+        return Path(args.resume)
+    stamp = datetime.now(UTC).strftime("%Y%m%dT%H%M%SZ")
+    folder = Path(args.out or runs / f"{plan.name}-{world}-{stamp}")
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        if any(folder.iterdir()) and not (args.force and (folder / MATRIX).is_file()):
+            hint = (
+                "--resume goes on there, --force replaces its runs"
+                if (folder / MATRIX).is_file()
+                else "--out"
+            )
+            raise exits.CommandError(f"{folder} is not empty: nothing in it was touched; {hint}")
+        (folder / MATRIX).write_text(json.dumps(note, indent=1) + "\n", encoding="utf-8")
+    except OSError as error:
+        raise exits.CommandError(
+            f"cannot write into {folder}: {error.strerror}; name another with --out"
+        ) from error
+    return folder
+
+
+def _check_resumed(folder: Path, note: Mapping[str, str]) -> None:
+    try:
+        before = json.loads((folder / MATRIX).read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        raise exits.CommandError(f"--resume {folder}: it holds no runs of a matrix ({MATRIX})") from None
+    for name, what in (("sha256", "scenario"), ("world", "world")):
+        if before.get(name) != note[name]:
+            told = f"{before.get('scenario' if name == 'sha256' else name)}, and this is {note[what]}"
+            raise exits.CommandError(f"--resume {folder}: its runs are of another {what}: {told}")
+
+
+def _is_complete(run: Planned) -> bool:
+    """Whether this very plan has been run there to its end."""
+    try:
+        manifest = json.loads((run.directory / "manifest.json").read_text(encoding="utf-8"))
+        kept = (run.directory / "plan.yaml").read_text(encoding="utf-8")
+    except (OSError, ValueError):
+        return False
+    return manifest.get("outcome") == "complete" and kept == plan_to_yaml(run.plan)
+
+
+def _run_all(args: argparse.Namespace, planned: Sequence[Planned], shown: Progress) -> str | None:
+    """Run them; the name of the signal that ended it, if one did."""
+
+    def on_end(name: str, code: int) -> bool:
+        shown.say(f"[{name}] {_ENDS.get(code, f'ended with {code}')}")
+        return code == exits.OK or not args.fail_fast
+
+    jobs = [Job(run.cell.name, partial(_perform, run)) for run in planned]
+    progress = _progress_of(args.quiet)
+    try:
+        Batch(jobs, args.jobs, progress, on_end).run()
+    except KeyboardInterrupt as interruption:
+        return str(getattr(interruption, "signal_name", signal.SIGINT.name))
+    return None
+
+
+_ENDS = {
+    exits.OK: "complete",
+    exits.FAILED: "failed",
+    exits.DEFECT: "broke off: a defect of cbn (see above)",
+    exits.INTERRUPTED: "interrupted",
+}
+
+
+def _progress_of(quiet: bool) -> Callable[[str], Progress]:
+    if quiet:
+        return lambda _name: SilentProgress()
+    return lambda name: LineProgress(sys.stderr, f"[{name}] ")
+
+
+def _perform(run: Planned, shown: Progress) -> int:
+    """One run, in a process of its own."""
+    with Signals():
+        try:
+            directory = RunDirectory.create(
+                run.directory, new_run_id(run.plan.name, run.world.name), force=True
+            )
+            outcome = conduct(run.plan, run.world, directory, shown)
+        except (RunDirectoryError, OSError) as error:
+            shown.say(str(error))
+            return exits.FAILED
+        except KeyboardInterrupt:
+            return exits.INTERRUPTED
+    if outcome.outcome == "failed":
+        shown.say(outcome.message)
+    return _CODES[outcome.outcome]
+
+
+_CODES: Mapping[str, int] = {
+    "complete": exits.OK,
+    "failed": exits.FAILED,
+    "interrupted": exits.INTERRUPTED,
+}
+
+
+def _analyse_all(planned: Sequence[Planned], shown: Progress) -> str | None:
+    """One after the other in this process, so that Spark is started once.
+
+    The largest comes first: the session is made to fit it.
+    """
+    from testbed.cli.analyze import analyse
+
+    complete = [run for run in planned if _is_complete(run) and not (run.directory / "verdict.json").exists()]
+    for run in sorted(complete, key=lambda r: -_captured_bytes(r.directory)):
+        shown.say(f"[{run.cell.name}] analysing")
+        try:
+            analyse(run.directory, SilentProgress())
+        except exits.CommandError as error:
+            shown.say(f"[{run.cell.name}] {error}")
+        except KeyboardInterrupt as interruption:
+            return str(getattr(interruption, "signal_name", signal.SIGINT.name))
+    return None
+
+
+def _captured_bytes(directory: Path) -> int:
+    return sum(path.stat().st_size for path in (directory / "captures").glob("*.pcap*"))
+
+
+def _report(as_json: bool, folder: Path, about: Mapping[str, Any], rows: Sequence[Row]) -> None:
+    if as_json:
+        document = {**about, "rows": [flattened(row) for row in rows]}
+        print(json.dumps(document, indent=1, ensure_ascii=False))
+        return
+    print_table(rows)
+    print(f"table: {folder / 'table.csv'}, table.json")
+
+
+def _exit_code(rows: Sequence[Row], stopped: str | None) -> int:
+    if stopped is not None:
+        return exits.TERMINATED if stopped == signal.SIGTERM.name else exits.INTERRUPTED
+    if any(row.outcome != "complete" for row in rows):
+        return exits.FAILED
+    return exits.NOT_CLEAN if any(row.passed is False for row in rows) else exits.OK
