@@ -14,7 +14,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from fastpath.pcap import PcapError, decode_pcap
+from fastpath.pcap import PcapError, RangeEdges, decode_range
 
 SCHEMA = pa.schema(
     [
@@ -53,6 +53,10 @@ class Piece:
     node_id: int
     peer_id: int
     peer_is_client: bool
+    first: bool = True
+    """Whether the capture begins with it."""
+    last: bool = True
+    """Whether the capture ends with it."""
 
     @property
     def size(self) -> int:
@@ -65,30 +69,34 @@ class BinReport(TypedDict):
 
     counts: dict[str, int]
     problems: list[str]
+    torn: list[str]
+    """Captures of which a piece does not begin or end where it should."""
 
 
 def decode_bin(number: int, pieces: list[Piece], target: str) -> BinReport:
     """Decode the pieces into one Parquet file that appears whole or not at all."""
     counts: Counter[str] = Counter()
     problems: list[str] = []
+    torn: set[str] = set()
     final = Path(target) / f"part-{number:05d}.parquet"
     partial = final.with_name(f".{final.name}.partial")
     with pq.ParquetWriter(partial, SCHEMA, compression="zstd") as writer:
         for piece in pieces:
             try:
-                batch, found = decode_piece(piece)
+                batch, found, fits = decode_piece(piece)
             except (PcapError, OSError) as error:
                 problems.append(unreadable(Path(piece.path), error))
                 continue
+            torn |= set() if fits else {piece.path}
             counts.update(found)
             writer.write_batch(batch)
     partial.replace(final)
-    return {"counts": dict(counts), "problems": problems}
+    return {"counts": dict(counts), "problems": problems, "torn": sorted(torn)}
 
 
-def decode_piece(piece: Piece) -> tuple[pa.RecordBatch, dict[str, int]]:
-    """The rows of table `packets` in one piece, and what was read and skipped."""
-    batch, counts = decode_pcap(piece.path, piece.start, piece.end, mac=piece.mac)
+def decode_piece(piece: Piece) -> tuple[pa.RecordBatch, dict[str, int], bool]:
+    """The rows of table `packets` in one piece, what was read and skipped, and whether its edges fit."""
+    batch, counts, edges = decode_range(piece.path, piece.start, piece.end, mac=piece.mac)
     size = batch.num_rows
     columns = {
         "interface": pa.repeat(pa.scalar(piece.interface), size),
@@ -100,7 +108,14 @@ def decode_piece(piece: Piece) -> tuple[pa.RecordBatch, dict[str, int]]:
     unwanted = columns["sent"] if piece.peer_is_client else pa.repeat(pa.scalar(True), size)
     columns["attributes"] = pc.if_else(unwanted, None, columns["attributes"])  # those of publications alone
     arrays = [columns[field.name].cast(field.type) for field in SCHEMA]
-    return pa.RecordBatch.from_arrays(arrays, schema=SCHEMA), counts
+    return pa.RecordBatch.from_arrays(arrays, schema=SCHEMA), counts, fits(piece, edges)
+
+
+def fits(piece: Piece, edges: RangeEdges) -> bool:
+    """Whether the pieces of a capture that all fit are the capture: each begins where the one before ends."""
+    if piece.first and piece.last:
+        return True
+    return (piece.first or edges.starts_clean) and (piece.last or edges.ends_clean) and not edges.late
 
 
 def unreadable(path: Path, error: Exception) -> str:

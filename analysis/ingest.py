@@ -1,7 +1,8 @@
 """Captures into `packets.parquet`: planning the work and hearing back from it.
 
 What happens inside a Spark task is in `analysis.decode`. Rows never pass through the
-JVM: tasks write Parquet themselves and only counts come back.
+JVM: tasks write Parquet themselves and only counts come back. If those show that a
+capture was split in wrong places, all is done again without believing what said so.
 """
 
 from __future__ import annotations
@@ -9,8 +10,10 @@ from __future__ import annotations
 import heapq
 import json
 import math
+import shutil
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 import pyarrow as pa
@@ -20,7 +23,8 @@ from analysis.decode import BinReport, Piece, decode_bin, unreadable
 from analysis.findings import Ingested
 from analysis.rundir import Interface, Run
 from analysis.schemas import PACKETS, REPORTS
-from fastpath.pcap import PcapError, index_pcap
+from analysis.splitting import Range, split
+from fastpath.pcap import PcapError
 
 SPLIT_BYTES = 64 * 1024 * 1024
 WORTH_A_TASK_BYTES = 8 * 1024 * 1024
@@ -28,7 +32,7 @@ WORTH_A_TASK_BYTES = 8 * 1024 * 1024
 
 def captured_bytes(run: Run) -> int:
     """Size of all captures that are there."""
-    files = (run.path / "captures" / i.file for i in run.interfaces)
+    files = (run.path / "captures" / name for i in run.interfaces for name in i.files)
     return sum(f.stat().st_size for f in files if f.is_file())
 
 
@@ -36,12 +40,34 @@ def ingest(
     spark: SparkSession, run: Run, target: Path, split_bytes: int = SPLIT_BYTES
 ) -> tuple[DataFrame, Ingested]:
     """Decode all captures of a run into Parquet files under `target`; read them back as a table."""
+    work = _decode(spark, run, target, split_bytes, lying=())
+    torn = _torn(work)
+    if torn:
+        shutil.rmtree(target)
+        work = _decode(spark, run, target, split_bytes, lying=torn)
+        work.problems += [f"captures/{Path(path).name}: it changed while it was read" for path in _torn(work)]
+    table = spark.createDataFrame([], PACKETS)
+    return spark.read.schema(PACKETS).parquet(str(target)) if work.reports else table, _summary(work)
+
+
+@dataclass(slots=True)
+class _Work:
+    """All captures decoded once."""
+
+    reports: list[BinReport]
+    problems: list[str]
+    splits: Counter[str]
+
+
+def _decode(spark: SparkSession, run: Run, target: Path, split_bytes: int, lying: Collection[str]) -> _Work:
     target.mkdir(parents=True)
-    pieces, problems = _pieces(run, split_bytes)
+    pieces, problems, splits = _pieces(run, split_bytes, lying)
     bins = pack(pieces, spark.sparkContext.defaultParallelism, split_bytes)
-    reports = _run_tasks(spark, bins, target) if bins else []
-    table = spark.read.schema(PACKETS).parquet(str(target)) if reports else spark.createDataFrame([], PACKETS)
-    return table, _summary(reports, problems)
+    return _Work(_run_tasks(spark, bins, target) if bins else [], problems, splits)
+
+
+def _torn(work: _Work) -> set[str]:
+    return {path for report in work.reports for path in report["torn"]}
 
 
 def pack(pieces: Sequence[Piece], cores: int, split_bytes: int = SPLIT_BYTES) -> list[list[Piece]]:
@@ -60,35 +86,38 @@ def pack(pieces: Sequence[Piece], cores: int, split_bytes: int = SPLIT_BYTES) ->
     return bins
 
 
-def _pieces(run: Run, split_bytes: int) -> tuple[list[Piece], list[str]]:
+def _pieces(
+    run: Run, split_bytes: int, lying: Collection[str]
+) -> tuple[list[Piece], list[str], Counter[str]]:
     pieces: list[Piece] = []
     problems: list[str] = []
-    for interface in run.interfaces:
-        path = (run.path / "captures" / interface.file).resolve()
+    splits: Counter[str] = Counter()
+    for interface, name in ((i, name) for i in run.interfaces for name in i.files):
+        path = (run.path / "captures" / name).resolve()
         try:
-            pieces += [_piece(path, interface, start, end) for start, end in _ranges(path, split_bytes)]
+            ranges, how = split(path, split_bytes, believe=str(path) not in lying)
         except FileNotFoundError:
-            problems.append(f"captures/{interface.file}: missing, though index.json lists it")
+            problems.append(f"captures/{name}: missing, though index.json lists it")
         except (PcapError, OSError) as error:
             problems.append(unreadable(path, error))
-    return pieces, problems
+        else:
+            splits[how] += 1
+            pieces += [_piece(path, interface, ranges, each) for each in ranges]
+    del splits["whole"]
+    return pieces, problems, splits
 
 
-def _ranges(path: Path, split_bytes: int) -> list[tuple[int, int]]:
-    size = path.stat().st_size
-    return index_pcap(path, split_bytes) if size > split_bytes else [(0, size)]
-
-
-def _piece(path: Path, interface: Interface, start: int, end: int) -> Piece:
+def _piece(path: Path, interface: Interface, ranges: Sequence[Range], piece: Range) -> Piece:
     return Piece(
         str(path),
-        start,
-        end,
+        *piece,
         interface.interface,
         interface.mac,
         interface.node_id,
         interface.peer_id,
         interface.peer_is_client,
+        first=piece == ranges[0],
+        last=piece == ranges[-1],
     )
 
 
@@ -110,10 +139,12 @@ def _task(
     return work
 
 
-def _summary(reports: list[BinReport], problems: list[str]) -> Ingested:
+def _summary(work: _Work) -> Ingested:
     counts: Counter[str] = Counter()
-    for report in reports:
+    problems = list(work.problems)
+    for report in work.reports:
         counts.update(report["counts"])
         problems += report["problems"]
     records, packets = counts.pop("records", 0), counts.pop("packets", 0)
-    return Ingested(records, packets, {k: v for k, v in sorted(counts.items()) if v}, problems)
+    skipped = {k: v for k, v in sorted(counts.items()) if v}
+    return Ingested(records, packets, skipped, problems, dict(sorted(work.splits.items())))

@@ -139,6 +139,10 @@ _SKIPPED = {
     "ip_fragments": "fragments of datagrams that are not complete",
     "bad_frame": "frames whose headers contradict themselves",
     "malformed": "malformed CBN datagrams or packets",
+    "damaged_file": "captures that end in blocks that contradict each other",
+    "bad_block": "packet blocks that contradict themselves",
+    "untimed": "packets without a time",
+    "unknown_link": "packets of interfaces that are no network's",
 }
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -51,7 +53,7 @@ def test_splitting_captures_changes_nothing_but_the_number_of_tasks(spark, hand_
     run = load_run(hand_made.write())
     whole, one = ingest(spark, run, tmp_path / "whole")
     split, many = ingest(spark, run, tmp_path / "split", split_bytes=8_000)
-    assert one == many
+    assert replace(one, splits={"scanned": 3}) == many
     assert one.packets == one.records == 900
     assert len(list((tmp_path / "split").iterdir())) > len(list((tmp_path / "whole").iterdir()))
     assert split.exceptAll(whole).isEmpty()

@@ -74,7 +74,7 @@ def test_a_faultless_run_is_found_so(spark, hand_made):
             "state": None,
         },
         "convergence_ns": None,
-        "captures": {"packets": packets, "drops": 0, "skipped": {}},
+        "captures": {"packets": packets, "drops": 0, "skipped": {}, "splits": {}},
         "problems": [],
     }
     assert json.loads((hand_made.path / "verdict.json").read_text()) == verdict
