@@ -52,14 +52,13 @@ def _end(name: str | None, shown: Progress) -> dict[str, Any]:
                 f"left; {directory}/logs/keeper.log may say why",
                 exits.FAILED,
             ) from error
-    said = {key: outcome[key] for key in ("outcome", "message", "capture_packets", "capture_drops")}
-    return {"run_id": run.run_id, "directory": directory, **said}
+    return {"run_id": run.run_id, "directory": directory, **outcome}
 
 
 def _follow(caller: Caller, shown: Progress) -> dict[str, Any]:
     for line in caller.lines():
         if "outcome" in line:
-            return dict(line["outcome"])
+            return line
         if "phase" in line:
             shown.phase(line["phase"], line["total"])
         elif "done" in line:
@@ -71,9 +70,11 @@ def _follow(caller: Caller, shown: Progress) -> dict[str, Any]:
 
 def _report(as_json: bool, ended: list[dict[str, Any]]) -> None:
     if as_json:
-        print(json.dumps({"ended": ended}, indent=1, ensure_ascii=False))
+        shown = [{key: value for key, value in entry.items() if key != "said"} for entry in ended]
+        print(json.dumps({"ended": shown}, indent=1, ensure_ascii=False))
         return
     for entry in ended:
         why = f": {entry['message']}" if entry["message"] else ""
-        print(f"{entry['run_id']}: {entry['outcome']}{why}, {entry['capture_packets']:,} packets captured")
-        print(f"Next: cbn analyze {entry['directory']}")
+        packets = entry["captures"]["packets"]
+        print(f"{entry['run_id']}: {entry['outcome']}{why}, {packets:,} packets captured")
+        print("\n".join([f"Next: cbn analyze {entry['directory']}", *entry["said"]]))

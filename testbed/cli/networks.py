@@ -11,16 +11,18 @@ from testbed.cli import exits
 from testbed.emu.caller import Caller, LostError, RefusedError
 from testbed.emu.running import Running, matching, running
 
+NETWORK_VARIABLE = "CBN_NETWORK"
 DEATH_NOTICE_S = 1.0
 
 
 def choose(name: str | None) -> Running:
-    """The network of that name or id, or the only one that runs.
+    """The network of that name or id, or that of this shell (CBN_NETWORK), or the only one that runs.
 
     Raises:
         CommandError: there is none, or more than one, or its keeper is dead.
     """
     _check_root()
+    name = name or os.environ.get(NETWORK_VARIABLE)
     networks = [run for run in running() if run.kept]
     found = matching(networks, name) if name else [run for run in networks if run.alive] or networks
     if not found:

@@ -209,7 +209,9 @@ def _add_top(commands: Any, command: Command, json: Command) -> None:
 
 
 def _run(command: argparse.ArgumentParser) -> None:
-    command.add_argument("--run", metavar="RUN", help="which network: its id or name (default: the only one)")
+    command.add_argument(
+        "--run", metavar="RUN", help="which network: id or name (default: $CBN_NETWORK, or the only one)"
+    )
 
 
 def _count(text: str) -> int:

@@ -84,7 +84,7 @@ def _follow(launched: Launch, shown: Progress, keeping: Keeping) -> dict[str, An
         elif "ready" in line:
             return dict(line["ready"])
         elif "outcome" in line:
-            why = line["outcome"]["message"]
+            why = line["message"]
             raise exits.CommandError(f"{keeping.directory.path}: {why}; see logs/ there", exits.FAILED)
         elif "defect" in line:
             raise exits.CommandError(

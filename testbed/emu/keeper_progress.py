@@ -7,9 +7,9 @@ import json
 import os
 import socket
 from collections.abc import Mapping
-from dataclasses import asdict
 
 from testbed.emu.control import Caller
+from testbed.runs.fidelity import sentences
 from testbed.runs.world import Outcome
 
 SEND_TIMEOUT_S = 1.0
@@ -56,7 +56,15 @@ class KeeperProgress:
     def over(self, outcome: Outcome) -> None:
         """Nothing follows."""
         print(f"{outcome.outcome}{f': {outcome.message}' if outcome.message else ''}", flush=True)
-        self.tell({"outcome": asdict(outcome)})
+        self.tell(
+            {
+                "outcome": outcome.outcome,
+                "message": outcome.message,
+                "captures": {"packets": outcome.capture_packets, "drops": outcome.capture_drops},
+                "fidelity": outcome.fidelity and outcome.fidelity.to_json(),
+                "said": sentences(outcome.fidelity),
+            }
+        )
         self._close_pipe()
         for sock in self._sockets:
             sock.close()
