@@ -16,7 +16,7 @@ from testbed.plan.model import Plan
 def shipped() -> dict[str, Path]:
     """The scenarios that come with the testbed, by name."""
     folder = Path(str(files("topologies"))) / "scenarios"
-    return {path.stem: path for path in sorted(folder.glob("*.yaml"))}
+    return {path.stem: path for path in sorted(folder.glob("*.yaml"), key=lambda p: p.stem)}
 
 
 def find(scenario: str) -> Path:
