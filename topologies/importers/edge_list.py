@@ -55,9 +55,8 @@ def _columns(line: str, path: str, number: int) -> list[str]:
     bare = line.strip()
     if not bare or bare.startswith(("#", "%", "//")):
         return []
-    parted = next((sign for sign in ",;\t" if sign in bare and not bare.startswith('"{')), "")
-    if "=" in bare and parted == ",":
-        parted = ""  # the comma is one between tags
+    # A comma after a key's sign is one between tags.
+    parted = next((sign for sign in ",;\t" if sign in bare.partition("=")[0]), "")
     if not parted:
         return [word for word in bare.partition(" #")[0].split() if word != "{}"]
     try:

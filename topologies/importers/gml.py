@@ -40,7 +40,7 @@ def read(text: str, path: str) -> Raw:
     if len(graphs) > 1:
         raw.notes.append(f"the first of {len(graphs)} graphs is taken")
     raw.title = plain_label(html.unescape(graph.scalars.get("label") or graph.scalars.get("Network", "")))
-    raw.sources += [graph.scalars["Source"]] * ("Source" in graph.scalars)
+    raw.sources += [plain_label(html.unescape(graph.scalars["Source"]))] if "Source" in graph.scalars else []
     for kind, inner in graph.lists:
         if kind == "node":
             _add_node(raw, inner)

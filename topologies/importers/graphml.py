@@ -31,9 +31,12 @@ def read(data: bytes, path: str) -> Raw:
     except expat.ExpatError as error:
         what = expat.ErrorString(error.code)
         raise MapError(f"this is no XML: {what}", path, error.lineno, expected="GraphML") from None
-    except (LookupError, ValueError) as error:
-        if isinstance(error, MapError):
-            raise
+    except MapError:
+        raise
+    except (
+        LookupError,
+        ValueError,
+    ) as error:  # raised by expat alone: what follows its calls makes MapErrors
         raise MapError(f"this XML cannot be decoded: {error}", path, 1, expected="UTF-8") from None
     return reader.finished()
 
@@ -132,7 +135,7 @@ class _Reader:
     def _graph(self, _line: int, _told: Attributes, data: Attributes) -> None:
         told = {name.lower(): value for name, value in data.items()}
         self._raw.title = self._raw.title or plain_label(told.get("label") or told.get("network", ""))
-        self._raw.sources += [plain_label(told["source"])] * ("source" in told)
+        self._raw.sources += [plain_label(told["source"])] if "source" in told else []
 
     def _node(self, line: int, told: Attributes, data: Attributes) -> None:
         key = self._needed("node", told, "id")

@@ -47,6 +47,10 @@ def _candidates(label: str, longest: int) -> Iterator[str]:
     whole = "".join(words)
     if len(whole) <= longest:
         yield whole
+    # "Frankfurt" says enough of "Frankfurt am Main", "los" too little of "Los Angeles".
+    if len(words[0]) >= 4:
+        yield words[0][:longest]
+    yield whole[:longest]
     yield words[0][:longest]
     if len(words) > 1:
         yield (words[0][: longest - 1] + words[1][0])[:longest]

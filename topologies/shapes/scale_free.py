@@ -38,6 +38,7 @@ def _power_law(given: Given, rng: Random) -> Draft:
     """Degrees first; a tree that keeps to them; then the ends that are free, paired at random."""
     n = given["size"]
     degrees = _degrees(given, rng)
+    raised = _raise(degrees, given, rng)
     edges = _tree_of(degrees, rng)
     free = list(degrees)
     for a, b in edges:
@@ -52,12 +53,14 @@ def _power_law(given: Given, rng: Random) -> Draft:
         else:
             known.add(edge)
             edges.append(edge)
-    note = f"{missed} of {len(edges) + missed} links left out: they would have been loops or parallel"
-    return Draft(n, edges, notes=(note,) if missed else ())
+    notes = [f"degrees raised by {raised} together, so that all can be connected"] * bool(raised)
+    whole = len(edges) + missed
+    notes += [f"{missed} of {whole} links left out: they would have been loops or parallel"] * bool(missed)
+    return Draft(n, edges, notes=tuple(notes))
 
 
 def _degrees(given: Given, rng: Random) -> list[int]:
-    """Degrees with P(k) ~ k^-exponent, the greatest first; enough for all to be connected."""
+    """Degrees with P(k) ~ k^-exponent."""
     n, exponent, least = given["size"], given["exponent"], given["least"]
     most = n - 1 if given["most"] is None else given["most"]
     if n > 1 and not least <= most <= n - 1:
@@ -68,11 +71,20 @@ def _degrees(given: Given, rng: Random) -> list[int]:
         raise ValueError(f"{n} routers with one link each are in pieces; expected most of at least 2")
     values = range(least, most + 1)
     weights = list(itertools.accumulate(k**-exponent for k in values))
-    degrees = rng.choices(values, cum_weights=weights, k=n) if n > 1 else [0]
-    for _ in range(2 * (n - 1) - sum(degrees)):
-        low = [i for i, degree in enumerate(degrees) if degree < most]
-        degrees[rng.choice(low)] += 1
-    return sorted(degrees, reverse=True)
+    return rng.choices(values, cum_weights=weights, k=n) if n > 1 else [0]
+
+
+def _raise(degrees: list[int], given: Given, rng: Random) -> int:
+    """Degrees that make up a tree at least, the greatest first; how much they had to be raised."""
+    n, most = len(degrees), given["most"] or len(degrees) - 1
+    lacking = max(0, 2 * (n - 1) - sum(degrees))
+    for _ in range(lacking):
+        low = rng.randrange(n)
+        while degrees[low] >= most:
+            low = rng.randrange(n)
+        degrees[low] += 1
+    degrees.sort(reverse=True)
+    return lacking
 
 
 def _tree_of(degrees: list[int], rng: Random) -> list[Edge]:

@@ -1,0 +1,57 @@
+"""A plan as a map again: what a drawing of a scenario or a run shows, clients among it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from nodes.wire.packets import Role
+from testbed.plan.load import Overrides, load_plan
+from testbed.plan.model import LinkPlan, NodePlan, Plan
+from testbed.plan.overrides import apply_overrides
+from testbed.plan.parameters import fill_in
+from testbed.plan.reading import read_source
+from testbed.plan.shape import check_shape
+from testbed.plan.topology import read_graph
+from topologies.map import Map, MapLink, MapNode, sorted_tags
+
+CLIENT = "client"
+"""The tag of clients, in the map of a plan."""
+
+
+def load_map(path: str | Path, seed: int | None = None, overrides: Overrides = ()) -> Map:
+    """The map of a scenario file: its routers where the scenario's own map has them, and its clients.
+
+    Raises:
+        ScenarioError: With everything that is wrong with the scenario.
+    """
+    plan = load_plan(path, seed, overrides)
+    source = read_source(Path(path))
+    pairs = tuple(overrides.items()) if hasattr(overrides, "items") else tuple(overrides)
+    apply_overrides(source, pairs if seed is None else (*pairs, ("seed", str(seed))))
+    fill_in(source)
+    return map_of_plan(plan, read_graph(source, check_shape(source)).map)
+
+
+def map_of_plan(plan: Plan, known: Map | None = None) -> Map:
+    """The map of a plan; `known` may tell labels and places of its routers."""
+    about = {node.name: node for node in known.nodes} if known else {}
+    return Map(
+        plan.name,
+        tuple(_node(node, about.get(node.name)) for node in plan.nodes),
+        tuple(_link(link) for link in plan.links),
+        title=plan.name,
+        sources=known.sources if known else (),
+        notes=known.notes if known else (),
+    )
+
+
+def _node(node: NodePlan, known: MapNode | None) -> MapNode:
+    tags = sorted_tags([*node.tags, CLIENT]) if node.role is Role.CLIENT else node.tags
+    if known is None:
+        return MapNode(node.name, tags=tags)
+    return MapNode(node.name, known.label, known.place, known.at, tags)
+
+
+def _link(link: LinkPlan) -> MapLink:
+    there = link.impairment
+    return MapLink(link.a, link.b, there.delay_ns, there.rate_bps, there.loss, link.cost, link.tags)
