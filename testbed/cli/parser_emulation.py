@@ -6,9 +6,12 @@ import argparse
 
 from testbed.emu.options import LINK_CHOICES, EmuOptions
 
+AUTO = 0
+"""What `--dilate auto` is read as."""
 
-def add_emulation(command: argparse.ArgumentParser) -> None:
-    """`--links` and `--dilate`."""
+
+def add_emulation(command: argparse.ArgumentParser, auto: bool = False) -> None:
+    """`--links` and `--dilate`; `auto`: whether it may be left to the testbed how slow time is to go."""
     emulation = command.add_argument_group("emulation")
     emulation.add_argument(
         "--links",
@@ -18,16 +21,21 @@ def add_emulation(command: argparse.ArgumentParser) -> None:
     )
     emulation.add_argument(
         "--dilate",
-        type=_dilation,
+        type=_dilation_or_auto if auto else _dilation,
         default=1,
         metavar="N",
-        help="let the run's time go N times slower than real time, for a machine that is too slow",
+        help="let the run's time go N times slower than real time, for a machine that is too slow"
+        + ("; auto: run again, slower, while that may help" if auto else ""),
     )
 
 
 def emu_options(args: argparse.Namespace) -> EmuOptions:
     """The options that the command line asks for."""
-    return EmuOptions(links=args.links, dilate=args.dilate)
+    return EmuOptions(links=args.links, dilate=args.dilate or 1, dilate_auto=args.dilate == AUTO)
+
+
+def _dilation_or_auto(text: str) -> int:
+    return AUTO if text == "auto" else _dilation(text)
 
 
 def _dilation(text: str) -> int:

@@ -17,3 +17,5 @@ class EmuOptions:
     """Whether every link must be able to change while the run goes on (`cbn up`): none is a bare veth."""
     dilate: int = 1
     """How many times slower than real time the run's time goes."""
+    dilate_auto: bool = False
+    """Whether a run that is degraded is done again slower (`testbed.emu.pacing`)."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from testbed.emu import preflight
 from testbed.emu.options import EmuOptions
+from testbed.emu.pacing import at_its_pace
 from testbed.plan.model import Plan
 from testbed.runs.directory import RunDirectory
 from testbed.runs.world import Outcome, Progress
@@ -25,4 +26,7 @@ class EmulatedWorld:
         """Emulate the plan; leaves nothing behind, however it ends."""
         from testbed.emu.run import EmulatedRun  # Mininet is imported only where it is used
 
-        return EmulatedRun(plan, directory, progress, self.options).outcome()
+        def attempt(options: EmuOptions) -> Outcome:
+            return EmulatedRun(plan, directory, progress, options).outcome()
+
+        return at_its_pace(attempt, directory, progress, self.options)

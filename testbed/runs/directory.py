@@ -28,6 +28,9 @@ PARTS = (
 )
 """What a run and its analysis write; `--force` removes these and nothing else."""
 
+RESULTS = ("events.jsonl", "captures", "config", "logs")
+"""Those of them that a world writes."""
+
 
 class RunDirectoryError(Exception):
     """The run directory cannot be had; the text says why and what to do."""
@@ -103,6 +106,11 @@ class RunDirectory:
         with EventLog(self.events) as log:
             for event in sorted(events, key=lambda e: (e["time_ns"], e["node"], e["n"])):
                 log.add(event)
+
+    def forget_results(self) -> None:
+        """Remove what the world has written, so that it can be done again; what was asked for stays."""
+        for name in RESULTS:
+            _remove(self.path / name)
 
     def _folder(self, name: str) -> Path:
         folder = self.path / name

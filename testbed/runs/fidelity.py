@@ -33,6 +33,25 @@ class LinkFidelity:
 
 
 @dataclass(frozen=True, slots=True)
+class NodeUse:
+    """What a node's process took of the machine during the workload, in real time."""
+
+    name: str
+    ran_ns: int | None
+    """On a processor, all threads; None: the kernel does not tell."""
+    waited_ns: int | None
+    """For one."""
+
+
+@dataclass(frozen=True, slots=True)
+class Attempt:
+    """A run that was degraded, and therefore done again slower."""
+
+    dilate: int
+    reasons: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Fidelity:
     """The certificate of a run."""
 
@@ -48,13 +67,18 @@ class Fidelity:
     """Of the machine: scheduling lag, processor use, drops of the capture, ..."""
     links: tuple[LinkFidelity, ...] = ()
     """Worst first."""
+    nodes: tuple[NodeUse, ...] = ()
+    advised: int | None = None
+    """How many times slower the run's time had better go; None: that is not what would help."""
+    attempts: tuple[Attempt, ...] = ()
+    """The runs before this one, where it was left to the testbed how slow time is to go."""
 
     def to_json(self) -> dict[str, Any]:
         """As the manifest holds it."""
         return asdict(self)
 
 
-__all__ = ["EXACT", "Fidelity", "LinkFidelity", "LinkMeasure", "sentences"]
+__all__ = ["EXACT", "Fidelity", "LinkFidelity", "LinkMeasure", "NodeUse", "sentences"]
 EXACT = Fidelity("exact")
 """Of the simulator: what is asked for is what happens."""
 SHOWN_REASONS = 3
@@ -71,4 +95,6 @@ def sentences(fidelity: Fidelity | None) -> list[str]:
     lines += [f"  {reason}" for reason in fidelity.reasons[:SHOWN_REASONS]]
     if (more := len(fidelity.reasons) - SHOWN_REASONS) > 0:
         lines.append(f"  and {more} more reasons, in manifest.json")
+    if fidelity.advised is not None:
+        lines.append(f"  this machine may keep up with --dilate {fidelity.advised} (docs/fidelity.md)")
     return lines

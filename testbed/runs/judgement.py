@@ -7,17 +7,21 @@ what it does not see, stands in docs/fidelity.md.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
+from math import ceil
 
+from nodes.config import MOST_DILATE
 from nodes.daemon.lateness import quantile_ns
 from testbed.plan.model import Plan
-from testbed.runs.fidelity import Fidelity
+from testbed.runs.fidelity import Fidelity, NodeUse
 from testbed.runs.limits import LIMITS, Limits
-from testbed.runs.link_judgement import Reason, judge_links, milliseconds
+from testbed.runs.link_judgement import OVERLOADED, Reason, judge_links, milliseconds
 from testbed.runs.measures import Evidence, MachineMeasure, NodeMeasure
 
 KINDS = ("latency", "losses", "captures", "rates", "convergence")
 """The results that a reason may affect, as certificates list them."""
+ROOM = 1.25
+"""How much slower than just enough is advised."""
 
 
 def judge(evidence: Evidence, limits: Limits = LIMITS) -> Fidelity:
@@ -32,7 +36,19 @@ def judge(evidence: Evidence, limits: Limits = LIMITS) -> Fidelity:
         dilate=evidence.dilate,
         figures=figures(evidence),
         links=rows,
+        nodes=tuple(NodeUse(node.name, node.ran_ns, node.waited_ns) for node in evidence.nodes),
+        advised=advised(evidence.dilate, reasons),
     )
+
+
+def advised(dilate: int, reasons: Sequence[Reason]) -> int | None:
+    """How slow time would have to go for all that this helps to be within limits, with some room.
+
+    It supposes that the machine stays as busy with other things as it was.
+    """
+    excesses = [reason.excess for reason in reasons if reason.excess is not None]
+    wanted = max((ceil(dilate * excess * ROOM) for excess in excesses), default=0)
+    return min(max(wanted, dilate + 1), MOST_DILATE) if wanted and dilate < MOST_DILATE else None
 
 
 def figures(evidence: Evidence) -> dict[str, float | int | None]:
@@ -78,21 +94,22 @@ def _machine(evidence: Evidence, limits: Limits) -> Iterator[Reason]:
             f"scheduling lag: 1 of 100 wake-ups came {milliseconds(p99_ns)} late or later"
             f" (limit {milliseconds(allowed_ns)}; processors {machine.busy:.0%} busy{_waiting(machine)})"
         )
-        yield Reason(text, ("latency", "rates"))
+        yield Reason(text, ("latency", "rates"), p99_ns / allowed_ns)
     if machine.lag_max_ns // dilate > limits.stall_ns:
         text = (
             f"the machine stood still for {milliseconds(machine.lag_max_ns // dilate)} at once"
             f" (limit {milliseconds(limits.stall_ns)})"
         )
-        yield Reason(text, ("latency", "convergence"))
-    waited = _wait_share(evidence)
-    if machine.busy > limits.busy and (waited is None or waited > limits.wait_share):
-        got = "" if waited is None else f", and nodes got one in {1 - waited:.0%} of the time they wanted one"
-        text = f"processors were {machine.busy:.0%} busy throughout (limit {limits.busy:.0%}){got}"
-        yield Reason(text, ("rates",))
+        yield Reason(text, ("latency", "convergence"), machine.lag_max_ns / dilate / limits.stall_ns)
+    if machine.busy > limits.busy and (speed := _speed(evidence)) < limits.speed:
+        text = (
+            f"processors were {machine.busy:.0%} busy throughout (limit {limits.busy:.0%}), and in the run's"
+            f" time nodes computed at {speed:.0%} of a processor's speed (limit {limits.speed:.0%})"
+        )
+        yield Reason(text, ("rates",), limits.speed / speed if speed else OVERLOADED)
     if (held_s := machine.throttled_s or 0.0) > limits.throttled * machine.seconds:
         text = f"a quota held the processes back for {held_s:.2f} s of {machine.seconds:.2f} s"
-        yield Reason(text, ("latency", "rates"))
+        yield Reason(text, ("latency", "rates"), OVERLOADED)
 
 
 def _waiting(machine: MachineMeasure) -> str:
@@ -106,7 +123,7 @@ def _nodes(evidence: Evidence, limits: Limits) -> Iterator[Reason]:
     """Whether nodes did things when they were due."""
     if evidence.late_starts:
         names = _some(evidence.late_starts)
-        yield Reason(f"heard of the start after it: {names}", ("rates", "latency"))
+        yield Reason(f"heard of the start after it: {names}", ("rates", "latency"), OVERLOADED)
     yield from _late(evidence, True, limits, "did what their scripts say", ("rates",))
     yield from _late(evidence, False, limits, "acted on their timers", ("convergence",))
     limited = {node.name for node in evidence.plan.nodes if node.cpu is not None}
@@ -122,7 +139,7 @@ def _nodes(evidence: Evidence, limits: Limits) -> Iterator[Reason]:
             f"{_count(len(waits), 'node')} waited for a processor each time they were to run: {worst} for"
             f" {milliseconds(worst_ns)} on average (limit {milliseconds(limits.processor_wait_ns)})"
         )
-        yield Reason(text, ("latency", "rates"))
+        yield Reason(text, ("latency", "rates"), worst_ns / limits.processor_wait_ns)
 
 
 def _late(
@@ -149,7 +166,7 @@ def _late(
         f"{kind} {did} late: 1 of 100 times by {milliseconds(together_ns)} or more, {worst.name} by"
         f" {milliseconds(worst_ns)} (limit {milliseconds(limit_ns)})"
     )
-    yield Reason(text, affects)
+    yield Reason(text, affects, max(together_ns, *often.values(), 0) / limit_ns)
 
 
 def _capture(evidence: Evidence) -> Iterator[Reason]:
@@ -158,7 +175,7 @@ def _capture(evidence: Evidence) -> Iterator[Reason]:
             f"captures lack {evidence.capture_drops:,} packets beside the"
             f" {evidence.capture_packets:,} they hold (limit 0)"
         )
-        yield Reason(text, ("captures",))
+        yield Reason(text, ("captures",), OVERLOADED)
 
 
 def _least_delay_ns(plan: Plan) -> int:
@@ -193,6 +210,12 @@ def _wait_share(evidence: Evidence) -> float | None:
     waited = sum(node.waited_ns or 0 for node in known)
     ran = sum(node.ran_ns or 0 for node in known)
     return round(waited / (waited + ran), 4) if waited + ran else None
+
+
+def _speed(evidence: Evidence) -> float:
+    """How fast nodes computed when they wanted to, in the run's time, beside a processor of their own."""
+    waited = _wait_share(evidence)
+    return 0.0 if waited is None else (1 - waited) * evidence.dilate
 
 
 def _scaled(real_ns: int | None, dilate: int) -> int | None:

@@ -31,8 +31,8 @@ class Limits:
     """How long the machine may stand still at once."""
     busy: float = 0.97
     """The share of the processors' time that may be in use over the whole workload ..."""
-    wait_share: float = 0.5
-    """... unless nodes had a processor for more than this share of the time they wanted one."""
+    speed: float = 0.5
+    """... unless nodes had one so much of the time they wanted one, slowed time making up for less."""
     throttled: float = 0.01
     """The share of the time in which a quota may hold the processes back."""
     client_late_ns: int = 5 * MS

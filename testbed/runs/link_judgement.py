@@ -13,6 +13,8 @@ from testbed.runs.measures import PROBE_BYTES, Evidence, InterfaceMeasure, LinkM
 
 BITS_NS = 8 * 1_000_000_000
 SHOWN = 3
+OVERLOADED = 2.0
+"""How much slower to go where things were lost for want of time: how much too fast it was, nobody knows."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,6 +23,8 @@ class Reason:
 
     text: str
     affects: tuple[str, ...]
+    excess: float | None = None
+    """How many times too much, where slower time makes it less; None: it does not."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +65,8 @@ class _Finding:
     kind: str
     text: str
     affects: tuple[str, ...]
+    excess: float | None = None
+    """As of a `Reason`."""
 
 
 def judge_links(evidence: Evidence, limits: Limits) -> tuple[tuple[LinkFidelity, ...], list[Reason]]:
@@ -121,10 +127,12 @@ def _late(way: _Way, limits: Limits) -> Iterator[_Finding]:
     enough = measured.frames >= limits.least_frames
     if enough and p99_ns is not None and p99_ns > (allowed := limits.allowed_ns(delay_ns)):
         text = f"1 of 100 frames {milliseconds(p99_ns)} late or later (limit {milliseconds(allowed)})"
-        yield _Finding("late", f"{text}, asked delay {milliseconds(delay_ns)}", ("latency",))
+        text = f"{text}, asked delay {milliseconds(delay_ns)}"
+        yield _Finding("late", text, ("latency",), p99_ns / allowed)
     elif p50_ns is not None and measured.frames and p50_ns > (most := limits.allowed_median_ns(delay_ns)):
         text = f"every second frame {milliseconds(p50_ns)} late or later (limit {milliseconds(most)})"
-        yield _Finding("late", f"{text}, asked delay {milliseconds(delay_ns)}", ("latency",))
+        text = f"{text}, asked delay {milliseconds(delay_ns)}"
+        yield _Finding("late", text, ("latency",), p50_ns / most)
 
 
 def _probed(way: _Way, limits: Limits) -> Iterator[_Finding]:
@@ -174,10 +182,10 @@ def _overrun(way: _Way, _: Limits) -> Iterator[_Finding]:
     overflowed = way.received.overflows if way.received is not None and way.quiet else 0
     if lost:
         text = f"{lost:,} of {way.measured.frames:,} frames were lost for want of time or room (asked 0)"
-        yield _Finding("overrun", text, ("losses", "rates"))
+        yield _Finding("overrun", text, ("losses", "rates"), OVERLOADED)
     if overflowed:
         text = f"{overflowed:,} packets overflowed the receiver's socket (asked 0)"
-        yield _Finding("overflow", text, ("losses", "rates"))
+        yield _Finding("overflow", text, ("losses", "rates"), OVERLOADED)
 
 
 def _unasked_loss(way: _Way, _: Limits) -> Iterator[_Finding]:
@@ -190,13 +198,13 @@ def _unasked_loss(way: _Way, _: Limits) -> Iterator[_Finding]:
     missing = sent.sent_messages - received.received_messages
     if missing > 0 and not received.overflows and not way.measured.overruns:
         text = f"{missing:,} of {sent.sent_messages:,} messages did not arrive (asked 0)"
-        yield _Finding("vanished", text, ("losses",))
+        yield _Finding("vanished", text, ("losses",), OVERLOADED)
 
 
 def _refused(way: _Way, _: Limits) -> Iterator[_Finding]:
     if way.sent is not None and way.quiet and way.sent.refused:
         text = f"the kernel would not send {way.sent.refused:,} datagrams (asked 0)"
-        yield _Finding("refused", text, ("losses", "rates"))
+        yield _Finding("refused", text, ("losses", "rates"), OVERLOADED)
 
 
 def _counts(way: _Way) -> Iterator[tuple[str, int, int, float]]:
@@ -274,4 +282,5 @@ def _reason(having: Sequence[tuple[_Way, _Finding]]) -> Reason:
         others = [other.measured.source for other, _ in having[1 : 1 + SHOWN]]
         more = f" and {len(having) - 1 - SHOWN} more" if len(having) > 1 + SHOWN else ""
         text += f"; the like from {', '.join(others)}{more}"
-    return Reason(text, finding.affects)
+    excesses = [found.excess for _, found in having if found.excess is not None]
+    return Reason(text, finding.affects, max(excesses, default=None))

@@ -93,6 +93,20 @@ def test_slowed_time_makes_the_same_lag_bearable(plan: Plan) -> None:
     assert judged(plan, machine=busy, dilate=5).dilate == 5
 
 
+def test_a_degraded_run_advises_how_slow_to_go_and_a_misapplied_link_does_not(plan: Plan) -> None:
+    busy = replace(IDLE, lag=late((60_000, 900), (4 * MS, 100)))
+    found = judged(plan, machine=busy)
+    assert found.advised == 6  # of about 4.2 ms beside 1 ms, and a quarter more
+    assert judged(plan, machine=busy, dilate=6).verdict == "trusted"
+    assert judged(plan, machine=busy, dilate=6).advised is None
+    assert judged(plan, machine=busy, dilate=2).advised == 6
+    assert "  this machine may keep up with --dilate 6 (docs/fidelity.md)" in sentences(found)
+    wrong = shaped(plan)
+    probe = ProbeMeasure(LINK, wrong.links[0].a_interface, 20, 20, 1000, 2000, 3000)
+    assert judged(wrong, links=(measured(wrong),), probes=(probe,)).advised is None
+    assert judged(plan, links=(measured(plan, frames=9, overruns=1),), dilate=3).advised == 8
+
+
 def test_lag_is_judged_beside_the_least_delay_that_is_asked_for(plan: Plan) -> None:
     """A millisecond is much for a link of 5 ms, and little where every link takes 100 ms."""
     slow = replace(plan, links=tuple(replace(k, impairment=Impairment(100 * MS)) for k in plan.links))
@@ -116,7 +130,9 @@ def test_processors_in_use_all_the_time_affect_rates_alone(plan: Plan) -> None:
     served = NodeMeasure("r1", {}, turns=9, waited_ns=10**9, ran_ns=2 * 10**9)
     assert judged(plan, machine=full, nodes=(served,)).verdict == "trusted"
     starved = replace(served, waited_ns=9 * 10**9)
-    assert "nodes got one in 18% of the time" in judged(plan, machine=full, nodes=(starved,)).reasons[0]
+    (reason,) = judged(plan, machine=full, nodes=(starved,)).reasons
+    assert "nodes computed at 18% of a processor's speed" in reason
+    assert judged(plan, machine=full, nodes=(starved,), dilate=3).verdict == "trusted"
 
 
 def test_a_quota_that_holds_processes_back_is_seen(plan: Plan) -> None:
