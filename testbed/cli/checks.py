@@ -14,7 +14,7 @@ from pathlib import Path
 
 from testbed.emu.preflight import PROGRAMS
 
-EXTENSIONS = ("codec", "fib", "dataplane", "capture", "pcap")
+EXTENSIONS = ("codec", "fib", "dataplane", "capture", "cables", "pcap")
 _TIMEOUT_S = 10.0
 _GIGABYTE = 1_000_000_000
 _DISK_BYTES = 2 * _GIGABYTE
@@ -44,8 +44,7 @@ def run_checks() -> list[Check]:
         _package("mininet", ("emu",), "`make build`, or `pip install 'cbn-testbed[emu]'`"),
         *(_program(name, ("emu",), package) for name, package in PROGRAMS.items()),
         _kernel("network namespaces and veth links", "ip link add v0 type veth peer name v1", ("emu",)),
-        _kernel("netem", "tc qdisc add dev lo root netem delay 1ms", ("delay",)),
-        _kernel("tbf", "tc qdisc add dev lo root tbf rate 10mbit burst 32kb latency 100ms", ("rate",)),
+        _kernel("netem", "tc qdisc add dev lo root netem delay 1ms", ("netem",)),
         _tun(),
         _java(),
         _package("pyspark", ("analysis",), "`make build`, or `pip install 'cbn-testbed[analysis]'`"),
@@ -134,7 +133,7 @@ def _trial(command: list[str]) -> str | None:
 def _tun() -> Check:
     ok, found = _opened(lambda: os.open("/dev/net/tun", os.O_RDWR))
     fix = "`modprobe tun`, as root; in a container pass /dev/net/tun through"
-    return Check("tun devices", ok, found, ("comfort",), fix)
+    return Check("tun devices", ok, found, ("links",), fix)
 
 
 def _opened(open_it: Callable[[], int]) -> tuple[bool, str]:

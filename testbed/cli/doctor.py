@@ -13,8 +13,8 @@ from testbed.cli.checks import Check, run_checks
 ABILITIES = {
     "sim": "simulate (cbn run --world sim)",
     "emu": "emulate with Mininet (cbn run --world emu)",
-    "delay": "emulate delay, jitter and loss of links",
-    "rate": "emulate the rate of links",
+    "links": "emulate what links do to packets, and cut them",
+    "netem": "have the kernel do it (cbn run --links netem)",
     "analysis": "analyse runs (cbn analyze)",
     "provision": "provision machines (Vagrant, Ansible)",
     "comfort": "look into captures and such",

@@ -231,8 +231,8 @@ class EmulatedRun:
 
     def _implementation(self) -> dict[str, str]:
         capture = "af_packet" if self._plan.record.captures else "none"
-        links = self._links.name if self._links is not None else "none"
-        return {"codec": "fastpath", "links": links, "capture": capture}
+        links = self._links.told() if self._links is not None else {"links": "none"}
+        return {"codec": "fastpath", **links, "capture": capture}
 
     @contextmanager
     def _phase(self, name: str, total: int | None = None) -> Iterator[None]:

@@ -48,6 +48,11 @@ class Cabling:
         for carrier in self._carriers.values():
             carrier.build()
 
+    def told(self) -> dict[str, str]:
+        """What carries the links and how, for the manifest's `implementation`."""
+        wire = self._carriers.get("wire")
+        return {"links": self.name} | ({"wires": wire.scheduling} if isinstance(wire, Wire) else {})
+
     @property
     def children(self) -> list[Child]:
         """The processes that carry links, to be watched: without them the run cannot go on."""
