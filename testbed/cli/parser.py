@@ -166,7 +166,7 @@ def _add_run(commands: _Commands[_Parser]) -> None:
     run.add_argument("--out", type=Path, metavar="DIR", help="the run directory (default: runs/<run id>)")
     run.add_argument("--force", action="store_true", help="replace a previous run in DIR")
     add_matrix(run)
-    add_emulation(run)
+    add_emulation(run, auto=True)
     _json(run)
     run.add_argument("--quiet", "-q", action="store_true", help="no progress, only the result")
 
