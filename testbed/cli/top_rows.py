@@ -37,8 +37,14 @@ _SORTED_BY = {
 
 def rates(before: Mapping[str, Any], after: Mapping[str, Any]) -> list[Row]:
     """One row a node: what it did a second between two looks, and how it is now."""
-    seconds = max(1, after["now_ns"] - before["now_ns"]) / 1e9
-    return [_row(name, before["nodes"].get(name, {}), node, seconds) for name, node in after["nodes"].items()]
+    # Processors know nothing of a run whose time goes slower (decision 15).
+    emulated_s, real_s = (max(1, after[of] - before[of]) / 1e9 for of in ("now_ns", "real_ns"))
+    rows = []
+    for name, node in after["nodes"].items():
+        was = before["nodes"].get(name, {})
+        busy = _rate(was, node, ("cpu_s",), real_s)
+        rows.append(_row(name, was, node, emulated_s) | {"cpu_percent": busy and round(100 * busy, 1)})
+    return rows
 
 
 def ordered(rows: Sequence[Row], key: str) -> list[Row]:
@@ -52,9 +58,8 @@ def ordered(rows: Sequence[Row], key: str) -> list[Row]:
 def _row(name: str, before: Mapping[str, Any], after: Mapping[str, Any], seconds: float) -> Row:
     row: Row = {"name": name} | {key: after[key] for key in _KEPT if key in after}
     for rate, counters in _RATES.items():
-        row[rate] = _rate(before, after, counters, seconds)
-    busy = _rate(before, after, ("cpu_s",), seconds)
-    row["cpu_percent"] = None if busy is None else round(100 * busy, 1)
+        found = _rate(before, after, counters, seconds)
+        row[rate] = None if found is None else round(found, 2)
     return row
 
 
@@ -65,9 +70,7 @@ def _rate(
     if any(before.get(name) is None or after.get(name) is None for name in counters):
         return None
     steps: list[float] = [after[name] - before[name] for name in counters]
-    return round(
-        sum(step if step >= 0 else after[n] for n, step in zip(counters, steps, strict=True)) / seconds, 2
-    )
+    return sum(step if step >= 0 else after[n] for n, step in zip(counters, steps, strict=True)) / seconds
 
 
 @dataclass(frozen=True, slots=True)

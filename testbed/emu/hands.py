@@ -8,6 +8,7 @@ and when (`keeper_run`), the terminal (`testbed.cli`).
 from __future__ import annotations
 
 import re
+import time
 import traceback
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
@@ -207,8 +208,8 @@ class Hands:
         return self.streams.open(caller, client.name, _text(request, "predicate"), keep)
 
     def _top(self, *_: object) -> object:
-        now_ns = self._live.clock.now_ns()
-        return {"now_ns": now_ns, "nodes": gauges(self._live), "links_down": self._live.links_down}
+        times = {"now_ns": self._live.clock.now_ns(), "real_ns": time.monotonic_ns()}
+        return {**times, "nodes": gauges(self._live), "links_down": self._live.links_down}
 
     def _down(self, caller: Caller, _: Request) -> object:
         self.leaving.append(caller)

@@ -17,14 +17,14 @@ ROUTER = {
 
 
 def look(now_ns: int, **nodes: dict[str, Any]) -> dict[str, Any]:
-    return {"now_ns": now_ns, "nodes": nodes}
+    return {"now_ns": now_ns, "real_ns": 2 * now_ns, "nodes": nodes}
 
 
 def test_rates_are_differences_a_second() -> None:
     later = {**ROUTER, "rx_messages": 150, "tx_control": 30, "rx_control": 20, "drops": 4, "cpu_s": 1.5}
     (row,) = rates(look(0, r1=ROUTER), look(2_000_000_000, r1=later))
     assert (row["in_s"], row["out_s"], row["control_s"], row["drops_s"]) == (25, 0, 15, 2)
-    assert row["cpu_percent"] == 25
+    assert row["cpu_percent"] == 12.5, "twice as much real time has passed"
     assert row["published_s"] is None
 
 

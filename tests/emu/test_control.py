@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 
 from testbed.emu.control import (
     LONGEST_BACKLOG_BYTES,
+    LONGEST_REQUEST_BYTES,
     MOST_CALLERS,
     MOST_MISTAKES,
     Caller,
@@ -116,6 +117,12 @@ def test_a_line_without_an_end_is_not_kept_for_ever(server: ControlServer) -> No
             break
         server.turn(0)
     assert sent < 1_000_000
+
+
+def test_a_line_that_is_too_long_is_told_so_before_the_talk_ends(server: ControlServer) -> None:
+    line = json.dumps({"do": "echo", "text": "x" * LONGEST_REQUEST_BYTES}).encode()
+    (reply,) = talk(server, connected(server), line + b"\n" + b'{"do": "echo", "text": "too late"}\n')
+    assert "at most 61440 bytes" in reply["error"]
 
 
 def test_who_does_not_read_is_no_longer_told_and_at_last_cut_off(server: ControlServer) -> None:
