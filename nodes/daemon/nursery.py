@@ -9,7 +9,8 @@ a datagram, over the sequenced socket that is its standard input:
     {"name", "config", "namespace": PID, "errors": PATH, "cgroups": [PATH, ...]}
     {"born": NAME, "pid": PID}      with a pidfd of the process
     {"begin": true}                 an order: let those that were born begin, and all later ones at once
-    {"ended": PID, "status": N}     as `subprocess` says it: -N for a signal
+    {"ended": PID, "status": N, "usage": {...}}
+                                    N as `subprocess` says it: -N for a signal; `usage` see `_usage`
 
 What is born waits at a gate until it is opened: routers that begin one after
 the other would tell each other of each newcomer, hundreds of times over.
@@ -25,6 +26,7 @@ from __future__ import annotations
 import gc
 import json
 import os
+import resource
 import select
 import socket
 import sys
@@ -109,11 +111,22 @@ class Nursery:
         self._poll.unregister(descriptor)
         pid = self._pids.pop(descriptor)
         os.close(descriptor)
-        _, status = os.waitpid(pid, 0)
-        self._say({"ended": pid, "status": os.waitstatus_to_exitcode(status)})
+        _, status, used = os.wait4(pid, 0)
+        self._say({"ended": pid, "status": os.waitstatus_to_exitcode(status), "usage": _usage(used)})
 
     def _say(self, what: object) -> None:
         self._channel.send(json.dumps(what).encode())
+
+
+def _usage(used: resource.struct_rusage) -> dict[str, int | float]:
+    """What a process took in its life, by the kernel's account."""
+    return {
+        "user_s": round(used.ru_utime, 6),
+        "system_s": round(used.ru_stime, 6),
+        "peak_resident_bytes": used.ru_maxrss * 1024,
+        "waits": used.ru_nvcsw,
+        "preemptions": used.ru_nivcsw,
+    }
 
 
 def become(order: Order, parent: int, room: tuple[int, int], gate: int) -> None:

@@ -18,8 +18,9 @@ from testbed.emu.admin import AdminClient, AdminError
 from testbed.emu.drain import Status
 from testbed.emu.node_files import NodeFiles
 from testbed.emu.nursery import Hatched, Nursery
-from testbed.emu.processes import Watch, Watched, drop_empty_errors, stop_all
+from testbed.emu.processes import Watch, drop_empty_errors, stop_all
 from testbed.emu.registry import Registration
+from testbed.emu.resources import Resources
 from testbed.plan.model import NodePlan, Plan
 
 POLL_S = 0.02
@@ -54,10 +55,11 @@ class Nodes:
     watch: Watch
     nursery: Nursery
     namespace_of: PidOf
-    children: dict[str, Watched] = field(default_factory=dict)
+    children: dict[str, Hatched] = field(default_factory=dict)
     """The process of each node that has one, or had one until it was killed."""
     admins: dict[str, AdminClient] = field(default_factory=dict)
     life: dict[str, Life] = field(default_factory=dict)
+    resources: Resources = field(default_factory=Resources)
     _poll_took_s: float = 0.0
 
     def start(self) -> None:
@@ -135,6 +137,12 @@ class Nodes:
             self.watch.wait(DEATH_NOTICE_S)
             raise
 
+    def weigh(self) -> None:
+        """Note how much memory each process has for itself alone now."""
+        for name, child in self.children.items():
+            if self.life[name] is not Life.CRASHED:
+                self.resources.note_memory(name, child.process.pid)
+
     def crash(self, name: str) -> None:
         """End a router here and now, with the loss of all it knew."""
         child = self.children[name]
@@ -143,6 +151,7 @@ class Nodes:
         self.admins[name].close()
         child.process.kill()
         child.process.wait()
+        self.resources.note_end(name, child.process.usage)
 
     def restart(self, name: str) -> None:
         """Start a crashed router anew, where it was; what it draws depends on when it starts."""
@@ -168,6 +177,8 @@ class Nodes:
             self.resume(name)
         alive = [child for name, child in self.children.items() if self.life[name] is not Life.CRASHED]
         said = stop_all(alive, STOP_TIMEOUT_S)
+        for name in [name for name, life in self.life.items() if life is not Life.CRASHED]:
+            self.resources.note_end(name, self.children[name].process.usage)
         drop_empty_errors(self.children.values())
         return said
 

@@ -32,6 +32,10 @@ ROOM = 1024
 """Bytes that a node's command line may take."""
 
 
+Usage = Mapping[str, int | float]
+"""Processor seconds, memory and context switches of a process, as `nodes.daemon.nursery` tells them."""
+
+
 class Nursery:
     """One warm process, from which all nodes of a run are forked."""
 
@@ -40,6 +44,7 @@ class Nursery:
         ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         self._channel = ours
         self._ended: dict[int, int] = {}
+        self._usage: dict[int, Usage] = {}
         self._fds: list[int] = []
         self.ready = False
         command = [sys.executable, "-m", "nodes.daemon.nursery", "." * ROOM]
@@ -96,6 +101,10 @@ class Nursery:
                 self.child.process.wait()
         return self._ended[pid]
 
+    def usage_of(self, pid: int) -> Usage:
+        """What one of its nodes took in its life; nothing if it is not known to have ended."""
+        return self._usage.get(pid, {})
+
     def stop(self) -> list[str]:
         """End it, and with it every node that is left; what went wrong, for people."""
         self._channel.close()
@@ -133,6 +142,7 @@ class Nursery:
         self.ready = self.ready or "ready" in said
         if "ended" in said:
             self._ended[said["ended"]] = said["status"]
+            self._usage[said["ended"]] = said["usage"]
         return said
 
 
@@ -142,6 +152,8 @@ class Fledgling:
     def __init__(self, nursery: Nursery, pid: int, pidfd: int) -> None:
         self.pid = pid
         self.returncode: int | None = None
+        self.usage: Usage = {}
+        """What it took in its life; known once it has ended."""
         self._nursery = nursery
         self._pidfd = pidfd
 
@@ -182,6 +194,7 @@ class Fledgling:
                 # A zombie already: the nursery is about to say how it came to that.
                 status = self._nursery.status_of(self.pid, STATUS_TIMEOUT_S)
                 self.returncode = -signal.SIGKILL if status is None else status
+                self.usage = self._nursery.usage_of(self.pid)
                 os.close(self._pidfd)
         return self.returncode
 

@@ -162,6 +162,7 @@ class EmulatedRun:
             stages.work()
         with self._phase("drain"):
             stages.drain()
+            live.nodes.weigh()
         self._end_ns = self._clock.now_ns()
         self._measuring.end(live, stages.late_starts)
 
@@ -210,6 +211,7 @@ class EmulatedRun:
     ) -> Nodes:
         files = NodeFiles(self._plan, self._directory, self._clock)
         nodes = Nodes(self._plan, files, registration, self._watch, nursery, network.pid)
+        made.callback(lambda: nodes.resources.write(self._directory, nodes.children))
         made.callback(lambda: self._defects.extend(nodes.stop()))
         nodes.start()
         return nodes

@@ -43,7 +43,7 @@ def test_events_are_in_order_and_logs_and_statuses_are_kept(bed: Any) -> None:
     assert min(e["time_ns"] for e in rows if e["event"] == "publish") >= outcome.start_ns
     assert max(e["time_ns"] for e in rows) <= outcome.end_ns
     names = {f"{node.name}{end}" for node in plan.nodes for end in (".jsonl", ".status.json")}
-    assert {path.name for path in (bed.out / "logs").iterdir()} == names
+    assert {path.name for path in (bed.out / "logs").iterdir()} == names | {"resources.json"}
     assert (bed.out / "config" / "r1.toml").exists()
     assert (bed.out / "config" / "a.script.jsonl").exists()
 
