@@ -89,7 +89,7 @@ def _check_axes(source: Source, keys: Mapping[str, str]) -> None:
 def _cells(
     source: Source, told: Mapping[str, Any], axes: Mapping[str, list[Scalar]], keys: Mapping[str, str]
 ) -> list[Cell]:
-    left_out = list(_exclusions(source, told.get("exclude", []), axes))
+    left_out = list(_exclusions(source, told.get("exclude", []), axes, keys))
     size = 1
     for values in axes.values():
         size *= len(values)
@@ -108,17 +108,21 @@ def _cells(
 
 
 def _exclusions(
-    source: Source, told: Sequence[Mapping[str, Any]], axes: Mapping[str, list[Scalar]]
+    source: Source,
+    told: Sequence[Mapping[str, Any]],
+    axes: Mapping[str, list[Scalar]],
+    known: Mapping[str, str],
 ) -> Iterator[Mapping[str, Any]]:
+    """Those that can apply: an axis that is known, but set from outside, excludes nothing."""
     for position, one in enumerate(told):
         key: Key = ("matrix", "exclude", position)
         for name, value in one.items():
-            if name not in axes:
-                expected = f"one of {', '.join(axes)}"
+            if name not in known:
+                expected = f"one of {', '.join(known)}"
                 source.complain(
-                    (*key, name), f"there is no axis {name}", expected, did_you_mean(name, axes), True
+                    (*key, name), f"there is no axis {name}", expected, did_you_mean(name, known), True
                 )
-            elif value not in axes[name]:
+            elif name in axes and value not in axes[name]:
                 shown = ", ".join(str(v) for v in axes[name])
                 source.complain((*key, name), f"{value} is no value of {name}", f"one of {shown}")
         if all(name in axes for name in one):
