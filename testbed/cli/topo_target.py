@@ -51,9 +51,9 @@ def _of_path(path: Path, args: argparse.Namespace) -> Map:
         if not (path / "plan.yaml").is_file():
             raise exits.CommandError(f"{path}: this folder is no run directory: there is no plan.yaml in it")
         try:
-            return map_of_plan(load_recorded(path))
-        except (ScenarioError, ValueError) as error:
-            raise exits.CommandError(f"{path}: {error}") from error
+            return map_of_plan(load_recorded(path / "plan.yaml"))
+        except ScenarioError as error:
+            raise exits.CommandError(f"the plan of the run is broken\n{error}") from error
     if path.suffix.lower() in (".yaml", ".yml") and args.format is None:
         return _scenario(path, args.seed)
     return imported(path, args)

@@ -28,23 +28,27 @@ class Colours:
     """Which tags have a colour, and which that is."""
 
     tags: tuple[str, ...]
-    """The first has the first colour."""
-    untagged: bool
-    """Whether there are routers that none of them speaks of."""
+    """The first has the first colour; an empty one stands for routers without a tag."""
+    others: bool
+    """Whether there are tags beyond the last colour."""
 
     def of(self, node: MapNode) -> int:
         """The number of a router's colour."""
         tag = telling(node)
-        if not tag:
-            return OTHER if self.tags else 0
         return self.tags.index(tag) if tag in self.tags else OTHER
+
+    def legend(self) -> list[tuple[int, str]]:
+        """Colours and what they tell; nothing where all are of one colour."""
+        shown = [(number, tag or "router") for number, tag in enumerate(self.tags)]
+        shown += [(OTHER, "other")] * self.others
+        return shown if len(shown) > 1 else []
 
 
 def colours_of(drawn: Map) -> Colours:
     """The colours of a map's tags, those of most routers first."""
     counts = Counter(telling(node) for node in drawn.nodes)
-    known = sorted((tag for tag in counts if tag), key=lambda tag: (-counts[tag], tag))
-    return Colours(tuple(known[:OTHER]), bool(counts[""]) or len(known) > OTHER)
+    known = sorted(counts, key=lambda tag: (-counts[tag], tag))
+    return Colours(tuple(known[:OTHER]), len(known) > OTHER)
 
 
 def telling(node: MapNode) -> str:

@@ -78,8 +78,8 @@ def _count(number: int, what: str) -> str:
 
 def _description(drawn: Map, colours: Colours) -> str:
     said = f"{_counts(drawn)}."
-    if colours.tags:
-        said += f" Colours tell tags: {', '.join(colours.tags)}."
+    if colours.legend():
+        said += f" Colours tell tags: {', '.join(tag for _, tag in colours.legend())}."
     return f"{said} From: {'; '.join(drawn.sources)}." if drawn.sources else said
 
 
@@ -174,10 +174,7 @@ def _size(count: int) -> float:
 
 def _legend(colours: Colours, width: float, y: float, hidden: int) -> Iterator[str]:
     x = 20.0
-    shown = list(enumerate(colours.tags))
-    if colours.tags and colours.untagged:
-        shown.append((OTHER, "other"))
-    for number, tag in shown:
+    for number, tag in colours.legend():
         yield f'<circle class="n{number}" cx="{x + 5:.1f}" cy="{y - 4:g}" r="5"/>'
         yield f'<text class="key" x="{x + 15:.1f}" y="{y:g}">{escape(tag)}</text>'
         x += 30 + text_width(tag, 12)

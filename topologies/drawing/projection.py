@@ -55,7 +55,7 @@ class Projection:
     def grid(self) -> Iterator[list[Point]]:
         """Meridians and parallels around the places, as lines on paper."""
         step = next((s for s in _STEPS if self.span / s <= 8), 30)
-        reach = 180.0 if self.wraps else min(90.0, self.span)
+        reach = 180.0 if self.wraps else min(60.0, 0.8 * self.span)
         lat0, lon0 = self.middle
         top = 85.0 if self.wraps else min(89.0, lat0 + reach)
         bottom = -70.0 if self.wraps else max(-89.0, lat0 - reach)
