@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from testbed.plan.problems import Key, did_you_mean
+from testbed.plan.shape import known_keys
 from testbed.plan.source import Source
 
 CELLS_MAX = 10_000
@@ -76,7 +77,7 @@ def _in_shape(source: Source, told: Mapping[str, Any]) -> bool:
 
 
 def _check_axes(source: Source, keys: Mapping[str, str]) -> None:
-    known = [*(source.value.get("parameters") or {}), *source.value, "scheme", "seed"]
+    known = [*(source.value.get("parameters") or {}), *known_keys()]
     for name, key in keys.items():
         first = key.partition(".")[0]
         if first not in known:

@@ -59,6 +59,11 @@ def _check(source: Source, validator: Any) -> Any:
     return _without(source.value, bad, ())
 
 
+def known_keys() -> list[str]:
+    """The keys that a scenario may have at its top."""
+    return list(_validator().schema["properties"])
+
+
 @cache
 def _validator(schema: Path = SCHEMA) -> Any:
     base = jsonschema.Draft202012Validator
