@@ -46,7 +46,7 @@ class Cables {
 
     [[nodiscard]] std::size_t links() const noexcept { return ways_.size() / 2; }
 
-    // The next four may be called from any thread, also while the loop runs: they happen between two frames,
+    // The next five may be called from any thread, also while the loop runs: they happen between two frames,
     // after all frames that were sent before.
     void impair(std::size_t link, const Impairment& from_a, const Impairment& from_b) {
         between([&] {
@@ -66,6 +66,12 @@ class Cables {
         between([&] {
             take_all(link);
             ways_[2 * link]->up = ways_[2 * link + 1]->up = true;
+        });
+    }
+    // What was late until now counts no more.
+    void count_lateness_anew() {
+        between([&] {
+            for (const auto& way : ways_) way->lateness = Lateness{};
         });
     }
     [[nodiscard]] Account account(std::size_t way) {

@@ -36,6 +36,9 @@ class Cables:
     def mend(self, link: int) -> None:
         """Carry again, as impaired as before."""
 
+    def count_lateness_anew(self) -> None:
+        """What was late until now counts no more, on any link. From any thread."""
+
     def measures(self, link: int) -> tuple[dict[str, int], dict[str, int]]:
         """What happened to frames from `a` and from `b`.
 

@@ -58,6 +58,7 @@ cdef extern from "cables.hpp" namespace "cbn::cable" nogil:
         void impair(size_t, const Impairment &, const Impairment &) except +
         void cut(size_t) except +
         void mend(size_t) except +
+        void count_lateness_anew() except +
         Account account(size_t) except +
         int run() except +
         void stop()
@@ -115,6 +116,11 @@ cdef class Cables:
         self.check(link)
         with nogil:
             self.cables.mend(link)
+
+    def count_lateness_anew(self):
+        """What was late until now counts no more."""
+        with nogil:
+            self.cables.count_lateness_anew()
 
     def measures(self, size_t link):
         """What happened to frames from `a` and from `b`."""

@@ -94,6 +94,8 @@ class Measuring:
 
     def begin(self, live: Live) -> None:
         """The workload begins: what happened before counts no more."""
+        if live.links is not None:
+            live.links.count_lateness_anew()
         self._began = _moment(live)
         self._tell(BEGIN)
 
@@ -218,7 +220,7 @@ def _interface(after: Mapping[str, Any], before: Mapping[str, Any]) -> Interface
 
 
 def _links(before: Sequence[LinkMeasure], after: Sequence[LinkMeasure]) -> tuple[LinkMeasure, ...]:
-    """What was counted between; how late frames were is told for all of the carrier's time."""
+    """What was counted between; how late frames were was counted anew at the first."""
     known = {measure.source: measure for measure in before}
     return tuple(_link(known.get(measure.source), measure) for measure in after)
 

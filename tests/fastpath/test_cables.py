@@ -31,6 +31,18 @@ def test_frames_arrive_whole_and_in_order_and_no_earlier_than_their_delay():
     assert 0 <= told["late_p50_ns"] <= told["late_p99_ns"] <= told["late_max_ns"]
 
 
+def test_lateness_can_be_counted_anew_and_the_rest_goes_on():
+    with Rig(does(delay_ns=MS)) as rig:
+        rig.send_all(50)
+        assert rig.settle()["measured"] == 50
+        rig.cables.count_lateness_anew()
+        told = rig.cables.measures(0)[0]
+        assert (told["measured"], told["late_max_ns"], told["delivered"]) == (0, 0, 50)
+        rig.send_all(20)
+        told = rig.settle()
+    assert (told["measured"], told["delivered"]) == (20, 70)
+
+
 def test_both_ways_are_carried_each_with_its_own_impairment():
     with Rig(does()) as rig:
         rig.cables.impair(0, does(loss=1.0), does())

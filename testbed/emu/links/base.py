@@ -40,6 +40,9 @@ class Links(Protocol):
     def mend(self, link: LinkPlan) -> None:
         """Carry again, as impaired as before."""
 
+    def count_lateness_anew(self) -> None:
+        """The workload begins: how late frames were before counts no more."""
+
     def measures(self) -> list[LinkMeasure]:
         """What was delivered so far, as far as it can tell: two entries a link, from `a` and from `b`."""
 

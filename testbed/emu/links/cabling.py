@@ -75,6 +75,11 @@ class Cabling:
         """Carry again, as impaired as before."""
         self._carrier(link).mend(link)
 
+    def count_lateness_anew(self) -> None:
+        """The workload begins: how late frames were before counts no more."""
+        for carrier in self._carriers.values():
+            carrier.count_lateness_anew()
+
     def measures(self) -> list[LinkMeasure]:
         """What was delivered so far: two entries a link, from `a` and from `b`, in the plan's order."""
         found = {(m.link, m.source): m for each in self._carriers.values() for m in each.measures()}

@@ -64,6 +64,9 @@ class Netem:
         """Impair again as it was."""
         self.impair(link, *self._now[link.name])
 
+    def count_lateness_anew(self) -> None:
+        """Nothing: it is not known here."""
+
     def measures(self) -> list[LinkMeasure]:
         """What the kernel counted; netem does not tell a loss as asked from one of the queue."""
         counts = self._site.counts(self._links)

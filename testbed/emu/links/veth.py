@@ -37,6 +37,9 @@ class Veth:
         """Refused, as `impair` is."""
         raise NetworkError(_FIXED.format(link.name))
 
+    def count_lateness_anew(self) -> None:
+        """Nothing: it is not known here."""
+
     def measures(self) -> list[LinkMeasure]:
         """What the kernel counted at the ends."""
         counts = self._site.counts(self._links)

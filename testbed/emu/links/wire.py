@@ -72,6 +72,10 @@ class Wire:
         """Carry again."""
         self._ask({"do": "mend", "link": link.name})
 
+    def count_lateness_anew(self) -> None:
+        """What was late until now counts no more."""
+        self._ask({"do": "count_lateness_anew"})
+
     def measures(self) -> list[LinkMeasure]:
         """What the process counted, and what the kernel could not hand to it."""
         return [LinkMeasure(**row) for row in self._ask({"do": "measures"})]

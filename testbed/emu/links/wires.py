@@ -76,6 +76,8 @@ class Wires:
             ValueError, TypeError, KeyError, OverflowError, OSError: it cannot be done; nothing has changed.
         """
         match command:
+            case {"do": "count_lateness_anew"}:
+                self.cables.count_lateness_anew()
             case {"do": "measures"}:
                 return self.measures()
             case {"do": "cut", "link": str(name)}:
@@ -86,7 +88,8 @@ class Wires:
                 both = does(read_impairment(there)), does(read_impairment(back))
                 self.cables.impair(self._number(name), *both)
             case _:
-                raise ValueError("expected `measures`, or `cut`, `mend` or `impair` with a link")
+                known = "`measures` or `count_lateness_anew`, or `cut`, `mend` or `impair` with a link"
+                raise ValueError(f"expected {known}")
         return None
 
     def measures(self) -> list[dict[str, Any]]:
