@@ -159,7 +159,9 @@ class Groups:
             return Part(text, members)
         count = _count(drawn["how"], len(members))
         if not 0 < count <= len(members):
-            message = f"{text}: there are {len(members)} {kind}s in {drawn['group']}"
+            message = (
+                f"{text}: {drawn['group'].strip()} has {len(members)}{'' if kind == 'any' else f' {kind}s'}"
+            )
             self._source.complain(
                 key, message, f"1 to {len(members)} of them" if members else "a group with members"
             )
@@ -200,7 +202,7 @@ class Groups:
             members = tuple(name for wire, name in self._links() if name in held or {wire.a, wire.b} <= held)
         else:
             members = tuple(name for name in self._nodes(kind) if name in held)
-        if not members and not self._source.problems:
+        if not members and self._graph.routers:
             what = f"there are no {kind}s in {group}"
             self._source.complain(key, what, f"a group that has {kind}s in it")
         return members or None
@@ -305,7 +307,8 @@ class Groups:
             nodes = self._nodes(kind)
             hint = did_you_mean(text, [*nodes, *self._names()])
             what = "node, link or group" if kind == "any" else kind
-            self._source.complain(key, f"there is no {what} {text}", one_of(nodes), hint)
+            expected = "one of, 3 of, 20% of, or all of a group" if " of " in text else one_of(nodes)
+            self._source.complain(key, f"there is no {what} {text}", expected, hint)
 
     def _no_group(self, name: str, key: Key) -> None:
         names = self._names()
