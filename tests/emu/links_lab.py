@@ -144,4 +144,4 @@ def _address(number: int, at: int) -> str:
 
 
 def _mac(number: int, at: int) -> str:
-    return f"02:00:00:{number:02x}:00:{at + 1:02x}"
+    return f"02:00:{number >> 8:02x}:{number & 255:02x}:00:{at + 1:02x}"

@@ -1,4 +1,9 @@
-"""Makes tap devices inside the namespaces of nodes, by ioctl alone."""
+"""Makes tap devices inside the namespaces of nodes, by ioctl alone.
+
+They stay when their descriptors are closed, and go with their namespaces: the
+kernel takes 20 ms to remove one tap, and no longer to remove a namespace with
+all that is in it.
+"""
 
 from __future__ import annotations
 
@@ -13,6 +18,7 @@ from testbed.emu.links.orders import TapOrder
 
 TUN = "/dev/net/tun"
 TUNSETIFF = 0x400454CA
+TUNSETPERSIST = 0x400454CB
 IFF_TAP = 0x0002
 IFF_NO_PI = 0x1000
 SIOCSIFMTU = 0x8922
@@ -26,7 +32,7 @@ _REQUEST_BYTES = 40
 
 
 def open_tap(order: TapOrder, mtu: int, queue_frames: int) -> int:
-    """Make a tap as planned; its descriptor, which does not wait. It is gone when that is closed.
+    """Make a tap as planned; its descriptor, which does not wait. The tap goes with its namespace.
 
     Raises:
         OSError: it cannot be made; the text names it, and what failed.
@@ -39,6 +45,7 @@ def open_tap(order: TapOrder, mtu: int, queue_frames: int) -> int:
         )
         flags = struct.pack("H", IFF_TAP | IFF_NO_PI)
         _request(order.name, "making the tap", descriptor, TUNSETIFF, flags)
+        _told(order.name, "keeping the tap", fcntl.ioctl, descriptor, TUNSETPERSIST, 1)
         with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as control:
             asks = control.fileno()
             mac = struct.pack("H6s", ARPHRD_ETHER, bytes.fromhex(order.mac.replace(":", "")))

@@ -81,7 +81,7 @@ class Wire:
         return [LinkMeasure(**row) for row in self._ask({"do": "measures"})]
 
     def stop(self) -> list[str]:
-        """End the process by ending its input; the taps go with it."""
+        """End the process by ending its input; the taps go with their namespaces."""
         if self.child is None:
             return []
         process, child = self.child.process, self.child
