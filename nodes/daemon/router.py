@@ -96,8 +96,7 @@ class RouterNode:
         ]
 
     def _take_control(self) -> None:
-        for interface, packet in self._plane.take_control():
-            self.shell.receive(interface, packet)
+        self.shell.receive_all(self._plane.take_control())
 
     def _forward(self) -> None:
         assert self._loop is not None
