@@ -1,0 +1,65 @@
+"""Whole runs over links that do something to packets.
+
+a           b
+|           |
+r1 ======= r2      the link in question
+  \\       /
+   \\     /
+     r3 --- c
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from testbed.emu.links.netem import kernel_lacks
+from testbed.emu.options import EmuOptions
+from testbed.emu.world import EmulatedWorld
+
+CARRIERS = ["wire", "netem"]
+MANY = (
+    "{between: [r1, r2], delay: 5ms, jitter: 2ms, jitter_shape: pareto, duplicate: 0.2, reorder: 0.1, "
+    "back: {delay: 3ms}}"
+)
+
+
+@pytest.mark.emu
+@pytest.mark.parametrize("carrier", CARRIERS)
+def test_what_a_link_delays_doubles_and_reorders_arrives_and_routing_bears_it(
+    bed: Any, told: Any, carrier: str
+) -> None:
+    if carrier == "netem" and (why := kernel_lacks("netem")) is not None:
+        pytest.skip(f"netem is not tested here: this kernel lacks sch_netem ({why})")
+    options = EmuOptions(links=carrier)
+    outcome = EmulatedWorld(options).run(bed.plan(first_link=MANY), bed.directory(), told)
+    assert outcome.outcome == "complete", outcome.message
+    assert bed.delivered().keys() == bed.owed().keys()
+    assert {*bed.delivered().values()} == {1, 2}  # routers forward a copy as they forward a message
+    assert outcome.implementation["links"] == f"veth 5, {carrier} 1"
+    assert all(link.overruns == 0 for link in (outcome.fidelity.links if outcome.fidelity else ()))
+    bed.assert_nothing_is_left()
+
+
+@pytest.mark.emu
+def test_every_link_of_a_network_that_people_may_change_can_change(bed: Any, told: Any) -> None:
+    outcome = EmulatedWorld(EmuOptions(links="wire", adjustable=True)).run(bed.plan(), bed.directory(), told)
+    assert outcome.outcome == "complete", outcome.message
+    assert bed.delivered() == bed.owed()
+    assert outcome.implementation["links"] == "wire 6"
+    bed.assert_nothing_is_left()
+
+
+@pytest.mark.emu
+def test_a_run_whose_links_carry_nothing_any_more_fails_and_says_why(bed: Any, until_phase: Any) -> None:
+    process = bed.start(every="10ms", count=3000, first_link="{between: [r1, r2], delay: 1ms}")
+    until_phase(process, "workload")
+    (wires,) = [pid for pid in bed.processes() if b"links.wires" in Path(f"/proc/{pid}/cmdline").read_bytes()]
+    os.kill(wires, signal.SIGKILL)
+    output, errors = process.communicate(timeout=60)
+    assert "the process that carries the links was killed by SIGKILL" in output + errors
+    bed.assert_nothing_is_left()
