@@ -20,7 +20,6 @@ from nodes.daemon.journal import Journal
 from nodes.daemon.loop import Loop
 from nodes.routing.effects import Core, Deliver, Drop, Install, Log, Output, Send
 
-
 PACKETS_A_TURN = 64
 """How many packets the core takes before what it asks for is done."""
 
