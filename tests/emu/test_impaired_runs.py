@@ -41,7 +41,7 @@ def test_what_a_link_delays_doubles_and_reorders_arrives_and_routing_bears_it(
     assert bed.delivered().keys() == bed.owed().keys()
     assert {*bed.delivered().values()} == {1, 2}  # routers forward a copy as they forward a message
     assert outcome.implementation["links"] == f"veth 5, {carrier} 1"
-    assert all(link.overruns == 0 for link in (outcome.fidelity.links if outcome.fidelity else ()))
+    assert all(link.measured.overruns == 0 for link in (outcome.fidelity.links if outcome.fidelity else ()))
     bed.assert_nothing_is_left()
 
 
