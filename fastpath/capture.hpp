@@ -11,6 +11,8 @@
 #include <memory>
 #include <mutex>
 #include <string>
+#include <thread>
+#include <utility>
 #include <vector>
 
 #include "capture_file.hpp"
@@ -34,9 +36,9 @@ struct EmulatedClock {
 struct RecorderOptions {
     CaptureOptions file;
     EmulatedClock clock;
-    std::size_t memory_bytes = 128 << 20;  // of all rings
+    std::size_t memory_bytes = 512 << 20;  // of all sockets together, at most, while frames wait
     std::size_t sockets = 1;
-    bool rings = true;
+    bool rings = false;
 };
 
 // One packet socket and its file.
@@ -48,12 +50,13 @@ class Tap {
     [[nodiscard]] int prepare(const RecorderOptions& options) {
         snap_ = options.file.snap_bytes;
         if (!read_statistics()) return errno;
-        const RingSize size = RingSize::of(options.memory_bytes, options.sockets, snap_);
+        const RingSize size = RingSize::of(options.memory_bytes / RINGS_SHARE, options.sockets, snap_);
         const int failure = options.rings ? ring_.open(descriptor_, size) : ENOMEM;
         if (failure == 0) return begin_ring();
         if (failure != ENOMEM && failure != EPERM) return failure;
         const std::size_t share = options.memory_bytes / options.sockets;
-        return FrameBatch::prepare(descriptor_, static_cast<int>(std::clamp<std::size_t>(share, 1 << 20, 32 << 20)));
+        const auto room = std::clamp<std::size_t>(share, LEAST_ROOM, MOST_ROOM);
+        return FrameBatch::prepare(descriptor_, static_cast<int>(room / 2));  // the kernel takes twice what is asked
     }
 
     // Takes what there is, or one batch of it; how many frames.
@@ -116,11 +119,15 @@ class Tap {
     [[nodiscard]] std::uint64_t unfinished() const noexcept { return unfinished_; }
     [[nodiscard]] bool gone() const noexcept { return gone_; }
     [[nodiscard]] bool has_ring() const noexcept { return ring_.is_open(); }
+    [[nodiscard]] std::size_t ring_bytes() const noexcept { return ring_.bytes(); }
     [[nodiscard]] int descriptor() const noexcept { return descriptor_; }
 
     CaptureFile file;
 
   private:
+    static constexpr std::size_t LEAST_ROOM = 256 << 10, MOST_ROOM = 32 << 20;
+    static constexpr std::size_t RINGS_SHARE = 4;  // they take their memory whether frames wait or not
+
     // What came before there was a ring is not in it, and not counted.
     [[nodiscard]] int begin_ring() {
         if (const int failure = limit_snap(descriptor_, snap_); failure != 0) return failure;
@@ -160,17 +167,30 @@ class Recorder {
   public:
     explicit Recorder(const RecorderOptions& options) : options_(options), batch_(options.file.snap_bytes) {}
 
-    // 0, or the errno of what went wrong with the socket (`about_file` false) or the file.
-    [[nodiscard]] int add(int descriptor, const std::string& path, const std::string& interface, bool& about_file) {
-        auto tap = std::make_unique<Tap>(descriptor, options_.clock);
-        about_file = false;
-        if (const int failure = tap->prepare(options_); failure != 0) return failure;
-        about_file = true;
-        CaptureOptions file = options_.file;
-        file.interface = interface;
-        if (const int failure = tap->file.open(path, file); failure != 0) return failure;
-        taps_.push_back(std::move(tap));
-        return 0;
+    void add(int descriptor, const std::string& path, const std::string& interface) {
+        taps_.push_back(std::make_unique<Tap>(descriptor, options_.clock));
+        files_.emplace_back(path, interface);
+    }
+
+    // What went wrong with the first socket (`about_file` false) or file that will not do, or errno 0.
+    struct Failure {
+        int number = 0;
+        std::size_t tap = 0;
+        bool about_file = false;
+    };
+
+    // Makes all ready; from now on no frame is missed.
+    [[nodiscard]] Failure begin() {
+        const std::vector<int> failures = prepare();
+        for (std::size_t at = 0; at < taps_.size(); ++at) {
+            if (failures[at] != 0) return {failures[at], at, false};
+        }
+        for (std::size_t at = 0; at < taps_.size(); ++at) {
+            CaptureOptions file = options_.file;
+            file.interface = files_[at].second;
+            if (const int number = taps_[at]->file.open(files_[at].first, file)) return {number, at, true};
+        }
+        return {};
     }
 
     void stop() const noexcept { stop_.raise(); }
@@ -191,8 +211,25 @@ class Recorder {
 
   private:
     using Clock = std::chrono::steady_clock;
+    static constexpr std::size_t AT_ONCE = 64;
+    static constexpr int GATHER_MS = 5;
     static constexpr std::uint64_t STOP = ~std::uint64_t{0};
-    static constexpr std::chrono::milliseconds IDLE{200}, BUSY{1000}, DRAIN{1000};
+    static constexpr std::chrono::milliseconds IDLE{200}, BUSY{1000}, DRAIN{2000};
+
+    // The kernel makes each ring wait until no processor looks at the socket as it was (an RCU grace period):
+    // many wait together in the time of one.
+    [[nodiscard]] std::vector<int> prepare() {
+        std::vector<int> failures(taps_.size());
+        std::atomic<std::size_t> next{0};
+        const auto work = [&] {
+            for (std::size_t at = next++; at < taps_.size(); at = next++) failures[at] = taps_[at]->prepare(options_);
+        };
+        std::vector<std::jthread> threads;
+        for (std::size_t left = std::min(AT_ONCE, taps_.size()); left > 1; --left) threads.emplace_back(work);
+        work();
+        threads.clear();
+        return failures;
+    }
 
     [[nodiscard]] bool watch(int epoll) const noexcept {
         for (std::size_t at = 0; at < taps_.size(); ++at) {
@@ -203,7 +240,7 @@ class Recorder {
 
     // Files are brought up to date when nothing has come for a while, and now and then, so that a kill loses little.
     [[nodiscard]] bool serve(int epoll) {
-        std::array<epoll_event, 64> events{};
+        std::array<epoll_event, 1024> events{};
         Clock::time_point flushed = Clock::now();
         while (true) {
             const int wait_ms = dirty() ? static_cast<int>(IDLE.count()) : -1;
@@ -213,12 +250,20 @@ class Recorder {
                 const epoll_event& event = events[static_cast<std::size_t>(at)];
                 if (event.data.u64 == STOP) return true;
                 if ((event.events & EPOLLERR) != 0) taps_[event.data.u64]->take_error();
-                dirty_ |= taps_[event.data.u64]->copy(batch_) != 0;
+                while (taps_[event.data.u64]->copy(batch_) >= FrameBatch::SIZE) dirty_ = true;
+                dirty_ = true;
             }
+            if (ready > 0) gather();
             if (ready != 0 && Clock::now() - flushed < BUSY) continue;
             flush();
             flushed = Clock::now();
         }
+    }
+
+    // Frames are taken many at a time: to be woken for each costs more than to take it.
+    void gather() const noexcept {
+        pollfd told{stop_.descriptor(), POLLIN, 0};
+        static_cast<void>(::poll(&told, 1, GATHER_MS));
     }
 
     // A ring hands its last block over when its time is up, not before.
@@ -247,6 +292,7 @@ class Recorder {
     RecorderOptions options_;
     FrameBatch batch_;
     std::vector<std::unique_ptr<Tap>> taps_;
+    std::vector<std::pair<std::string, std::string>> files_;  // path and name of the interface
     Signal stop_;
     bool dirty_ = false;
 };

@@ -19,8 +19,8 @@ class Capture:
         format: str = "pcap",
         rotate_bytes: int = 0,
         names: Sequence[str] = (),
-        memory_bytes: int = 134_217_728,
-        rings: bool = True,
+        memory_bytes: int = 536_870_912,
+        rings: bool = False,
         dilate: int = 1,
         dilate_from_ns: int = 0,
     ) -> None:
@@ -35,9 +35,10 @@ class Capture:
             format: `pcap` (with nanoseconds) or `pcapng`.
             rotate_bytes: how large a file becomes before the next is begun; 0: never.
             names: of the interfaces, for pcapng.
-            memory_bytes: of all rings together; each is given at least three blocks.
-            rings: read through rings shared with the kernel where it gives memory for them,
-                else by batches.
+            memory_bytes: what frames that wait may take of all sockets together; each has room for
+                256 KB at least and 32 MB at most. Rings take a quarter of it, whether frames wait or not.
+            rings: read through rings shared with the kernel, where it gives memory for them.
+                It costs a quarter as much, and the kernel loses a frame now and then.
             dilate: how many times slower than real time the stamps' time goes.
             dilate_from_ns: when both were the same.
 
@@ -54,6 +55,10 @@ class Capture:
     @property
     def rings(self) -> int:
         """How many sockets are read through a ring."""
+
+    @property
+    def ring_bytes(self) -> int:
+        """How much memory all rings take."""
 
     def counters(self) -> list[dict[str, int]]:
         """Per socket, at any time, also after `run`.

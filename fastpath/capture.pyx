@@ -49,11 +49,18 @@ cdef extern from "capture.hpp" namespace "cbn" nogil:
         uint64_t unfinished()
         cbool gone()
         cbool has_ring()
+        size_t ring_bytes()
         CaptureFile file
+
+    cdef cppclass Failure "cbn::Recorder::Failure":
+        int number
+        size_t tap
+        cbool about_file
 
     cdef cppclass Recorder:
         Recorder(const RecorderOptions &) except +
-        int add(int, const string &, const string &, cbool &) except +
+        void add(int, const string &, const string &) except +
+        Failure begin() except +
         int run() except +
         void stop()
         size_t size()
@@ -90,8 +97,8 @@ cdef class Capture:
         str format="pcap",
         size_t rotate_bytes=0,
         names=(),
-        size_t memory_bytes=128 << 20,
-        cbool rings=True,
+        size_t memory_bytes=512 << 20,
+        cbool rings=False,
         int64_t dilate=1,
         int64_t dilate_from_ns=0,
     ):
@@ -107,19 +114,24 @@ cdef class Capture:
         options.rings = rings
         self.recorder = new Recorder(options)
         for place, (descriptor, path) in enumerate(sockets):
-            self.add(descriptor, os.fspath(path), names[place] if names else "")
+            name = names[place] if names else ""
+            self.recorder.add(descriptor, os.fsencode(path), name.encode())
+        self.begin(sockets)
 
     def __dealloc__(self):
         del self.recorder
 
-    cdef int add(self, int descriptor, str path, str name) except -1:
-        cdef cbool about_file = False
-        cdef int failure = self.recorder.add(descriptor, os.fsencode(path), name.encode(), about_file)
-        if failure and about_file:
-            raise OSError(failure, os.strerror(failure), path)
-        if failure:
-            raise OSError(failure, f"descriptor {descriptor} cannot be captured from: {os.strerror(failure)}")
-        return 0
+    cdef int begin(self, sockets) except -1:
+        cdef Failure failure
+        with nogil:
+            failure = self.recorder.begin()
+        if not failure.number:
+            return 0
+        descriptor, path = sockets[failure.tap]
+        why = os.strerror(failure.number)
+        if failure.about_file:
+            raise OSError(failure.number, why, os.fspath(path))
+        raise OSError(failure.number, f"descriptor {descriptor} cannot be captured from: {why}")
 
     def run(self):
         """Copy until `stop`, then drain what the sockets hold. Releases the GIL."""
@@ -137,6 +149,11 @@ cdef class Capture:
     def rings(self):
         """How many sockets are read through a ring."""
         return sum(self.recorder.tap(index).has_ring() for index in range(self.recorder.size()))
+
+    @property
+    def ring_bytes(self):
+        """How much memory all rings take."""
+        return sum(self.recorder.tap(index).ring_bytes() for index in range(self.recorder.size()))
 
     def counters(self):
         """Per socket: what was kept, what was lost, and why."""

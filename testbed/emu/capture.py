@@ -22,6 +22,7 @@ import socket
 import sys
 import threading
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -36,6 +37,7 @@ EXIT_CANNOT = 3
 NICENESS = -10
 """Frames that are not taken in time are lost; taking them costs little."""
 LOOK_S = 1.0
+AT_ONCE = 64
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,11 +91,12 @@ def main(arguments: Sequence[str]) -> int:
     copying = threading.Thread(target=capture.run, name="capture")
     copying.start()
     threading.Thread(target=_stop_at_end_of_input, name="input", daemon=True).start()
-    print(json.dumps({"ready": True, "rings": capture.rings}), flush=True)
+    print(json.dumps({"ready": True}), flush=True)
     _until_told(capture, orders.targets)
     capture.stop()
     copying.join()
     print(json.dumps({"counters": capture.counters(), "cpu_s": _cpu_s()}), flush=True)
+    close_all(sockets)
     return 0
 
 
@@ -112,6 +115,13 @@ def begin(orders: Orders, sockets: Sequence[socket.socket]) -> Capture:
         dilate=orders.dilate,
         dilate_from_ns=orders.dilate_from_ns,
     )
+
+
+def close_all(sockets: Sequence[socket.socket]) -> None:
+    """Close many packet sockets: the kernel makes each wait, but all at once wait no longer than one."""
+    with ThreadPoolExecutor(AT_ONCE) as pool:
+        for done in [pool.submit(each.close) for each in sockets]:
+            done.result()
 
 
 def _until_told(capture: Capture, targets: Sequence[Target]) -> None:

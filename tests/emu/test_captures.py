@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import struct
+import subprocess
 from collections import Counter
 from pathlib import Path
 from typing import Any
@@ -11,7 +12,10 @@ from typing import Any
 import pytest
 
 from fastpath.codec import split_datagram
+from fastpath.pcap import decode_pcap
 from nodes.wire.packets import PORT, PacketType, Role
+from testbed.emu.world import EmulatedWorld
+from testbed.plan import load_plan
 
 pytestmark = pytest.mark.emu
 ICMP, UDP = 1, 17
@@ -130,3 +134,54 @@ def test_an_interface_that_is_not_there_fails_the_run_and_is_named(bed: Any, mon
     outcome = bed.run(plan)
     assert outcome.outcome == "failed"
     bed.assert_nothing_is_left()
+
+
+def test_a_disk_that_fills_up_is_said_once_and_leaves_what_can_be_read(bed: Any, told: Any) -> None:
+    """The captures are on a tmpfs with room for few frames; the network does not notice."""
+    plan = bed.plan(captures=True)
+    directory = bed.directory()
+    subprocess.run(
+        ["mount", "-t", "tmpfs", "-o", "size=64k", "cbn-test", str(directory.captures)], check=True
+    )
+    try:
+        outcome = EmulatedWorld().run(plan, directory, told)
+        assert outcome.outcome == "failed"
+        assert "No space left on device" in outcome.message
+        assert sum("the captures lost" in line for line in told.said) == 1
+        assert outcome.capture_drops > 0
+        files = list(directory.captures.glob("*.pcap"))
+        assert len(files) == 9
+        assert outcome.capture_packets == sum(len(frames(file)) for file in files)
+    finally:
+        subprocess.run(["umount", str(directory.captures)], check=True)
+    assert bed.delivered() == bed.owed()
+    bed.assert_nothing_is_left()
+
+
+def test_a_file_that_cannot_be_written_fails_the_run_and_is_named(bed: Any, told: Any) -> None:
+    plan = bed.plan(captures=True)
+    directory = bed.directory()
+    (directory.captures / "r2-eth1.pcap").mkdir()
+    outcome = EmulatedWorld().run(plan, directory, told)
+    assert outcome.outcome == "failed"
+    assert "cannot capture" in outcome.message
+    assert "r2-eth1.pcap" in outcome.message
+    bed.assert_nothing_is_left()
+
+
+def test_clients_in_several_pcapng_files(bed: Any) -> None:
+    plan = load_plan(
+        bed.scenario(captures=True),
+        overrides={"record.clients": "true", "record.format": "pcapng", "record.rotate": "10KiB"},
+    )
+    outcome = bed.run(plan)
+    assert outcome.outcome == "complete", outcome.message
+    rows = json.loads((bed.out / "captures" / "index.json").read_text())["interfaces"]
+    assert [row["interface"] for row in rows] == [i.name for node in plan.nodes for i in node.interfaces]
+    assert [row["node"] for row in rows if row["role"] == "client"] == ["a", "b", "c"]
+    assert any(len(row["files"]) > 1 for row in rows)
+    for row in rows:
+        found = [decode_pcap(bed.out / "captures" / name, mac=row["mac"])[1] for name in row["files"]]
+        assert sum(counts["records"] for counts in found) == row["packets"] > 0
+        assert sum(counts["truncated_file"] + counts["bad_block"] for counts in found) == 0
+    assert outcome.capture_packets == sum(row["packets"] for row in rows)
