@@ -19,7 +19,8 @@ from topologies.errors import MapError
 from topologies.generators import SHAPES, extent, make_map
 from topologies.importers import Wishes, read_map
 from topologies.library import library_map
-from topologies.map import Map, MapLink
+from topologies.map import Map, MapLink, sorted_tags
+from topologies.quantities import delay_text
 
 PARAMETERS = tuple(dict.fromkeys(p.name for shape in SHAPES.values() for p in shape.parameters))
 WAYS = ("generate", "map", "import")
@@ -83,8 +84,9 @@ def add_map(source: Source, topology: Mapping[str, Any], graph: Graph, seed: int
     by_tag = _by_tag(source, topology, made)
     wire = replace(defaults, key=here)
     graph.wires = [_wire(source, link, taken, by_tag, wire) for link in made.links]
-    # What is wrong with the words for a tag is wrong with each of its links; once is enough.
-    source.problems[:] = dict.fromkeys(source.problems)
+    # What is wrong with the words for a tag may be wrong with each of its links; once is enough.
+    seen = {(p.key, p.message): p for p in reversed(source.problems)}
+    source.problems[:] = [p for p in source.problems if seen[p.key, p.message] is p]
 
 
 def _attributes(label: str, place: tuple[float, float] | None) -> dict[str, Any]:
@@ -103,7 +105,7 @@ def _by_tag(source: Source, topology: Mapping[str, Any], made: Map) -> Mapping[s
 
 
 def _wire(source: Source, link: MapLink, taken: Any, by_tag: Mapping[str, Any], defaults: Wire) -> Wire:
-    wire = replace(defaults, a=link.a, b=link.b, tags=link.tags)
+    wire = replace(defaults, a=link.a, b=link.b, tags=sorted_tags(defaults.tags + link.tags))
     told = {"delay": ("delay_ns", link.delay_ns), "rate": ("rate_bps", link.rate_bps),
             "loss": ("loss", link.loss or None)}  # fmt: skip
     said: dict[str, Any] = {
@@ -114,9 +116,16 @@ def _wire(source: Source, link: MapLink, taken: Any, by_tag: Mapping[str, Any], 
     wire = replace(wire, impairment=replace(wire.impairment, **said))
     if wire.back is not None:
         wire = replace(wire, back=replace(wire.back, **said))
+    before = len(source.problems)
     for tag in (tag for tag in by_tag if tag == ALL or tag in link.tags):
         wire = wire_with(source, by_tag[tag] or {}, ("topology", "links_by_tag", tag), wire)
+    source.problems[before:] = [replace(p, hint=_of_link(wire)) for p in source.problems[before:]]
     return wire
+
+
+def _of_link(wire: Wire) -> str:
+    delay = wire.impairment.delay_ns
+    return f"so it is of {wire.a} - {wire.b}" + (f": its delay is {delay_text(delay)}" if delay else "")
 
 
 def _generated(source: Source, topology: Mapping[str, Any], seed: int) -> Map | None:

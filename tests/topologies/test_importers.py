@@ -30,7 +30,7 @@ ZOO = """\
       <data key="d31">1</data></node>
     <node id="1"><data key="d29">48.86</data><data key="d32">2.35</data><data key="d33">Paris</data></node>
     <node id="2"><data key="d33">S\u00e3o Paulo</data></node>
-    <node id="3"><data key="d33">hub</data><data key="d34">1</data></node>
+    <node id="3"><data key="d33">None</data><data key="d34">1</data></node>
     <node id="4"><data key="d33">Other carrier</data><data key="d31">0</data></node>
     <edge source="0" target="1"><data key="d35">10000000000.0</data></edge>
     <edge source="1" target="0"><data key="d35">2500000000.0</data></edge>
@@ -60,11 +60,11 @@ def test_a_map_of_the_topology_zoo_is_read_with_all_that_is_odd_in_it(read):
         ("london", "London"),
         ("paris", "Paris"),
         ("saopaulo", "S\u00e3o Paulo"),
-        ("hub", ""),
+        ("n3", "3"),
         ("other", "Other carrier"),
     ]
     assert found.title == "Example Net"
-    assert found.node("hub").tags == ("hyperedge",)
+    assert found.node("n3").tags == ("hyperedge",)
     assert found.node("other").tags == ("external",)
     first = found.links[0]
     assert (first.name, first.rate_bps) == ("london--paris", 10_000_000_000)
@@ -79,7 +79,7 @@ def test_a_map_of_the_topology_zoo_is_read_with_all_that_is_odd_in_it(read):
 
 def test_nodes_with_a_tag_can_be_left_out(read):
     found = read("Example.graphml", ZOO, drop=("external",))
-    assert [n.name for n in found.nodes] == ["london", "paris", "saopaulo", "hub"]
+    assert [n.name for n in found.nodes] == ["london", "paris", "saopaulo", "n3"]
     with pytest.raises(MapError, match="no node has the tag foo") as caught:
         read("Example.graphml", ZOO, drop=("foo",))
     assert caught.value.expected == "one of external, hyperedge"
@@ -414,3 +414,9 @@ def test_damaged_files_are_read_or_refused_and_never_break_the_reader(tmp_path, 
     except MapError:
         return
     assert {k.a for k in found.links} <= {n.name for n in found.nodes}, f"seed {seed}"
+
+
+@pytest.mark.parametrize(("told", "x"), [("radius=2,5 angle=0", 2.5), ("radius=2.5 angle=0.0,1.5,0.7", 2.5)])
+def test_angles_of_mini_ndn_come_with_decimal_commas_and_in_several_dimensions(read, told, x):
+    found = read("x.conf", f"[nodes]\na: _ {told}\n")
+    assert found.nodes[0].at == (x, 0.0)

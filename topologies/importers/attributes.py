@@ -39,11 +39,16 @@ def node_of(raw: Raw, key: str, line: int, given: Given) -> RawNode:
     return RawNode(
         key,
         line,
-        label=plain_label(told.get("label", "")),
+        label=_label(told.get("label", "")),
         place=place_of(told.get("latitude"), told.get("longitude"), raw.path, line),
         at=point_of(told.get("x"), told.get("y"), raw.path, line),
         tags=sorted_tags(tags),
     )
+
+
+def _label(text: str) -> str:
+    # What has no name in the Topology Zoo is called None.
+    return "" if text == "None" else plain_label(text)
 
 
 def link_of(raw: Raw, a: str, b: str, line: int, given: Given) -> RawLink:

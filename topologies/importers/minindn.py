@@ -71,12 +71,16 @@ def _told(words: list[str]) -> dict[str, str]:
 def _polar(told: dict[str, str], path: str, line: int) -> Point | None:
     if "radius" not in told or "angle" not in told:
         return None
-    # The decimal commas of some locales are met in the wild.
-    numbers = point_of(told["radius"].replace(",", "."), told["angle"].replace(",", "."), path, line)
+    numbers = point_of(_decimal(told["radius"]), _decimal(told["angle"]), path, line)
     if numbers is None:
         return None
     radius, angle = numbers
     return radius * math.cos(angle), radius * math.sin(angle)
+
+
+def _decimal(text: str) -> str:
+    """With a point too, a comma parts several angles: the first is taken. Else it is some locale's point."""
+    return text.partition(",")[0] if "." in text else text.replace(",", ".")
 
 
 def _link(raw: Raw, words: list[str], line: int) -> RawLink:
