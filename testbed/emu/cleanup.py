@@ -15,6 +15,7 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
+from testbed.emu.cgroups import remove_groups
 from testbed.emu.registry import OWNER_MARK, RUN_MARK, Owner, registered, registry_root
 
 KILL_TIMEOUT_S = 10.0
@@ -45,7 +46,7 @@ class CleanReport:
 
 
 def clean(dry_run: bool = False, root: Path | None = None) -> CleanReport:
-    """Kill the processes and remove the registry folders of dead runs."""
+    """Kill the processes and remove the registry folders and control groups of dead runs."""
     root = root or registry_root()
     runs = registered(root)
     live = tuple(folder.name for folder, owner in runs if owner and owner.alive())
@@ -59,6 +60,7 @@ def clean(dry_run: bool = False, root: Path | None = None) -> CleanReport:
             survivors += tuple(found for found in late if not _kill(found) and found not in survivors)
             leftovers += [found for found in late if found not in leftovers]
         for folder in dead:
+            remove_groups(folder.name)
             shutil.rmtree(folder)
     return CleanReport(tuple(leftovers), dead, live, dry_run, survivors)
 

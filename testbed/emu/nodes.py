@@ -15,6 +15,7 @@ from typing import Any
 
 from nodes.daemon.nursery import Order
 from testbed.emu.admin import AdminClient, AdminError
+from testbed.emu.cgroups import Shares
 from testbed.emu.drain import Status
 from testbed.emu.node_files import NodeFiles
 from testbed.emu.nursery import Hatched, Nursery
@@ -55,6 +56,7 @@ class Nodes:
     watch: Watch
     nursery: Nursery
     namespace_of: PidOf
+    shares: Shares
     children: dict[str, Hatched] = field(default_factory=dict)
     """The process of each node that has one, or had one until it was killed."""
     admins: dict[str, AdminClient] = field(default_factory=dict)
@@ -193,7 +195,8 @@ class Nodes:
 
     def _order(self, node: NodePlan) -> Order:
         config = self.files.write(node, self.registration.socket(node.node_id))
-        return Order(node.name, str(config), self.namespace_of(node.name), str(self.files.errors(node.name)))
+        errors, groups = str(self.files.errors(node.name)), self.shares.members(node.name)
+        return Order(node.name, str(config), self.namespace_of(node.name), errors, groups)
 
     def _statuses(self, names: Sequence[str]) -> dict[str, Status]:
         began = time.monotonic()

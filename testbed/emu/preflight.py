@@ -8,6 +8,7 @@ import resource
 import shutil
 import subprocess
 
+from testbed.emu import cgroups
 from testbed.emu.links.preflight import link_problems
 from testbed.emu.options import EmuOptions
 from testbed.plan.model import Plan
@@ -61,7 +62,18 @@ def raise_descriptor_limit(plan: Plan) -> None:
 def plan_problems(plan: Plan, options: EmuOptions | None = None) -> list[str]:
     """What this plan asks for that this machine cannot do."""
     links = link_problems(plan, options or EmuOptions())
-    return [*links, *_descriptor_problems(plan)]
+    return [*links, *_descriptor_problems(plan), *_share_problems(plan)]
+
+
+def _share_problems(plan: Plan) -> list[str]:
+    why = cgroups.why_not(plan)
+    if why is None:
+        return []
+    names = ", ".join(node.name for node in cgroups.limited(plan))
+    return [
+        f"the share of the processors of {names} is limited, which this machine cannot do ({why}): "
+        f"take `cpu` out of the scenario, mount the controller, {WAY_OUT}"
+    ]
 
 
 def _descriptor_problems(plan: Plan) -> list[str]:

@@ -19,6 +19,7 @@ from contextlib import ExitStack, contextmanager
 from typing import Literal
 
 from testbed.emu.admin import AdminError
+from testbed.emu.cgroups import Shares
 from testbed.emu.clock import EmulatedClock
 from testbed.emu.commands import NetworkError
 from testbed.emu.interruption import Shield
@@ -164,7 +165,7 @@ class EmulatedRun:
             stages.drain()
             live.nodes.weigh()
         self._end_ns = self._clock.now_ns()
-        self._measuring.end(live, stages.late_starts)
+        self._measuring.end(live, stages.late_starts, timeline.late)
 
     def _facts(self) -> dict[str, object]:
         """What `cbn ps` says of the run."""
@@ -210,7 +211,10 @@ class EmulatedRun:
         self, made: ExitStack, registration: Registration, network: Network, nursery: Nursery
     ) -> Nodes:
         files = NodeFiles(self._plan, self._directory, self._clock)
-        nodes = Nodes(self._plan, files, registration, self._watch, nursery, network.pid)
+        shares = Shares(self._plan, self._directory.run_id)
+        made.callback(shares.remove)
+        shares.make()
+        nodes = Nodes(self._plan, files, registration, self._watch, nursery, network.pid, shares)
         made.callback(lambda: nodes.resources.write(self._directory, nodes.children))
         made.callback(lambda: self._defects.extend(nodes.stop()))
         nodes.start()
