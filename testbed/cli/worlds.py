@@ -23,6 +23,8 @@ def choose_world(name: str, plan: Plan, progress: Progress, options: EmuOptions 
     if name == "auto":
         return _best(plan, progress, options)
     world = _world(name, options)
+    if name == "sim" and options not in (None, EmuOptions()):
+        progress.say("the simulator keeps its own time and links: --dilate and --links mean nothing to it")
     problems = world.problems(plan)
     if problems:
         raise exits.CommandError(_cannot(name, problems), exits.MACHINE)
@@ -38,7 +40,7 @@ def _best(plan: Plan, progress: Progress, options: EmuOptions | None) -> World:
     progress.say("world sim, because this plan cannot be emulated here:")
     for problem in problems:
         progress.say(f"  {problem}")
-    return choose_world("sim", plan, progress)
+    return choose_world("sim", plan, progress, options)
 
 
 def _world(name: str, options: EmuOptions | None) -> World:

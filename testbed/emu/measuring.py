@@ -99,8 +99,8 @@ class Measuring:
         self._began = _moment(live)
         self._tell(BEGIN)
 
-    def end(self, live: Live, late_starts: Sequence[str] = ()) -> None:
-        """The workload is over and everything has arrived."""
+    def end(self, live: Live, late_starts: Sequence[str], late_faults: Sequence[str]) -> None:
+        """The workload is over and everything has arrived; what did not happen on time meanwhile."""
         assert self._began is not None, "it has begun before it ends"
         self._tell(END)
         machine = self._answer()
@@ -113,6 +113,7 @@ class Measuring:
             links=_links(self._began.links, now.links),
             probes=self._probes,
             late_starts=tuple(late_starts),
+            late_faults=tuple(late_faults),
             struck=tuple(live.struck),
         )
 

@@ -74,6 +74,7 @@ def figures(evidence: Evidence) -> dict[str, float | int | None]:
         "processor_wait_share": _wait_share(evidence),
         "socket_overflows": sum(i.overflows for node in evidence.nodes for i in node.interfaces),
         "late_starts": len(evidence.late_starts),
+        "late_faults": len(evidence.late_faults),
         "capture_packets": evidence.capture_packets,
         "capture_drops": evidence.capture_drops,
     }
@@ -124,6 +125,8 @@ def _nodes(evidence: Evidence, limits: Limits) -> Iterator[Reason]:
     if evidence.late_starts:
         names = _some(evidence.late_starts)
         yield Reason(f"heard of the start after it: {names}", ("rates", "latency"), OVERLOADED)
+    if evidence.late_faults:
+        yield Reason(_some(evidence.late_faults, "; "), ("convergence",), OVERLOADED)
     yield from _late(evidence, True, limits, "did what their scripts say", ("rates",))
     yield from _late(evidence, False, limits, "acted on their timers", ("convergence",))
     limited = {node.name for node in evidence.plan.nodes if node.cpu is not None}
@@ -185,9 +188,10 @@ def _least_delay_ns(plan: Plan) -> int:
 
 
 def _unharmed(evidence: Evidence, clients: bool) -> list[NodeMeasure]:
-    """The nodes of a kind that nobody has stopped: a paused node is late as asked."""
+    """The nodes of a kind that nobody has stopped or was to hold back: those are late as asked."""
     broken = {fault.target for fault in evidence.struck}
-    names = {node.name for node in (evidence.plan.clients if clients else evidence.plan.routers)} - broken
+    kind = evidence.plan.clients if clients else evidence.plan.routers
+    names = {node.name for node in kind if node.cpu is None} - broken
     return [node for node in evidence.nodes if node.name in names]
 
 
@@ -222,9 +226,9 @@ def _scaled(real_ns: int | None, dilate: int) -> int | None:
     return None if real_ns is None else real_ns // dilate
 
 
-def _some(names: Iterable[str]) -> str:
+def _some(names: Iterable[str], between: str = ", ") -> str:
     listed = list(names)
-    return ", ".join(listed[:5]) + (f" and {len(listed) - 5} more" if len(listed) > 5 else "")
+    return between.join(listed[:5]) + (f" and {len(listed) - 5} more" if len(listed) > 5 else "")
 
 
 def _count(number: int, what: str) -> str:

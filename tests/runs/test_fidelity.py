@@ -268,6 +268,18 @@ def test_a_node_that_was_paused_is_late_as_asked(plan: Plan) -> None:
     assert judged(plan, nodes=(paused,), struck=struck).verdict == "trusted"
 
 
+def test_a_node_with_a_limit_of_its_own_is_late_as_asked(plan: Plan) -> None:
+    slow = NodeMeasure("r1", late((60_000, 60), (3000 * MS, 40)))
+    limited = replace(plan, nodes=tuple(replace(n, cpu=0.05) for n in plan.nodes))
+    assert judged(limited, nodes=(slow,)).verdict == "trusted"
+
+
+def test_faults_that_came_late_affect_convergence(plan: Plan) -> None:
+    found = judged(plan, late_faults=("crash r1 happened 40 ms later than planned",))
+    assert found.affected == ("convergence",)
+    assert "crash r1 happened 40 ms later" in found.reasons[0]
+
+
 def test_waiting_for_a_processor_is_seen_where_a_sleeper_is_served_first(plan: Plan) -> None:
     waiting = NodeMeasure("r1", {}, turns=1000, waited_ns=1000 * 3 * MS, ran_ns=10**9)
     found = judged(plan, nodes=(waiting,))
