@@ -20,7 +20,8 @@ from testbed.emu.nodes import POLL_S, Life
 from testbed.emu.processes import ProcessDiedError
 from testbed.emu.run import EmulatedRun
 from testbed.emu.running import CONTROL_SOCKET
-from testbed.emu.stages import LEAD_NS, LEAD_PER_CLIENT_NS, Stages
+from testbed.emu.scripts import failed_actions
+from testbed.emu.stages import Stages
 from testbed.emu.timeline import Timeline
 from testbed.plan.model import Fault, Plan
 from testbed.runs.world import Outcome
@@ -113,6 +114,7 @@ class KeptStages(Stages):
             while not hands.leaving:
                 self._turn_hands(server, hands)
             self._nodes.registration.note(state="stopping")
+            self.remarks += [*failed_actions(self._nodes.client_statuses()), *self._timeline.late]
             for caller in hands.leaving:
                 self._keeper_progress.follow(caller)
         finally:
@@ -120,15 +122,10 @@ class KeptStages(Stages):
 
     def _begin_time(self) -> None:
         """Time zero: at once, or with the scripts, which are told before it."""
-        self.start_ns = self._clock.now_ns()
-        if not self._keeping.workload:
-            return
-        lead_ns = LEAD_NS + LEAD_PER_CLIENT_NS * len(self._plan.clients)
-        self.start_ns += lead_ns // self._clock.dilate
-        self.late_starts = late = self._nodes.start_scripts(self.start_ns)
-        if late:
-            self.remarks.append(f"{', '.join(late)} heard of the start after it: the machine is overloaded")
-        self._timeline.follow(self._plan.faults, self.start_ns)
+        if self._keeping.workload:
+            self._start_scripts()
+        else:
+            self.start_ns = self._clock.now_ns()
 
     def _announce(self) -> None:
         registration = self._nodes.registration

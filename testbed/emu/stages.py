@@ -65,12 +65,7 @@ class Stages:
             ProcessDiedError: a node has ended that was not to.
             FaultError: a fault cannot be carried out.
         """
-        lead_ns = LEAD_NS + LEAD_PER_CLIENT_NS * len(self._plan.clients)
-        self.start_ns = self._clock.now_ns() + lead_ns // self._clock.dilate
-        self.late_starts = late = self._nodes.start_scripts(self.start_ns)
-        if late:
-            self.remarks.append(f"{', '.join(late)} heard of the start after it: the machine is overloaded")
-        self._timeline.follow(self._plan.faults, self.start_ns)
+        self._start_scripts()
         total, seen = scripted_actions(self._plan), self._turn({})
         while not self._done(seen, total):
             self._progress.advance(done_actions(self._plan, seen))
@@ -90,6 +85,15 @@ class Stages:
             self._nodes.pause()
         if drain.open:
             self.remarks.append(f"sent and received differ on {', '.join(drain.open)}")
+
+    def _start_scripts(self) -> None:
+        """Set time zero, soon; tell the clients, and let the faults follow it."""
+        lead_ns = LEAD_NS + LEAD_PER_CLIENT_NS * len(self._plan.clients)
+        self.start_ns = self._clock.now_ns() + lead_ns // self._clock.dilate
+        self.late_starts = late = self._nodes.start_scripts(self.start_ns)
+        if late:
+            self.remarks.append(f"{', '.join(late)} heard of the start after it: the machine is overloaded")
+        self._timeline.follow(self._plan.faults, self.start_ns)
 
     def _turn(self, seen: Mapping[str, Status]) -> Mapping[str, Status]:
         """Do what is due and look around; the clients' statuses, the last known ones of those that pause."""
