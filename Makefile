@@ -118,6 +118,8 @@ test-emu: build ## Try every carrier of links, as a table, then all tests of the
 	$(MAKE) $(STAMPS)/dev
 	$(SAY) "What links are asked for, and what they do"
 	requirements/as-root $(BIN)/python -m tests.emu.conformance
+	$(SAY) "What runs leave that are killed at random moments"
+	requirements/as-root $(BIN)/python -m tests.emu.soak_kill
 	$(SAY) "The tests of the emulated world"
 	requirements/as-root $(BIN)/python -m pytest -m emu tests/emu
 

@@ -26,7 +26,7 @@ PROGRAMS = {
 WAY_OUT = "or use `--world sim`"
 SPARE_DESCRIPTORS = 128
 DESCRIPTORS_PER_NODE = 8
-"""A Mininet host takes three, a node process a watch and an admin connection; the rest is room."""
+"""Two on its process and an admin connection; three more if its Mininet host is given a shell; room."""
 
 
 def machine_problems() -> list[str]:
