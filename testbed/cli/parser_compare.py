@@ -6,6 +6,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from testbed.cli.parser_emulation import add_emulation
+
 _REPLAY = """\
 examples:
   cbn replay runs/quickstart-emu-20260101T120000Z-1a2b
@@ -48,6 +50,8 @@ def add_replay(commands: Any, command: Callable[..., Any], json: Callable[..., A
     made.add_argument("--out", type=Path, metavar="DIR", help="the run directory (default: runs/<run id>)")
     made.add_argument("--force", action="store_true", help="replace a previous run in the --out directory")
     made.add_argument("--analyze", action="store_true", help="analyse the run when it is complete")
+    add_emulation(made)
+    made.set_defaults(dilate=None)
     json(made)
     made.add_argument("--quiet", "-q", action="store_true", help="no progress, only the result")
 

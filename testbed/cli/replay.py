@@ -5,14 +5,20 @@ from __future__ import annotations
 import argparse
 import json
 import signal
+from dataclasses import replace
 from pathlib import Path
 
+from analysis.expectations import passed
 from testbed.cli import exits
+from testbed.cli.analyze import check_analysable
+from testbed.cli.parser_emulation import emu_options
 from testbed.cli.progress import progress
 from testbed.cli.worlds import choose_world
+from testbed.emu.options import EmuOptions
 from testbed.plan import ScenarioError
 from testbed.runs.conduct import conduct
 from testbed.runs.directory import RunDirectory, RunDirectoryError, new_run_id
+from testbed.runs.fidelity import sentences
 from testbed.runs.replay import NoRunError, Recording, load_recording
 from testbed.runs.world import Outcome, Progress, World
 
@@ -22,16 +28,19 @@ RUNS = Path("runs")
 def replay(args: argparse.Namespace) -> int:
     """Run a kept plan again; the exit code says how it went."""
     recording = _load(args.directory)
+    analyse = bool(args.analyze or recording.plan.expect)
+    if analyse:
+        check_analysable()
     with progress(args.quiet) as shown:
         for note in recording.notes:
             shown.say(f"{args.directory}: {note}")
         known = recording.world if recording.world in ("sim", "emu") else "auto"
-        world = choose_world(args.world or known, recording.plan, shown)
+        world = choose_world(args.world or known, recording.plan, shown, _options(args, recording))
         directory = _directory(args, recording, world)
         if not args.quiet:
             shown.say(f"{recording.origin.run_id} again, in the world {world.name}, into {directory.path}")
         outcome = _conduct(recording, world, directory, shown)
-        verdict = _verdict(directory.path, shown) if args.analyze and outcome.outcome == "complete" else None
+        verdict = _verdict(directory.path, shown) if analyse and outcome.outcome == "complete" else None
     _report(args, recording, directory, outcome, verdict)
     return _exit_code(outcome, verdict)
 
@@ -43,6 +52,12 @@ def _load(path: Path) -> Recording:
         raise exits.CommandError(str(error)) from error
     except ScenarioError as error:
         raise exits.CommandError(f"the plan cannot be run again; nothing was started\n{error}") from error
+
+
+def _options(args: argparse.Namespace, recording: Recording) -> EmuOptions:
+    """As it was emulated before, unless told otherwise."""
+    told = emu_options(args)
+    return told if args.dilate is not None else replace(told, dilate=recording.dilate)
 
 
 def _directory(args: argparse.Namespace, recording: Recording, world: World) -> RunDirectory:
@@ -85,6 +100,7 @@ def _report(
             "directory": str(directory.path),
             "outcome": outcome.outcome,
             "message": outcome.message,
+            "fidelity": outcome.fidelity and outcome.fidelity.to_json(),
             "verdict": verdict,
         }
         print(json.dumps(summary, indent=1, ensure_ascii=False))
@@ -93,6 +109,7 @@ def _report(
         from testbed.cli.analyze import print_verdict
 
         print_verdict(directory.path, verdict)
+    print("\n".join(sentences(outcome.fidelity)))
     ending = outcome.outcome + (f": {outcome.message}" if outcome.message else "")
     print(f"{directory.path}: {ending}\nNext: cbn diff {args.directory} {directory.path}")
 
@@ -103,4 +120,4 @@ def _exit_code(outcome: Outcome, verdict: dict[str, object] | None) -> int:
     if outcome.outcome == "interrupted":
         terminated = signal.SIGTERM.name in outcome.message
         return exits.TERMINATED if terminated else exits.INTERRUPTED
-    return exits.OK if verdict is None or verdict["ok"] else exits.NOT_CLEAN
+    return exits.OK if verdict is None or passed(verdict) else exits.NOT_CLEAN

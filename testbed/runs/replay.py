@@ -36,6 +36,8 @@ class Recording:
     plan: Plan
     world: str
     origin: Origin
+    dilate: int = 1
+    """How many times slower than real time it went."""
     notes: tuple[str, ...] = ()
     """What a person should know."""
 
@@ -55,7 +57,13 @@ def load_recording(path: Path) -> Recording:
     plan = load_recorded(path / "plan.yaml")
     scenario = _scenario(path / "scenario.yaml", plan.scenario_sha256)
     notes = () if scenario is not None else ("its scenario.yaml is not what the plan was made of: left out",)
-    return Recording(plan, str(manifest.get("world", "")), Origin(str(manifest["run_id"]), scenario), notes)
+    origin = Origin(str(manifest["run_id"]), scenario)
+    return Recording(plan, str(manifest.get("world", "")), origin, _dilation(manifest.get("dilate")), notes)
+
+
+def _dilation(told: object) -> int:
+    """Runs of before there was any have none."""
+    return told if isinstance(told, int) and told >= 1 else 1
 
 
 def _scenario(path: Path, sha256: str) -> str | None:
