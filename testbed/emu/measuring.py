@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from nodes.daemon.lateness import since
+from testbed.emu.commands import NetworkError
 from testbed.emu.drain import Status
 from testbed.emu.links.base import PidOf
 from testbed.emu.links.cabling import Cabling
@@ -88,9 +89,17 @@ class Measuring:
         self._sampler = start("the sampler", command, environment, log, cwd=SOURCE_ROOT, pipes=True)
 
     def probe(self, pid_of: PidOf, cabling: Cabling | None) -> None:
-        """Send frames over the links that were just built, before anybody else does."""
-        if cabling is not None:
+        """Send frames over the links that were just built, before anybody else does.
+
+        Raises:
+            NetworkError: it cannot be done; the text says why.
+        """
+        if cabling is None:
+            return
+        try:
             self._probes = probe_links(self._plan, cabling.chosen, pid_of, self._dilate)
+        except OSError as error:
+            raise NetworkError(f"the links that were built cannot be probed: {error}") from error
 
     def begin(self, live: Live) -> None:
         """The workload begins: what happened before counts no more."""

@@ -15,7 +15,7 @@ from nodes.daemon.lateness import quantile_ns
 from testbed.plan.model import Plan
 from testbed.runs.fidelity import Fidelity, NodeUse
 from testbed.runs.limits import LIMITS, Limits
-from testbed.runs.link_judgement import OVERLOADED, Reason, judge_links, milliseconds
+from testbed.runs.link_judgement import OVERLOADED, Reason, judge_links, time_text
 from testbed.runs.measures import Evidence, MachineMeasure, NodeMeasure
 
 KINDS = ("latency", "losses", "captures", "rates", "convergence")
@@ -92,14 +92,14 @@ def _machine(evidence: Evidence, limits: Limits) -> Iterator[Reason]:
     p99_ns = _scaled(quantile_ns(machine.lag, 0.99), dilate) or 0
     if p99_ns > allowed_ns:
         text = (
-            f"scheduling lag: 1 of 100 wake-ups came {milliseconds(p99_ns)} late or later"
-            f" (limit {milliseconds(allowed_ns)}; processors {machine.busy:.0%} busy{_waiting(machine)})"
+            f"scheduling lag: 1 of 100 wake-ups came {time_text(p99_ns)} late or later"
+            f" (limit {time_text(allowed_ns)}; processors {machine.busy:.0%} busy{_waiting(machine)})"
         )
         yield Reason(text, ("latency", "rates"), p99_ns / allowed_ns)
     if machine.lag_max_ns // dilate > limits.stall_ns:
         text = (
-            f"the machine stood still for {milliseconds(machine.lag_max_ns // dilate)} at once"
-            f" (limit {milliseconds(limits.stall_ns)})"
+            f"the machine stood still for {time_text(machine.lag_max_ns // dilate)} at once"
+            f" (limit {time_text(limits.stall_ns)})"
         )
         yield Reason(text, ("latency", "convergence"), machine.lag_max_ns / dilate / limits.stall_ns)
     if machine.busy > limits.busy and (speed := _speed(evidence)) < limits.speed:
@@ -140,7 +140,7 @@ def _nodes(evidence: Evidence, limits: Limits) -> Iterator[Reason]:
         worst_ns, worst = max(waits)
         text = (
             f"{_count(len(waits), 'node')} waited for a processor each time they were to run: {worst} for"
-            f" {milliseconds(worst_ns)} on average (limit {milliseconds(limits.processor_wait_ns)})"
+            f" {time_text(worst_ns)} on average (limit {time_text(limits.processor_wait_ns)})"
         )
         yield Reason(text, ("latency", "rates"), worst_ns / limits.processor_wait_ns)
 
@@ -166,8 +166,8 @@ def _late(
     worst_ns = quantile_ns(worst.lateness, 0.99) or 0
     kind = "clients" if clients else "routers"
     text = (
-        f"{kind} {did} late: 1 of 100 times by {milliseconds(together_ns)} or more, {worst.name} by"
-        f" {milliseconds(worst_ns)} (limit {milliseconds(limit_ns)})"
+        f"{kind} {did} late: 1 of 100 times by {time_text(together_ns)} or more, {worst.name} by"
+        f" {time_text(worst_ns)} (limit {time_text(limit_ns)})"
     )
     yield Reason(text, affects, max(together_ns, *often.values(), 0) / limit_ns)
 

@@ -121,6 +121,7 @@ def test_one_late_wake_up_in_a_thousand_is_no_reason_but_a_stall_is(plan: Plan) 
     stalled = judged(plan, machine=replace(once, lag_max_ns=150 * MS))
     assert stalled.affected == ("latency", "convergence")
     assert "stood still for 150 ms" in stalled.reasons[0]
+    assert "for 1.11 s at once" in judged(plan, machine=replace(once, lag_max_ns=1110 * MS)).reasons[0]
 
 
 def test_processors_in_use_all_the_time_affect_rates_alone(plan: Plan) -> None:
