@@ -1,6 +1,7 @@
 """Decode pcap and pcapng files of CBN traffic into columns."""
 
 import os
+from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 import pyarrow as pa
@@ -66,4 +67,19 @@ def index_pcap(path: str | os.PathLike[str], target_bytes: int) -> list[tuple[in
     """Exact split points: [start, end) byte ranges of about `target_bytes`, whole records each.
 
     Together they hold every record once. Consecutive fragments of a datagram stay together.
+    """
+
+def merge_captures(
+    captures: Iterable[tuple[str, Sequence[str | os.PathLike[str]]]],
+    path: str | os.PathLike[str],
+    snap_bytes: int = 262_144,
+) -> dict[str, int]:
+    """All captures (name of the interface, its files) as one pcapng file, in order of time.
+
+    Of Ethernet alone. Stamps within a capture may cross by some hundred records, as those of
+    several processors do. Counts: `packets`, and `truncated`, files whose end is not whole.
+
+    Raises:
+        PcapError: one of the files is no capture.
+        OSError: one cannot be read, or `path` cannot be written; then it is not whole.
     """

@@ -68,6 +68,20 @@ cdef extern from "pcap.hpp" namespace "cbn::pcap" nogil:
     vector[pair[size_t, size_t]] index(FileSource &, const Format &, size_t) except +
 
 
+cdef extern from "pcap_merge.hpp" namespace "cbn::pcap" nogil:
+    cdef cppclass Track:
+        Track(string, vector[string])
+
+    cdef cppclass Merged:
+        uint64_t packets
+        uint64_t cut
+        int failure
+        string failed
+        int why
+
+    Merged merge(vector[Track] &, const string &, uint32_t) except +
+
+
 class PcapError(ValueError):
     """Not a pcap file this reader knows."""
 
@@ -206,3 +220,24 @@ def index_pcap(path, target_bytes):
     if target_bytes < 1:
         raise ValueError(f"target_bytes is {target_bytes}; expected at least 1")
     return Reader(path).ranges(target_bytes)
+
+
+def merge_captures(captures, path, uint32_t snap_bytes=262_144):
+    """All captures as one pcapng file, an interface each, in order of time."""
+    cdef vector[Track] tracks
+    cdef vector[string] files
+    for name, paths in captures:
+        files = [os.fsencode(each) for each in paths]
+        tracks.emplace_back(<string>name.encode(), files)
+    cdef string target = os.fsencode(path)
+    cdef Merged merged
+    with nogil:
+        merged = merge(tracks, target, snap_bytes)
+    if merged.failure:
+        raise OSError(merged.failure, os.strerror(merged.failure), os.fspath(path))
+    failed = os.fsdecode(merged.failed)
+    if merged.why:
+        raise OSError(merged.why, os.strerror(merged.why), failed)
+    if failed:
+        raise PcapError(f"{failed} is no capture that can be read")
+    return {"packets": merged.packets, "truncated": merged.cut}

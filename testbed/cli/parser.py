@@ -8,6 +8,7 @@ from pathlib import Path
 from testbed.cli.parser_bench import add_bench, add_workload
 from testbed.cli.parser_compare import add_diff, add_replay
 from testbed.cli.parser_emulation import add_emulation
+from testbed.cli.parser_export import add_export
 from testbed.cli.parser_live import add_live
 from testbed.cli.parser_matrix import add_matrix
 from testbed.cli.parser_reproduce import add_reproduce
@@ -104,6 +105,7 @@ def build_parser() -> argparse.ArgumentParser:
     _add_analyze(commands)
     add_replay(commands, _command, _json)
     add_diff(commands, _command, _json)
+    add_export(commands, _command, _json)
     add_live(commands, _command, _scenario, _json)
     _add_small(commands)
     add_topo(commands, _command, _json)
