@@ -65,7 +65,7 @@ def run_matrix(args: argparse.Namespace, cells: Sequence[tuple[Cell, Plan]], run
         )
     stopped = _run_all(args, missing, shown)
     if stopped is None and analyse:
-        stopped = _analyse_all(planned, shown)
+        stopped = _analyse_all(planned, shown, args.quiet)
     rows = [row_of(run.cell.name, run.cell.values, run.directory) for run in planned]
     others = [cell for cell, _ in cells if cell not in [run.cell for run in planned]] if args.resume else []
     about = {"scenario": planned[0].plan.name, "world": worlds[0].name, "directory": str(folder)}
@@ -183,7 +183,8 @@ def _run_all(args: argparse.Namespace, planned: Sequence[Planned], shown: Progre
     """Run them; the name of the signal that ended it, if one did."""
 
     def on_end(name: str, code: int) -> bool:
-        shown.say(f"[{name}] {_ENDS.get(code, f'ended with {code}')}")
+        if code != exits.OK or not args.quiet:
+            shown.say(f"[{name}] {_ENDS.get(code, f'ended with {code}')}")
         return code == exits.OK or not args.fail_fast
 
     jobs = [Job(run.cell.name, partial(_perform, run)) for run in planned]
@@ -234,7 +235,7 @@ _CODES: Mapping[str, int] = {
 }
 
 
-def _analyse_all(planned: Sequence[Planned], shown: Progress) -> str | None:
+def _analyse_all(planned: Sequence[Planned], shown: Progress, quiet: bool) -> str | None:
     """One after the other in this process, so that Spark is started once.
 
     The largest comes first: the session is made to fit it.
@@ -243,7 +244,8 @@ def _analyse_all(planned: Sequence[Planned], shown: Progress) -> str | None:
 
     complete = [run for run in planned if _is_complete(run) and not (run.directory / "verdict.json").exists()]
     for run in sorted(complete, key=lambda r: -_captured_bytes(r.directory)):
-        shown.say(f"[{run.cell.name}] analysing")
+        if not quiet:
+            shown.say(f"[{run.cell.name}] analysing")
         try:
             analyse(run.directory, SilentProgress())
         except exits.CommandError as error:

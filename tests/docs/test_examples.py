@@ -1,8 +1,8 @@
 """Examples in the documentation that are marked `<!-- run -->` do what they say.
 
 A `python` block has to end without an exception. In a `console` block each
-`$ command` has to succeed, and to print the lines that follow it; `...` stands
-for anything. `<!-- run: emu -->` gives the example that marker.
+`$ command`, with the lines after `> ` that belong to it, has to succeed, and to
+print the lines that follow it; `...` stands for anything. `<!-- run: emu -->` gives the example that marker.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ BLOCK = re.compile(
     r"^<!-- run(?:: (?P<marks>[a-z ]+))? -->\n+```(?P<language>\w+)\n(?P<text>.*?)^```$",
     re.MULTILINE | re.DOTALL,
 )
-STEP = re.compile(r"^\$ (?P<command>.*)\n(?P<output>(?:(?!\$ ).*\n)*)", re.MULTILINE)
+STEP = re.compile(r"^\$ (?P<command>.*\n(?:> .*\n)*)(?P<output>(?:(?!\$ ).*\n)*)", re.MULTILINE)
 SECONDS = 240
 
 
@@ -92,10 +92,11 @@ def check_console(example: Example, folder: Path) -> None:
     assert steps, "a console block without a `$ command`"
     options = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
     for step in steps:
-        got = run(["bash", "-euo", "pipefail", "-c", step["command"]], folder)
+        command = step["command"].replace("\n> ", "\n")
+        got = run(["bash", "-euo", "pipefail", "-c", command], folder)
         wanted = step["output"]
         assert doctest.OutputChecker().check_output(wanted, got, options), (
-            f"{step['command']}\n{wanted}---\n{got}"
+            f"{command}\n{wanted}---\n{got}"
         )
 
 

@@ -1,0 +1,164 @@
+"""What a scenario expects of its run, held against hand-made findings, and parts of a run told apart."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import cast
+
+import pytest
+
+from analysis.calm import FOREVER, Calm, History
+from analysis.expectations import measured_text, passed, to_expectations
+from analysis.findings import Findings, ScopeCounts
+from analysis.rundir import Expected, Phase
+from analysis.schemas import SCOPES
+from analysis.scopes import Scope, scopes_of
+from testbed.plan.expectations import SCOPED, WHOLE
+
+VERDICT = {
+    "ok": False,
+    **dict.fromkeys(("expected", "delivered", "allowed", "missing", "duplicate", "spurious"), 3),
+    "publications": 9,
+    "wasted_crossings": 1,
+    "latency_ns": {"min": 1, "p50": 5_000_000, "p90": 3, "p99": 4, "max": 5, "mean": 6},
+    "hops": {"min": 1, "mean": 1.5, "max": 2},
+    "control": {"packets": 1, "bytes": 2},
+    "messages": {"packets": 1, "bytes": 2},
+    "scheme": {
+        "trees": {"ratio": 1.1},
+        "stretch": {"mean": 1.0, "p50": 1.0, "p99": 1.0, "max": 1.0},
+    },
+    "convergence_ns": {"start": 1, "disturbances": 0, "overtaken": 0, "p50": 2, "max": 3},
+    "captures": {"drops": 0},
+    "fidelity": {"verdict": "degraded", "reasons": ["late by 5 ms"]},
+    "problems": ["one"],
+}
+
+
+class _Run:
+    def __init__(self, *expect: Expected) -> None:
+        self.expect = expect
+
+
+def expect(quantity: str, operator: str, value: float, scope: str = "") -> Expected:
+    return Expected(f"{quantity} {operator} {value}", quantity, operator, value, scope)
+
+
+def judged(expected: Expected, *scopes: ScopeCounts, verdict=VERDICT):
+    findings = replace(EMPTY, run=_Run(expected), scopes=scopes)
+    (found,) = to_expectations(findings, verdict)
+    return found
+
+
+EMPTY = Findings(None, None, 0, None, (), (), (), (), (), (), "", None, ())  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("quantity", [*SCOPED, *WHOLE])
+def test_whatever_a_scenario_may_expect_the_verdict_can_tell(quantity):
+    assert judged(expect(quantity, ">=", 0))["measured"] is not None
+
+
+@pytest.mark.parametrize(
+    ("operator", "value", "holds"),
+    [("==", 3, True), ("!=", 3, False), ("<", 4, True), ("<=", 3, True), (">", 3, False), (">=", 3, True)],
+)
+def test_a_comparison_means_what_it_says(operator, value, holds):
+    assert judged(expect("missing", operator, value))["holds"] is holds
+
+
+def test_what_was_not_measured_does_not_hold_and_says_why():
+    nothing = {**VERDICT, "latency_ns": None}
+    found = judged(expect("latency.p99", "<", 1e9), verdict=nothing)
+    assert (found["holds"], found["measured"]) == (False, None)
+    assert "no latency.p99" in found["why"]
+    found = judged(expect("missing", "==", 0, "recovery"))
+    assert "did not converge after the last fault" in found["why"]
+
+
+def test_a_part_of_the_run_is_judged_by_its_own_figures():
+    counts = dict.fromkeys(ScopeCounts.COUNTS, 0)
+    calm = ScopeCounts("calm", 0, 9, {**counts, "missing": 0}, {"p99": 7})
+    assert judged(expect("missing", "==", 0, "calm"), calm)["holds"]
+    assert judged(expect("latency.p99", "<", 8, "calm"), calm)["measured"] == 7
+
+
+def test_a_degraded_run_is_not_trusted_and_an_exact_one_is():
+    found = judged(expect("fidelity", "==", 1.0))
+    assert (found["holds"], found["why"], measured_text(found)) == (False, "late by 5 ms", "degraded")
+    exact = {**VERDICT, "fidelity": {"verdict": "exact", "reasons": []}}
+    assert judged(expect("fidelity", "==", 1.0), verdict=exact)["holds"]
+
+
+def test_what_was_expected_decides_where_something_was():
+    assert not passed(VERDICT)
+    assert passed({**VERDICT, "expectations": [{"holds": True}]})
+    assert not passed({**VERDICT, "ok": True, "expectations": [{"holds": True}, {"holds": False}]})
+    assert passed({"ok": True, "expectations": []})
+
+
+def test_recovery_begins_after_the_last_fixpoint_if_there_is_one():
+    class Run:
+        start_ns = 100
+        phases = (Phase("calm", 0, 50), Phase("storm", 50, 90))
+
+    still = [Calm(99, 160, {}), Calm(170, FOREVER, {})]
+    assert scopes_of(Run, History(still, 1)) == [
+        Scope("calm", 100, 150),
+        Scope("storm", 150, 190),
+        Scope("recovery", 171, FOREVER),
+    ]
+    assert [scope.name for scope in scopes_of(Run, History(still[:1], 1))] == ["calm", "storm"]
+
+
+@pytest.mark.spark
+def test_messages_belong_to_the_part_in_which_they_were_published(spark, table):
+    from pyspark.sql.types import StructType
+
+    from analysis.scopes import count_by_scope
+
+    def columns(*parts: str) -> StructType:
+        return cast(StructType, StructType.fromDDL(", ".join(parts)))
+
+    publications = table(
+        columns("source bigint", "sequence bigint", "time_ns bigint", "announced_ns bigint"),
+        [
+            {"source": 3, "sequence": 1, "time_ns": 10, "announced_ns": 9},
+            {"source": 3, "sequence": 2, "time_ns": 20},
+            {"source": 3, "sequence": 3, "announced_ns": 29},
+            {"source": 3, "sequence": 4, "time_ns": 30},
+        ],
+    )
+    pair = ("source bigint", "sequence bigint", "subscriber int")
+    verdicts = table(
+        columns(*pair, "verdict string", "owed boolean", "copies bigint"),
+        [
+            {"source": 3, "sequence": 1, "subscriber": 5, "verdict": "delivered", "owed": True, "copies": 1},
+            {"source": 3, "sequence": 2, "subscriber": 5, "verdict": "duplicate", "owed": False, "copies": 3},
+            {"source": 3, "sequence": 3, "subscriber": 5, "verdict": "missing", "owed": True, "copies": 0},
+            {"source": 9, "sequence": 9, "subscriber": 5, "verdict": "spurious", "copies": 1},
+        ],
+    )
+    deliveries = table(
+        columns(*pair, "latency_ns bigint"),
+        [
+            {"source": 3, "sequence": 1, "subscriber": 5, "latency_ns": 7},
+            {"source": 3, "sequence": 2, "subscriber": 5, "latency_ns": 8},
+        ],
+    )
+    assert SCOPES.names == ["scope", "from_ns", "until_ns"]
+    scopes = [
+        Scope("early", 0, 20),
+        Scope("late", 20, 30),
+        Scope("empty", 40, 50),
+        Scope("recovery", 30, FOREVER),
+    ]
+    early, late, empty, recovery = count_by_scope(spark, scopes, publications, verdicts, deliveries)
+    assert (early.counts["publications"], early.counts["delivered"], early.counts["missing"]) == (1, 1, 0)
+    assert early.latency_ns == {"min": 7, "p50": 7, "p90": 7, "p99": 7, "max": 7, "mean": 7}
+    assert late.counts == {
+        "publications": 2, "expected": 1, "delivered": 1, "allowed": 1,
+        "missing": 1, "duplicate": 2, "spurious": 0,
+    }  # fmt: skip
+    assert (set(empty.counts.values()), empty.latency_ns) == ({0}, None)
+    assert recovery.counts["publications"] == 1
+    assert recovery.as_verdict()["until_ns"] is None
