@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import select
-import shutil
 import sys
 import termios
 import time
@@ -119,7 +119,7 @@ def _live(watcher: _Watcher) -> None:
 
 
 def _draw(watcher: _Watcher, rows: list[Row]) -> None:
-    width, height = shutil.get_terminal_size()
+    width, height = os.get_terminal_size(sys.stdout.fileno())  # COLUMNS may be of another time
     page = watcher.page(rows, width, height)
     sys.stdout.write(_HOME + f"{_REST_OF_LINE}\r\n".join(page) + _REST_OF_LINE + _REST_OF_SCREEN)
     sys.stdout.flush()
