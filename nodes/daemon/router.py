@@ -77,8 +77,8 @@ class RouterNode:
         return {"text": self._router.tables(), "fib": fib}
 
     def commands(self) -> dict[str, Command]:
-        """Nothing but what every node answers."""
-        return {}
+        """`settled`: whether nothing is under way, which is sooner told than a whole status."""
+        return {"settled": lambda _: {"settled": self._router.settled}}
 
     def close(self) -> None:
         """End forwarding, then give the sockets back: the data plane does not own them."""

@@ -69,9 +69,14 @@ class Live:
         """The account of itself of every node that runs and is not paused."""
         return self.nodes.statuses()
 
-    def unconverged(self) -> list[str]:
-        """Why the network, as it is meant to be now, has not converged; empty: it has."""
+    def unconverged(self, *, thorough: bool = False) -> list[str]:
+        """Why the network, as it is meant to be now, has not converged; empty: it has.
+
+        As long as somebody is busy that is all there is to say, unless it is to be `thorough`.
+        """
         starting = self.nodes.starting()
+        if not thorough and (busy := [*starting, *self.nodes.unsettled()]):
+            return [f"{name} is {'starting' if name in starting else 'not settled'}" for name in busy]
         cores = {name: status["core"] for name, status in self.statuses().items()}
         return [*(f"{name} is starting" for name in starting), *unconverged(cores, self.down, self._mended)]
 

@@ -104,6 +104,15 @@ class Nodes:
         """The account of itself of every node that runs, asked for now."""
         return self._statuses(self.running)
 
+    def unsettled(self) -> list[str]:
+        """The routers that have something under way: a question that takes neither them nor us any time."""
+        running = {*self.running}
+        began = time.monotonic()
+        names = [node.name for node in self.plan.routers if node.name in running]
+        answers = self._ask_all(names, "settled")
+        self._poll_took_s = time.monotonic() - began
+        return [name for name, answer in answers.items() if not answer["settled"]]
+
     def client_statuses(self) -> dict[str, Status]:
         """Those of the clients alone."""
         running = {*self.running}

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 
 from testbed.emu.drain import Drain, Status
 from testbed.emu.live import Live
-from testbed.emu.nodes import NotReadyError
+from testbed.emu.nodes import POLL_S, NotReadyError
 from testbed.emu.scripts import done_actions, failed_actions, script_length_ns, scripted_actions
 from testbed.emu.timeline import Timeline
 from testbed.plan.model import Plan
@@ -53,8 +53,8 @@ class Stages:
         self._timeline.look()
         while not self._timeline.calm:
             if time.monotonic() > deadline:
-                raise NotReadyError(_some(self._timeline.reasons))
-            self._nodes.pause()
+                raise NotReadyError(_some(self._timeline.explain()))
+            self._nodes.watch.wait(self._rest_s())
             self._timeline.look()
 
     def work(self) -> None:
@@ -69,7 +69,7 @@ class Stages:
         total, seen = scripted_actions(self._plan), self._turn({})
         while not self._done(seen, total):
             self._progress.advance(done_actions(self._plan, seen))
-            self._nodes.watch.wait(self._timeline.wait_s(self._nodes.rest_s(self._poll_s())))
+            self._nodes.watch.wait(self._timeline.wait_s(self._rest_s()))
             seen = self._turn(seen)
         self._progress.advance(done_actions(self._plan, seen))
         self.remarks += [*failed_actions(seen), *self._timeline.late]
@@ -102,9 +102,11 @@ class Stages:
         self._timeline.strike_due()
         return {**seen, **self._nodes.client_statuses()}
 
-    def _poll_s(self) -> float:
-        """Look often while the network finds its state, else seldom."""
-        return 0.0 if not self._timeline.calm else WORKLOAD_POLL_S
+    def _rest_s(self) -> float:
+        """Look seldom while all is calm, often while the network finds its state, at once to make sure."""
+        if self._timeline.nearly:
+            return POLL_S
+        return self._nodes.rest_s(WORKLOAD_POLL_S if self._timeline.calm else 0.0)
 
     def _done(self, seen: Mapping[str, Status], total: int) -> bool:
         """Whether the workload is over.
@@ -126,7 +128,7 @@ class Stages:
             )
         timeout_ns = self._plan.timing.ready_timeout_ns
         if not self._timeline.calm and now_ns > max(planned_ns, self._timeline.since_ns) + timeout_ns:
-            reasons = _some(self._timeline.reasons)
+            reasons = _some(self._timeline.explain())
             raise NotReadyError(
                 f"the network had not converged again {timeout_ns / NS:g} s after it was disturbed: {reasons}"
             )

@@ -124,6 +124,15 @@ class Timeline:
         else:
             self._note_fixpoint(min(self._agreed_ns, began_ns))
 
+    @property
+    def nearly(self) -> bool:
+        """Whether the last look found nothing amiss, so that the next may make it certain."""
+        return self._agreed_ns is not None
+
+    def explain(self) -> list[str]:
+        """All that is amiss now, if the network has not converged."""
+        return self._live.unconverged(thorough=True) or self.reasons
+
     def give_up(self) -> None:
         """Note what the network has not got over."""
         if self._causes:
