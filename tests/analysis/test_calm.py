@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from analysis.calm import NetworkChange, history_of
+from analysis.calm import FOREVER, NetworkChange, history_of
 from analysis.oracle import Oracle
 from analysis.windows import Clock
 
@@ -79,3 +79,14 @@ def test_a_claim_and_the_network_must_both_owe():
     oracle = Oracle([clock.claim(B, "x = 1", 0, 3_500)], of)
     told = {t: oracle.expected(A, t, {"x": 1}) for t in (1_500, 2_050, 2_500, 3_050, 3_200, 3_495, 3_600)}
     assert [*told.values()] == [{B: True}, {B: False}, {}, {B: False}, {B: True}, {B: False}, {}]
+
+
+def test_a_link_that_changes_is_neither_broken_nor_mended_and_ends_the_calm():
+    of = history((2_000, "link_down", "r1--r2"), (2_100,), (2_200, "impair", "r1--r2"), (2_300,))
+    assert [calm.connects(A, B) for calm in of.calms] == [True, False, False]
+    assert of.unrest() == [(2_000 - SETTLE, 2_100), (2_200 - SETTLE, 2_300)]
+
+
+def test_unrest_without_an_end_lasts_for_ever_and_without_faults_there_is_none():
+    assert history().unrest() == []
+    assert history((2_000, "crash", "r1")).unrest() == [(2_000 - SETTLE, FOREVER)]

@@ -1,9 +1,11 @@
 """How large an emulated network may be: what it takes to build, to get ready, to hold and to stop.
 
 Random graphs of degree 3 with three clients and no captures; prints figures,
-judges nothing. `CBN_BENCH_ROUTERS` names other sizes (1000 takes minutes).
+judges nothing. `CBN_BENCH_ROUTERS` names other sizes (1000 takes minutes), and
+`CBN_BENCH_HELLO_MS` how often neighbours say HELLO (250; the hold time is eight times that).
 """
 
+import faulthandler
 import json
 import os
 import time
@@ -17,6 +19,7 @@ from testbed.runs.directory import RunDirectory
 
 pytestmark = [pytest.mark.emu, pytest.mark.timeout(3600)]
 SIZES = [int(size) for size in os.environ.get("CBN_BENCH_ROUTERS", "10 50 100 200 300").split()]
+HELLO_MS = int(os.environ.get("CBN_BENCH_HELLO_MS", "250"))
 MIB = 1024 * 1024
 
 
@@ -31,6 +34,7 @@ def scenario(routers):
         },
         "record": {"captures": False},
         "timing": {"ready_timeout": "900s"},
+        "timers": {"hello_ms": HELLO_MS, "hold_ms": 8 * HELLO_MS},
     }
 
 
@@ -56,6 +60,7 @@ def resources_of(directory):
 
 
 def test_start_up_and_scale(tmp_path):
+    faulthandler.cancel_dump_traceback_later()  # this may take longer than any test
     columns = ("routers", "build s", "ready s", "together", "stop s", "MB a node", "most", "CPU s of nodes")
     print("\n" + " ".join(f"{column:>9}" for column in columns))
     for routers in SIZES:
