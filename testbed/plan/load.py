@@ -142,6 +142,9 @@ def _build(source: Source, data: Mapping[str, Any], overrides: Mapping[str, str]
     timers = _timers(source, data.get("timers") or {})
     faults = read_faults(source, data, graph, groups, times)
     expect = read_expectations(source, data, times)
+    if expect and (data.get("record") or {}).get("captures") is False:
+        message = "without captures nothing can be measured"
+        source.complain(("expect",), message, "record: {captures: true}, or nothing expected")
     complete = not source.problems
     nodes, links = lay_out(graph) if complete else ([], [])
     return Plan(

@@ -17,7 +17,16 @@ from nodes.model import PredicateSyntaxError, UsageError, parse_message, parse_p
 from nodes.scheme_catalog import CATALOG, option_problem
 from nodes.wire.packets import Role
 from testbed.plan.graph import NODES_MAX
-from testbed.plan.model import FAULT_KINDS, JITTER_SHAPES, Impairment, InterfacePlan, LinkPlan, NodePlan, Plan
+from testbed.plan.model import (
+    FAULT_AFTER,
+    FAULT_KINDS,
+    JITTER_SHAPES,
+    Impairment,
+    InterfacePlan,
+    LinkPlan,
+    NodePlan,
+    Plan,
+)
 from testbed.plan.problems import Key
 from testbed.plan.source import Source
 
@@ -157,8 +166,8 @@ def _faults(plan: Plan) -> Iterator[Complaint]:
         if fault.target not in (links if on_link else nodes):
             kind = "link" if on_link else "node"
             yield (*key, "target"), f"there is no {kind} {fault.target!r}", f"the name of a {kind}"
-        if fault.at_ns < 0 or fault.after not in ("start", "converged"):
-            yield key, "it is at no time", "at_ns from 0 on, after: start or converged"
+        if fault.at_ns < 0 or fault.after not in FAULT_AFTER:
+            yield key, "it is at no time", f"at_ns from 0 on, after: one of {', '.join(FAULT_AFTER)}"
         yield from _impairment(fault.impairment, (*key, "impairment"))
         yield from _impairment(fault.back, (*key, "back"))
 
