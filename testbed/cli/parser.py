@@ -17,7 +17,8 @@ from testbed.cli.parser_topo import add_topo
 _EXITS = """\
 exit codes:
   0    done; where there is a verdict, it is clean
-  1    the verdict is not clean: deliveries missing, duplicate or spurious
+  1    the verdict is not clean: deliveries missing, duplicate or spurious; where
+       the scenario expects something, that decides
        (cbn match: the message does not match)
   2    a wrong command line or a broken scenario; nothing was started
   3    this machine cannot do it; cbn doctor says how to fix that
@@ -49,6 +50,10 @@ examples:
       override scalars of the file; the key is the path to them, with dots
   cbn run my.yaml --out /tmp/here --force --json
       replace the run in /tmp/here; one JSON object on standard output
+  cbn run outage
+      a scenario that expects something is a test: the exit code says whether it holds
+  cbn run schemes --jobs 2 --only size=10
+      a scenario with a matrix is many runs, in one folder with one table
 
 worlds:
   sim   one process, simulated time: deterministic, needs neither root nor Mininet
