@@ -8,7 +8,7 @@ from __future__ import annotations
 import sys
 
 from testbed.emu.links.netem import kernel_lacks
-from tests.emu.link_checks import CHECKS, NOT_BY_NETEM, Row, check_mtu
+from tests.emu.link_checks import CHECKS, DOUBLES, NOT_BY_NETEM, Check, Row, check_duplication, check_mtu
 from tests.emu.link_lines import Line, RealLine, SimulatedLine
 
 CARRIERS = ("simulator", "wire", "netem")
@@ -32,21 +32,38 @@ def main() -> int:
 
 def rows_of(carrier: str) -> list[Row]:
     """All properties of one carrier."""
-    rows: list[Row] = []
+    if carrier == "netem":
+        return rows_of_netem()
     line = _line(carrier, 1500)
     try:
-        for name, check in CHECKS.items():
-            if carrier == "netem" and name in NOT_BY_NETEM:
-                rows.append(Row(name, "-", NOT_BY_NETEM[name], True))
-            else:
-                rows += check(line)
+        rows = [row for check in CHECKS.values() for row in check(line)]
     finally:
         line.close()
+    return rows + rows_of_mtu(carrier)
+
+
+def rows_of_netem() -> list[Row]:
+    """Those that netem can show."""
+    able = [check for name, check in CHECKS.items() if name not in NOT_BY_NETEM]
+    return [row for check in able for row in on_its_own(check)] + rows_of_mtu("netem")
+
+
+def rows_of_mtu(carrier: str) -> list[Row]:
+    """Of a link with a small one."""
     small = _line(carrier, 600)
     try:
-        return rows + check_mtu(small)
+        return check_mtu(small)
     finally:
         small.close()
+
+
+def on_its_own(check: Check) -> list[Row]:
+    """On a link of its own: netem cannot change from everything to everything."""
+    line = RealLine("netem", does=DOUBLES if check is check_duplication else None)
+    try:
+        return check(line)
+    finally:
+        line.close()
 
 
 def _line(carrier: str, mtu: int) -> Line:

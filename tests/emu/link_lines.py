@@ -125,9 +125,12 @@ class SimulatedLine:
 class RealLine:
     """A link of a run's own making, and UDP sockets at its ends."""
 
-    def __init__(self, carrier: str, mtu: int = 1500, dilate: int = 1) -> None:
+    def __init__(
+        self, carrier: str, mtu: int = 1500, dilate: int = 1, does: Impairment | None = None
+    ) -> None:
         self._folder = tempfile.TemporaryDirectory()
-        self.lab = Lab(Path(self._folder.name), carrier, [(Impairment(), Impairment())], mtu, dilate)
+        first = does or Impairment()
+        self.lab = Lab(Path(self._folder.name), carrier, [(first, first)], mtu, dilate)
         self._sockets = self.lab.sockets()
         for each in self._sockets:
             each.setsockopt(socket.IPPROTO_IP, IP_MTU_DISCOVER, IP_PMTUDISC_DO)

@@ -22,7 +22,7 @@ from testbed.plan.model import Impairment, InterfacePlan, LinkPlan, NodePlan, Pl
 
 PORT = 9000
 HOLDER = (
-    "for f in all default; do echo 1 > /proc/sys/net/ipv6/conf/$f/disable_ipv6; done; "
+    "for f in /proc/sys/net/ipv6/conf/*/disable_ipv6; do [ ! -e $f ] || echo 1 > $f; done; "
     "echo ready; exec sleep 600"
 )
 SO_TIMESTAMPNS = 35

@@ -7,7 +7,7 @@ import subprocess
 from collections.abc import Sequence
 from typing import Any
 
-from testbed.emu.commands import run_batch
+from testbed.emu.commands import NetworkError, run_batch
 from testbed.emu.links.site import End, Site
 from testbed.emu.links.tc import CUT, cannot, commands, verify
 from testbed.emu.links.veth import make_pairs
@@ -48,7 +48,16 @@ class Netem:
             self.impair(link, link.impairment, link.impairment_back)
 
     def impair(self, link: LinkPlan, impairment: Impairment, back: Impairment) -> None:
-        """Change the disciplines in place: what waits in them stays."""
+        """Change the disciplines in place: what waits in them stays.
+
+        Raises:
+            NetworkError: netem cannot do this, or not after what it does now.
+        """
+        before = self._now.get(link.name, ())
+        if too_much := cannot([*before, impairment, back]):
+            raise NetworkError(
+                f"link {link.name}: netem cannot do {' and '.join(too_much)}: use `--links wire`"
+            )
         self._now[link.name] = impairment, back
         for end, does in zip(self._site.ends(link), (impairment, back), strict=True):
             what = f"link {link.name}, {end.name}"

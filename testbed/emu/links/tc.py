@@ -35,6 +35,9 @@ def cannot(asked: Sequence[Impairment]) -> list[str]:
         found.append("duplication on a link with a rate")
     elif any(doubles) and not all(doubles):
         found.append("duplication at one time, or one way, and not at the other")
+    shapes = {i.jitter_shape for i in asked if i.jitter_ns}
+    if len(shapes) > 1:
+        found.append(f"jitter of several shapes ({', '.join(sorted(shapes))})")
     return found
 
 
@@ -50,9 +53,9 @@ def commands(interface: str, impairment: Impairment, mtu: int, dilate: int = 1) 
 def queue_packets(impairment: Impairment, mtu: int) -> int:
     """How many frames may be in the outer discipline, the one being sent among them."""
     assert impairment.rate_bps is not None
-    longest = int(impairment.rate_bps * LONGEST_QUEUE_S / (8 * (mtu + ETHERNET_BYTES)))
-    waiting = longest if impairment.queue_packets is None else min(longest, impairment.queue_packets)
-    return max(waiting, 0) + 1
+    if impairment.queue_packets is not None:
+        return impairment.queue_packets + 1
+    return max(int(impairment.rate_bps * LONGEST_QUEUE_S / (8 * (mtu + ETHERNET_BYTES))), 1) + 1
 
 
 def verify(
@@ -69,9 +72,9 @@ def verify(
             raise NetworkError(f"{what}: netem {handle} was asked for and is not there after tc set it")
     fate = there["1:" if impairment.duplicate else "10:"]
     rows = _compared_fate(impairment, fate, dilate)
+    rate = float(there["1:"].get("rate", {}).get("rate", 0))
+    rows.append(("a rate in bytes/s of", (impairment.rate_bps or 0) / 8 / dilate, rate))
     if impairment.rate_bps:
-        rate = float(there["1:"].get("rate", {}).get("rate", 0))
-        rows.append(("a rate in bytes/s of", impairment.rate_bps / 8 / dilate, rate))
         limit = float(there["1:"].get("limit", 0))
         rows.append(("a limit in packets of", queue_packets(impairment, mtu), limit))
     for name, asked, got in rows:
@@ -81,23 +84,25 @@ def verify(
 
 def _rate(impairment: Impairment, mtu: int, dilate: int) -> str:
     if not impairment.rate_bps:
-        return f" limit {LIMIT_PACKETS}"
+        return f" limit {LIMIT_PACKETS} rate 0bit"
     return f" limit {queue_packets(impairment, mtu)} rate {impairment.rate_bps // dilate}bit"
 
 
 def _fate(impairment: Impairment, dilate: int) -> str:
-    """Delay, loss and the rest, as netem reads them; what is not told is reset to nothing."""
+    """Delay, loss and the rest, as netem reads them.
+
+    What netem would keep as it was if it were not told is told, also where it is nothing.
+    """
     i = impairment
     text = f" delay {_time((i.delay_ns or 0) * dilate)}"
     if i.jitter_ns:
-        correlation = f" {_share(i.jitter_correlation)}" if i.jitter_correlation else ""
         shape = "" if i.jitter_shape == "uniform" else f" distribution {i.jitter_shape}"
-        text += f" {_time(i.jitter_ns * dilate)}{correlation}{shape}"
+        text += f" {_time(i.jitter_ns * dilate)} {_share(i.jitter_correlation)}{shape}"
     if i.loss:
         text += _loss(i)
-    for name, share in (("duplicate", i.duplicate), ("reorder", i.reorder), ("corrupt", i.corrupt)):
-        text += f" {name} {_share(share)}" if share else ""
-    return text
+    if i.duplicate:
+        text += f" duplicate {_share(i.duplicate)}"
+    return f"{text} reorder {_share(i.reorder)} corrupt {_share(i.corrupt)}"
 
 
 def _loss(impairment: Impairment) -> str:
