@@ -58,7 +58,9 @@ def test_what_netem_cannot_do_is_refused_with_its_name_where_netem_is_asked_for(
     bad = Impairment(1_000_000, rate_bps=10**6, queue_bytes=5000, duplicate=0.1)
     plan = replace(plan, links=(replace(plan.links[0], impairment=bad, back=Impairment()), *plan.links[1:]))
     (problem,) = link_problems(plan, EmuOptions(links="netem"), lambda _: None)
-    assert "a limit of the queue in bytes and duplication on a link with a rate, which netem cannot" in problem
+    assert (
+        "a limit of the queue in bytes and duplication on a link with a rate, which netem cannot" in problem
+    )
     assert "--world sim" in problem
     assert link_problems(plan, EmuOptions(), lambda _: None) == []
 
