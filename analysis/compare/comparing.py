@@ -71,7 +71,7 @@ def compare(
     plans = (_plan(runs[0]), _plan(runs[1]))
     by_chance = all(map(loses_by_plan, plans))
     times = compare_times(series[0], series[1], limits)
-    losses = compare_losses(series[0], series[1], limits)
+    losses = compare_losses(series[0], series[1], limits, by_chance)
     counts = _counts(*sides, limits, by_chance)
     differences = [
         *told_messages(messages),

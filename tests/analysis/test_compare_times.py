@@ -99,6 +99,10 @@ def test_one_percent_of_loss_is_found_and_chance_is_not():
         "link r7 > r8: lost 0 of 2000 messages before, 20 of 2000 after"
     ]
 
+    few = calm | {LINKS[7]: series(values[:1996], lost=4)}
+    assert told_losses(compare_losses(calm, few, REAL)) == []
+    assert len(told_losses(compare_losses(calm, few, REAL, by_chance=False))) == 1
+
     def draw():
         lost = rng.binomial(2000, 0.01, len(LINKS))
         return {link: series(values[n:], lost=n) for link, n in zip(LINKS, lost, strict=True)}
