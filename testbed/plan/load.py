@@ -29,6 +29,7 @@ from testbed.plan.overrides import apply_overrides
 from testbed.plan.parameters import fill_in
 from testbed.plan.populations import Member, read_populations
 from testbed.plan.problems import ScenarioError, did_you_mean
+from testbed.plan.processors import read_processors
 from testbed.plan.quantities import duration_ns, size_bytes
 from testbed.plan.reading import read_source
 from testbed.plan.shape import check_shape
@@ -135,6 +136,7 @@ def _build(source: Source, data: Mapping[str, Any], overrides: Mapping[str, str]
     groups = Groups(source, data, graph)
     members = read_populations(source, data, graph, groups)
     groups.check()
+    cores = read_processors(data.get("cpu") or {}, groups, data.get("seed", 1))
     scheme, options = _scheme(source, data)
     times = read_times(source, data)
     room = Room(min((wire.mtu for wire in graph.wires), default=1500), scheme, len(graph.routers))
@@ -153,7 +155,7 @@ def _build(source: Source, data: Mapping[str, Any], overrides: Mapping[str, str]
         seed=data.get("seed", 1),
         scheme=scheme,
         scheme_options=options,
-        nodes=tuple(replace(node, script=scripts.get(node.name, ())) for node in nodes),
+        nodes=tuple(replace(n, script=scripts.get(n.name, ()), cpu=cores.get(n.name)) for n in nodes),
         links=tuple(links),
         faults=faults,
         phases=times.phases,
