@@ -14,8 +14,8 @@ class Cables:
     ) -> None:
         """Make room for frames of up to `frame_bytes`, `memory_bytes` of them on their way at once.
 
-        `tap_frames` is how many may wait in a descriptor unread. With `dilate` N delays, jitter and queues are
-        N times as long as the impairments say and rates an N-th, and lateness is told in N-ths.
+        `tap_frames` is how many may wait in a descriptor unread. With `dilate` N delays, jitter and
+        queues are N times as long as the impairments say and rates an N-th; lateness is told in N-ths.
         """
 
     def join(self, a: int, b: int, lucks: tuple[int, int]) -> int:
@@ -42,10 +42,10 @@ class Cables:
     def measures(self, link: int) -> tuple[dict[str, int], dict[str, int]]:
         """What happened to frames from `a` and from `b`.
 
-        frames, bytes, delivered, lost, lost_queue, lost_down, duplicated, reordered, corrupted, overruns (no
-        memory, or the descriptor would not take it), underway, last_errno; measured (how many frames' lateness is
-        known), late_p50_ns, late_p99_ns, late_max_ns: how much later than due frames were handed over, with the
-        longest that each may have waited unread, within 3 %.
+        frames, bytes, delivered, lost, lost_queue, lost_down, duplicated, reordered, corrupted,
+        overruns (no memory, or the descriptor would not take it), underway, last_errno; measured
+        (how many frames' lateness is known), late_p50_ns, late_p99_ns, late_max_ns: how much later
+        than due frames were handed over, with the longest that each may have waited unread, within 3 %.
         """
 
     def run(self) -> None:

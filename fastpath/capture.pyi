@@ -16,7 +16,7 @@ class Capture:
         sockets: Sequence[tuple[int, str]],
         snap_bytes: int = 262_144,
         *,
-        format: str = "pcap",
+        format: str = "pcap",  # noqa: A002
         rotate_bytes: int = 0,
         names: Sequence[str] = (),
         memory_bytes: int = 536_870_912,
@@ -84,7 +84,7 @@ class CaptureWriter:
         path: str | os.PathLike[str],
         snap_bytes: int = 262_144,
         *,
-        format: str = "pcap",
+        format: str = "pcap",  # noqa: A002
         rotate_bytes: int = 0,
         name: str = "",
         buffer_bytes: int = 65_536,

@@ -30,8 +30,8 @@ def decode_pcap(
     """One row per CBN packet of the file's records that start in [start, end), and counts.
 
     Reads pcap in either byte order with micro- and nanoseconds; pcapng with any number of
-    sections and interfaces; Ethernet (with VLAN tags), SLL2 and RAW; IPv4 and IPv6, also fragmented; super-datagrams of
-    segmentation offload. `start` is 0 or comes from `index_pcap`.
+    sections and interfaces; Ethernet (with VLAN tags), SLL2 and RAW; IPv4 and IPv6, also
+    fragmented; super-datagrams of segmentation offload. `start` is 0 or comes from `index_pcap`.
 
     Columns: those of docs/run-directory.md, table `packets`, that stand in the
     capture. `sent` says that the source address is `mac`, the capturing

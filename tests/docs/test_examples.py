@@ -95,9 +95,7 @@ def check_console(example: Example, folder: Path) -> None:
         command = step["command"].replace("\n> ", "\n")
         got = run(["bash", "-euo", "pipefail", "-c", command], folder)
         wanted = step["output"]
-        assert doctest.OutputChecker().check_output(wanted, got, options), (
-            f"{command}\n{wanted}---\n{got}"
-        )
+        assert doctest.OutputChecker().check_output(wanted, got, options), f"{command}\n{wanted}---\n{got}"
 
 
 @pytest.mark.timeout(SECONDS + 20)
