@@ -8,10 +8,10 @@ from pathlib import Path
 from typing import Any
 
 from testbed.cli import exits
+from testbed.cli.carrying_out import RUNS
 from testbed.cli.parser_emulation import emu_options
 from testbed.cli.plans import load
 from testbed.cli.progress import progress
-from testbed.cli.run import RUNS
 from testbed.emu.keeper import LOG, Keeping, KeptWorld, Launch, launch
 from testbed.emu.running import running
 from testbed.plan.model import Plan
