@@ -120,6 +120,10 @@ test-emu: build ## Try every carrier of links, as a table, then all tests of the
 	requirements/as-root $(BIN)/python -m tests.emu.conformance
 	$(SAY) "What runs leave that are killed at random moments"
 	requirements/as-root $(BIN)/python -m tests.emu.soak_kill
+	$(SAY) "Everything that can break, on a map of Europe, in both worlds"
+	for world in sim emu; do \
+	    rm -rf build/geant-storm-$$world && \
+	    requirements/as-root $(BIN)/cbn run geant-storm --world $$world --out build/geant-storm-$$world || exit; done
 	$(SAY) "The tests of the emulated world"
 	requirements/as-root $(BIN)/python -m pytest -m emu tests/emu
 
