@@ -22,6 +22,8 @@ class AdminClient:
         self._path = path
         self._socket: socket.socket | None = None
         self._heard = b""
+        self._owed = False
+        """Whether a request was posted whose answer has not been fetched."""
 
     def connect(self) -> bool:
         """Connect unless connected; False if the node does not listen yet."""
@@ -49,9 +51,14 @@ class AdminClient:
     def post(self, do: str, **arguments: object) -> None:
         """Make a request and do not wait: `answer` fetches its result. For asking many at once.
 
+        If the answer to the request before was never fetched (asking another node
+        failed meanwhile), that connection is given up: it must not pass for this one's.
+
         Raises:
             AdminError: the node does not listen, or has broken off.
         """
+        if self._owed:
+            self.close()
         if not self.connect():
             raise AdminError(f"{self.name} does not listen on {self._path}")
         assert self._socket is not None
@@ -59,9 +66,10 @@ class AdminClient:
             self._socket.sendall(json.dumps({"do": do, **arguments}).encode() + b"\n")
         except OSError as error:
             raise self._no_answer(do, error) from error
+        self._owed = True
 
     def answer(self, do: str) -> Any:
-        """The result of the oldest request that has been posted.
+        """The result of the request that was posted.
 
         Raises:
             AdminError: the node refused, broke off or did not answer in time.
@@ -70,6 +78,7 @@ class AdminClient:
             reply = json.loads(self._line())
         except (OSError, ValueError) as error:
             raise self._no_answer(do, error) from error
+        self._owed = False
         if not reply["ok"]:
             raise AdminError(f"{self.name} refused {do!r}: {reply['error']}")
         return reply["result"]
@@ -84,7 +93,7 @@ class AdminClient:
         if self._socket is not None:
             self._socket.close()
             self._socket = None
-            self._heard = b""
+        self._heard, self._owed = b"", False
 
     def _line(self) -> bytes:
         assert self._socket is not None

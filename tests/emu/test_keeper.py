@@ -143,8 +143,9 @@ def test_two_terminals_that_end_it_at_once_both_hear_how_it_ended(own: Terminal)
 def test_a_network_that_does_not_become_ready_fails_with_the_keepers_words(tmp_path: Path) -> None:
     terminal = Terminal(tmp_path, f"never-{os.getpid()}")
     said = terminal.up("--set", "timing.ready_timeout=1ms", code=4)
-    assert "r1" in said
     manifest = terminal.manifest()
+    assert manifest["message"]
+    assert manifest["message"] in said
     assert manifest["outcome"] == "failed"
     terminal.assert_nothing_is_left(manifest["run_id"])
 
@@ -226,6 +227,8 @@ def test_wrong_arguments_are_answered_with_what_was_expected(own: Terminal) -> N
 def test_who_subscribes_and_does_not_read_loses_the_oldest_and_is_told_how_many(own: Terminal) -> None:
     with Caller(own.found().control) as lazy:
         lazy.ask("subscribe", client="b", predicate="burst any integer", keep=50)
+        while "settled_ms" not in (lazy.line(TIMEOUT_S) or {}):
+            pass  # until the whole network knows
         text = "x" * 900
         with Caller(own.found().control) as caller:
             for _ in range(40):
@@ -237,7 +240,7 @@ def test_who_subscribes_and_does_not_read_loses_the_oldest_and_is_told_how_many(
         # Not 2,000: so fast a burst may overflow a socket on its way.
         delivered = json.loads(own.on("node", "b", "status"))["core"]["delivered"]
         assert heard + dropped == delivered
-        assert dropped > 0
+        assert dropped > 0, (heard, delivered)
         assert heard > 0
 
 
