@@ -88,6 +88,18 @@ class History:
                 until_ns = resumed_ns
         return until_ns
 
+    def known_by(self, changed_ns: int) -> int:
+        """By when everybody surely knows what a client changed then.
+
+        After a settling time, in a calm; else not before the network has converged again: who stood
+        still, or was cut off, heard of it later.
+        """
+        settled_ns = changed_ns + self.settle_ns
+        if self._passes_in_calm(changed_ns):
+            return settled_ns
+        calms = (calm.after_ns for calm in self.calms if calm.after_ns >= changed_ns)
+        return max(settled_ns, next(calms, FOREVER))
+
     def _passes_in_calm(self, published_ns: int) -> bool:
         calm = self._calm_at(published_ns)
         return calm is not None and published_ns + self.settle_ns <= calm.until_ns

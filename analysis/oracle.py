@@ -7,9 +7,10 @@ judge a run in memory.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 
-from analysis.calm import History
+from analysis.calm import FOREVER, History
 from analysis.windows import Claim
 from nodes.model import Predicate, PredicateSyntaxError, Value, matches, parse_predicate
 
@@ -24,7 +25,7 @@ class Oracle:
 
     def __init__(self, claims: Iterable[Claim], history: History | None = None) -> None:
         self._claims: dict[str, list[Claim]] = {}
-        for claim in claims:
+        for claim in claims if history is None else _known(claims, history):
             self._claims.setdefault(claim.predicate, []).append(claim)
         self._predicates: list[tuple[Predicate, list[Claim]]] = [
             (parse_predicate(text), held) for text, held in self._claims.items()
@@ -53,6 +54,16 @@ class Oracle:
     def expected(self, source: int, time_ns: int, attributes: Mapping[str, Value]) -> dict[int, bool]:
         """`judge` for a message."""
         return self.judge(source, time_ns, self.wanting(attributes))
+
+
+def _known(claims: Iterable[Claim], history: History) -> Iterator[Claim]:
+    """The claims, those that end when the network does not stand still lasting until all know of it."""
+    for claim in claims:
+        if claim.allowed_until_ns == FOREVER:
+            yield claim
+        else:
+            until_ns = history.known_by(claim.allowed_until_ns - history.settle_ns)
+            yield replace(claim, allowed_until_ns=until_ns)
 
 
 def readable_claims(claims: Iterable[Claim]) -> tuple[list[Claim], list[str]]:

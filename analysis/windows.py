@@ -14,8 +14,11 @@ A subscription never withdrawn has no `b`. In a run that was cut short, nothing
 published less than `settle` before its end is owed; in one whose network never
 became ready, nothing is. A `subscribe` that repeats a predicate under the same
 number changes nothing; with another predicate it ends one subscription and
-begins the next. Each subscription is judged by itself: of two that adjoin, or
-overlap by less than `2 x settle`, neither need carry a message at the seam.
+begins the next. Where the network broke or was mended within `settle` of `b`, the
+subscription allows deliveries until the network has converged again (`Oracle`): who was
+cut off or stood still hears of its end no sooner. Each subscription is judged by
+itself: of two that adjoin, or overlap by less than `2 x settle`, neither need carry a
+message at the seam.
 """
 
 from __future__ import annotations

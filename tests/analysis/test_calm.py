@@ -73,6 +73,16 @@ def test_what_a_node_that_stood_still_held_back_may_go_to_who_subscribed_meanwhi
     assert (of.held_until(1_900), of.held_until(2_050), of.held_until(3_200)) == (1_900, 3_000, 3_200)
 
 
+def test_the_end_of_a_subscription_is_known_when_the_network_has_converged_again():
+    """A router that stood still delivers what waited for it before it hears who has gone."""
+    of = history((2_000, "pause", "r1"), (2_100,), (3_000, "resume", "r1"), (3_100,))
+    told = [of.known_by(t) for t in (1_900, 1_995, 2_050, 2_100, 2_200, 2_995, 3_050, 3_200)]
+    assert told == [1_910, 2_100, 2_100, 2_110, 2_210, 3_100, 3_100, 3_210]
+    assert history((2_000, "pause", "r1")).known_by(2_050) == FOREVER
+    ended = Oracle([Clock(START, SETTLE).claim(B, "x = 1", 0, 2_995)], of)
+    assert [ended.expected(A, t, {"x": 1}) for t in (3_050, 3_100, 3_111)] == [{B: False}, {B: False}, {}]
+
+
 def test_a_claim_and_the_network_must_both_owe():
     clock = Clock(START, SETTLE)
     of = history((2_000, "link_down", "r1--r2"), (2_100,), (3_000, "link_up", "r1--r2"), (3_100,))

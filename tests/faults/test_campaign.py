@@ -39,6 +39,16 @@ def test_T3_what_comes_back_under_a_rewritten_header_is_not_delivered_to_its_pub
     assert score.ok, score.problems
 
 
+@pytest.mark.parametrize(
+    ("family", "variant", "seed"), [("grid", "ipsf", 1101986253), ("ring", "cbcb/ra", 1101986243)]
+)
+def test_what_a_paused_router_delivers_before_it_hears_of_the_end_of_a_subscription_is_allowed(
+    family: str, variant: str, seed: int
+) -> None:
+    score = try_out(draw(family, variant, seed))
+    assert score.ok, score.problems
+
+
 @pytest.mark.parametrize("family", FAMILIES)
 def test_a_schedule_is_a_pure_function_of_family_scheme_and_seed(family: str, seed: int) -> None:
     assert draw(family, "pif", seed) == draw(family, "pif", seed)
