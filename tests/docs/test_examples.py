@@ -17,6 +17,8 @@ from pathlib import Path
 
 import pytest
 
+from testbed.emu.running import running
+
 ROOT = Path(__file__).parents[2]
 BLOCK = re.compile(
     r"^<!-- run(?:: (?P<marks>[a-z ]+))? -->\n+```(?P<language>\w+)\n(?P<text>.*?)^```$",
@@ -98,6 +100,13 @@ def check_console(example: Example, folder: Path) -> None:
         assert doctest.OutputChecker().check_output(wanted, got, options), f"{command}\n{wanted}---\n{got}"
 
 
+def take_down_what_runs_in(folder: Path) -> None:
+    """An example that fails half-way leaves no network running."""
+    for run_ in running():
+        if run_.kept and run_.alive and Path(str(run_.record.get("directory"))).is_relative_to(folder):
+            run([sys.executable, "-m", "testbed.cli", "down", run_.run_id, "--quiet"], folder)
+
+
 @pytest.mark.timeout(SECONDS + 20)
 @pytest.mark.parametrize("example", parameters())
 def test_the_example_does_what_the_page_says(example: Example, tmp_path: Path) -> None:
@@ -105,7 +114,10 @@ def test_the_example_does_what_the_page_says(example: Example, tmp_path: Path) -
         run([sys.executable, "-c", example.text], tmp_path)
     else:
         assert example.language == "console", f"{example}: cannot run {example.language!r}"
-        check_console(example, tmp_path)
+        try:
+            check_console(example, tmp_path)
+        finally:
+            take_down_what_runs_in(tmp_path)
 
 
 def test_there_are_examples_to_run() -> None:
