@@ -96,6 +96,8 @@ class Hands:
             raise ControlError("\n".join(str(problem) for problem in error.problems)) from error
         except (ControlError, ProcessDiedError):
             raise
+        except OSError as error:  # the run's directory was removed, the disk is full: nobody's defect
+            raise ControlError(f"{error.filename or self._kept.directory.path}: {error.strerror}") from error
         except Exception as defect:  # one command that fails must not cost the network
             traceback.print_exc()
             raise ControlError(f"a defect of the keeper ({defect!r}); its log has the traceback") from defect

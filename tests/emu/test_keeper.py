@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import select
+import shutil
 import signal
 import socket
 from collections.abc import Iterator
@@ -130,6 +131,16 @@ def test_a_node_killed_by_somebody_is_told_and_the_rest_goes_on(own: Terminal) -
     assert "node r2 was killed by SIGKILL" in own.manifest()["message"]
     faults = [(e["do"], e["target"]) for e in own.events() if e["event"] == "fault"]
     assert faults == [("crash", "r2"), ("start", "r2")]
+
+
+def test_a_network_whose_run_directory_is_gone_ends_with_clear_words_and_leaves_nothing(
+    own: Terminal,
+) -> None:
+    run = own.found()
+    shutil.rmtree(own.out)
+    said = own.type("down", own.name, code=4)
+    assert "defect" not in said
+    own.assert_nothing_is_left(run.run_id)
 
 
 def test_two_terminals_that_end_it_at_once_both_hear_how_it_ended(own: Terminal) -> None:
