@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import json
+import time
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, fields
 from pathlib import Path
-from typing import Any, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
+
+if TYPE_CHECKING:
+    from testbed.experiments.definition import Experiment
 
 RowT = TypeVar("RowT")
 
@@ -22,6 +26,27 @@ class Results(Generic[RowT]):
     seconds: float
     machine: Mapping[str, str | float]
     rows: tuple[RowT, ...]
+
+
+def finished(
+    experiment: Experiment,
+    seed: int,
+    started: float,
+    machine: Mapping[str, str | float],
+    rows: Sequence[RowT],
+    *,
+    repeat: int = 1,
+) -> Results[RowT]:
+    """What an experiment gave that began at that time of the monotonic clock and ends now."""
+    return Results(
+        experiment=experiment.name,
+        quick=experiment.quick,
+        seed=seed,
+        repeat=repeat,
+        seconds=round(time.monotonic() - started, 1),
+        machine=machine,
+        rows=tuple(rows),
+    )
 
 
 def to_json(results: Results[Any]) -> str:

@@ -13,7 +13,7 @@ from testbed.experiments.alpha_general.draws import Urn, alphas, expected_alpha
 from testbed.experiments.alpha_general.rows import DRAWS, SETS, UNIFORM, ZIPF, Measured, Row
 from testbed.experiments.alpha_general.sweep import Universes
 from testbed.experiments.machine import machine
-from testbed.experiments.results import Results
+from testbed.experiments.results import finished
 
 if TYPE_CHECKING:
     from testbed.experiments.definition import Experiment
@@ -39,15 +39,7 @@ def measure(experiment: Experiment, seed: int, shown: Progress) -> Measured:
     for at, case in enumerate(cases, 1):
         shown.phase(f"{experiment.name}, curve {at} of {len(cases)}: {case}", sweep.repeat)
         rows += _rows(case, sweep, seed, shown)
-    return Results(
-        experiment=experiment.name,
-        quick=experiment.quick,
-        seed=seed,
-        repeat=sweep.repeat,
-        seconds=round(time.monotonic() - started, 1),
-        machine=measured_on,
-        rows=tuple(rows),
-    )
+    return finished(experiment, seed, started, measured_on, rows, repeat=sweep.repeat)
 
 
 def _rows(case: _Case, sweep: Universes, seed: int, shown: Progress) -> Iterator[Row]:

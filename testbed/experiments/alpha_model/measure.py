@@ -16,7 +16,7 @@ from testbed.experiments.alpha_model.reduction import Disjunction
 from testbed.experiments.alpha_model.rows import KERNEL, PAIRS, Measured, Row
 from testbed.experiments.alpha_model.sweep import Disjunctions, Names
 from testbed.experiments.machine import machine
-from testbed.experiments.results import Results
+from testbed.experiments.results import finished
 
 if TYPE_CHECKING:
     from testbed.experiments.definition import Experiment
@@ -31,15 +31,7 @@ def measure(experiment: Experiment, seed: int, shown: Progress) -> Measured:
     for names in sweep.names:
         shown.phase(f"{experiment.name}, {names}", sweep.repeat)
         rows += _rows(names, sweep, seed, shown)
-    return Results(
-        experiment=experiment.name,
-        quick=experiment.quick,
-        seed=seed,
-        repeat=sweep.repeat,
-        seconds=round(time.monotonic() - started, 1),
-        machine=measured_on,
-        rows=tuple(rows),
-    )
+    return finished(experiment, seed, started, measured_on, rows, repeat=sweep.repeat)
 
 
 def alphas(names: Names, numbers: list[int], rng: Random) -> Iterator[dict[str, float]]:

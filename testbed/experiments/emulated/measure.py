@@ -19,7 +19,7 @@ from testbed.experiments.emulated.rows import Measured, Row
 from testbed.experiments.emulated.sweep import Case, Cases
 from testbed.experiments.kind import DisagreementError
 from testbed.experiments.machine import machine
-from testbed.experiments.results import Results
+from testbed.experiments.results import finished
 
 if TYPE_CHECKING:
     from testbed.experiments.definition import Experiment
@@ -42,15 +42,7 @@ def measure(experiment: Experiment, seed: int, shown: Progress) -> Measured:
         with tempfile.TemporaryDirectory(prefix="cbn-reproduce-") as folder:
             rows += _run(case, seed, Path(folder) / "run")
         shown.advance(done)
-    return Results(
-        experiment=experiment.name,
-        quick=experiment.quick,
-        seed=seed,
-        repeat=1,
-        seconds=round(time.monotonic() - started, 1),
-        machine=measured_on,
-        rows=tuple(rows),
-    )
+    return finished(experiment, seed, started, measured_on, rows)
 
 
 def _run(case: Case, seed: int, folder: Path) -> Iterator[Row]:

@@ -20,7 +20,7 @@ from testbed.experiments.forwarding.rows import Measured, Row
 from testbed.experiments.forwarding.tables import Table, Tables
 from testbed.experiments.kind import DisagreementError
 from testbed.experiments.machine import machine
-from testbed.experiments.results import Results
+from testbed.experiments.results import finished
 
 if TYPE_CHECKING:
     from testbed.experiments.definition import Experiment
@@ -60,15 +60,7 @@ def measure(experiment: Experiment, seed: int, shown: Progress) -> Measured:
     for at, table in enumerate(sweep.tables, 1):
         shown.phase(f"{experiment.name}, table {at} of {len(sweep.tables)}: {table}")
         rows += _measure_table(table, _workload(table, sweep.messages, seed), sweep.repeat, shown)
-    return Results(
-        experiment=experiment.name,
-        quick=experiment.quick,
-        seed=seed,
-        repeat=sweep.repeat,
-        seconds=round(time.monotonic() - started, 1),
-        machine=measured_on,
-        rows=tuple(rows),
-    )
+    return finished(experiment, seed, started, measured_on, rows, repeat=sweep.repeat)
 
 
 def _workload(table: Table, messages: int, seed: int) -> Workload:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from testbed.experiments.kind import DisagreementError
 from testbed.experiments.machine import machine
-from testbed.experiments.results import Results
+from testbed.experiments.results import finished
 from testbed.experiments.schemes.judge import Oracle, row_of
 from testbed.experiments.schemes.observed import observe
 from testbed.experiments.schemes.rows import Measured, Row
@@ -37,12 +37,4 @@ def measure(experiment: Experiment, seed: int, shown: Progress) -> Measured:
             except SimulationFailedError as error:
                 raise DisagreementError(f"{case}, {scheme}: {error}") from error
             shown.advance(done)
-    return Results(
-        experiment=experiment.name,
-        quick=experiment.quick,
-        seed=seed,
-        repeat=1,
-        seconds=round(time.monotonic() - started, 1),
-        machine=measured_on,
-        rows=tuple(rows),
-    )
+    return finished(experiment, seed, started, measured_on, rows)
