@@ -16,6 +16,8 @@ from bisect import bisect_left
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
+from topologies.fault_kinds import KINDS, Failures
+
 FOREVER = 2**63 - 1
 
 
@@ -129,63 +131,47 @@ def history_of(
         start_ns: The scenario's time zero, when the network had converged for the first time.
         settle_ns: The plan's.
     """
-    links, state, calms = tuple(links), _State(), []
+    links, failures, calms = tuple(links), Failures(), []
     after_ns: int | None = start_ns - 1
     changes = [c for c in changes if c.time_ns >= start_ns]
     for change in changes:
         if change.do:
             if after_ns is not None:
-                calms.append(Calm(after_ns, change.time_ns, state.parts(nodes, links)))
+                calms.append(Calm(after_ns, change.time_ns, _parts(failures, nodes, links)))
             after_ns = None
-            state.note(change)
+            failures.note(change.do, change.target)
         elif after_ns is None:
             after_ns = change.time_ns
     if after_ns is not None:
-        calms.append(Calm(after_ns, FOREVER, state.parts(nodes, links)))
+        calms.append(Calm(after_ns, FOREVER, _parts(failures, nodes, links)))
     return History(calms, settle_ns, _pauses(changes))
 
 
 def _pauses(changes: Iterable[NetworkChange]) -> list[tuple[int, int]]:
-    """What ended, in order of ends; who never resumes passes nothing on."""
+    """What ended, in order of ends; a node that never resumes passes nothing on."""
     since, pauses = {}, []
     for change in changes:
-        if change.do == "pause":
+        kind = KINDS[change.do] if change.do else None
+        if kind and kind.effect == "holds":
             since[change.target] = change.time_ns
-        elif change.do == "resume" and change.target in since:
+        elif kind and kind.repairs and kind.repairs.effect == "holds" and change.target in since:
             pauses.append((since.pop(change.target), change.time_ns))
     return pauses
 
 
-_BREAKS = ("link_down", "crash", "pause")
-_MENDS = ("link_up", "start", "resume")
-"""`impair` is neither: a link that is slow or loses much still joins, and one that is down stays down."""
-
-
-class _State:
-    """What is broken at a moment."""
-
-    def __init__(self) -> None:
-        self._broken: set[str] = set()
-
-    def note(self, change: NetworkChange) -> None:
-        """A fault has happened. Links and nodes have no name in common."""
-        if change.do in _BREAKS:
-            self._broken.add(change.target)
-        elif change.do in _MENDS:
-            self._broken.discard(change.target)
-
-    def parts(self, nodes: Mapping[str, int], links: Sequence[Ends]) -> dict[int, int]:
-        """The part each running node belongs to: the least id in it."""
-        near: dict[str, list[str]] = {name: [] for name in nodes if name not in self._broken}
-        for name, a, b in links:
-            if name not in self._broken and a in near and b in near:
-                near[a].append(b)
-                near[b].append(a)
-        part_of: dict[int, int] = {}
-        for name in sorted(near, key=nodes.__getitem__):
-            frontier = [] if nodes[name] in part_of else [name]
-            while frontier:
-                at = frontier.pop()
-                part_of[nodes[at]] = nodes[name]
-                frontier += [n for n in near[at] if nodes[n] not in part_of]
-        return part_of
+def _parts(failures: Failures, nodes: Mapping[str, int], links: Sequence[Ends]) -> dict[int, int]:
+    """The part that each running node belongs to: the least id in it."""
+    stopped = {*failures.stopped()}
+    near: dict[str, list[str]] = {name: [] for name in nodes if name not in stopped}
+    for name, a, b in links:
+        if name not in stopped and a in near and b in near:
+            near[a].append(b)
+            near[b].append(a)
+    part_of: dict[int, int] = {}
+    for name in sorted(near, key=nodes.__getitem__):
+        frontier = [] if nodes[name] in part_of else [name]
+        while frontier:
+            at = frontier.pop()
+            part_of[nodes[at]] = nodes[name]
+            frontier += [n for n in near[at] if nodes[n] not in part_of]
+    return part_of

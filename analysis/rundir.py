@@ -17,6 +17,7 @@ from ruamel.yaml.error import YAMLError
 
 from analysis.calm import History, NetworkChange, history_of
 from analysis.errors import AnalysisError
+from topologies.fault_kinds import APPLIED
 
 CLIENT_ROLES = ("2", "client")
 
@@ -202,6 +203,12 @@ def network_history(run: Run) -> tuple[History, list[str]]:
             changes.append(NetworkChange(int(event["time_ns"]), do, target))
         except (ValueError, KeyError, TypeError) as error:
             problems.append(f"events.jsonl:{number}: not an event ({_what(error)}); the line was skipped")
+            continue
+        if do and do not in APPLIED:
+            known = ", ".join(APPLIED)
+            raise AnalysisError(
+                f"{run.path / 'events.jsonl'}:{number}: unknown fault {do!r}; known are {known}"
+            )
     ids = {n.name: n.node_id for n in run.nodes}
     links = [(link.name, link.a, link.b) for link in run.links]
     return history_of(ids, links, changes, run.start_ns, run.settle_ns), problems

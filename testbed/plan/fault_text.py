@@ -1,70 +1,61 @@
 """Faults in one line: `at 5s: crash one of core for 2s`, as the same fault in full.
 
-Here: the words. Not here: what is meant by them (`faults`); whoever reads a
-fault reads the full form alone.
+Here: the words. Not here: what is meant by them (`faults`), which reads the full form alone.
 """
 
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from testbed.plan.impairment import KEYS
 from testbed.plan.problems import Key, did_you_mean
 from testbed.plan.source import Place, Source
 from testbed.plan.yaml_subset import read_scalar
+from topologies.fault_kinds import KINDS, FaultKind
 
-VERBS = (
-    "link_down", "link_up", "crash", "start", "pause", "resume", "leave", "return",
-    "partition", "heal", "flap", "churn", "impair", "repair",
-)  # fmt: skip
 _WHEN = re.compile(r"(?P<word>at|when) +(?P<moment>.+)")
 _FOR = re.compile(r"(?P<rest>.*\S) +for +(?P<for>\S+)")
-_PERIOD = re.compile(
-    r"(?P<what>.+?) +(?P<times>[0-9]+) +times +every +(?P<every>\S+)"
-    r"(?: +(?P<word>down|away) +(?P<lasting>\S+))?"
+_REPEAT = re.compile(
+    r"(?P<what>.+?) +(?P<times>[0-9]+) +times +every +(?P<every>\S+)(?: +(?P<word>[a-z]+) +(?P<lasting>\S+))?"
 )
 _IMPAIRMENT = re.compile(rf" +(?P<key>{'|'.join(sorted(KEYS, key=len, reverse=True))})\b")
-_SHAPES = {
-    "flap": "flap r1 - r2 5 times every 200ms, and perhaps: down 50ms",
-    "churn": "churn 20% of clients 4 times every 1s, and perhaps: away 300ms",
-    "impair": "impair r1 - r2 delay 30ms loss 0.1",
-}
 
 
 def write_out(source: Source) -> None:
-    """Put the full form in the place of each fault that is told in one line."""
-    told = source.value.get("faults") if isinstance(source.value, dict) else None
-    if not isinstance(told, list):
+    """Put the full form in the place of each fault that is given in one line."""
+    given = source.value.get("faults") if isinstance(source.value, dict) else None
+    if not isinstance(given, list):
         return
-    for position, fault in enumerate(told):
+    for position, fault in enumerate(given):
         if isinstance(fault, dict) and len(fault) == 1:
             [(when, what)] = fault.items()
             found = _WHEN.fullmatch(when) if isinstance(when, str) else None
             if found is not None:
-                told[position] = _full(source, found, what, ("faults", position), when)
+                given[position] = _full(source, found, what, ("faults", position), when)
 
 
 def _full(source: Source, when: re.Match[str], what: Any, key: Key, name: str) -> dict[str, Any] | None:
-    fault = _moment(when)
     here: Key = (*key, name)
+    expected = f"a text that begins with one of {', '.join(KINDS)}"
     if not isinstance(what, str):
-        source.complain(here, "what happens is no text", f"a text that begins with one of {', '.join(VERBS)}")
+        source.complain(here, "what happens is no text", expected)
         return None
     verb, _, rest = what.strip().partition(" ")
-    if verb not in VERBS:
-        expected = f"a text that begins with one of {', '.join(VERBS)}"
-        source.complain(here, f"nothing is called {verb or 'nothing'}", expected, did_you_mean(verb, VERBS))
+    kind = KINDS.get(verb)
+    if kind is None:
+        source.complain(here, f"nothing is called {verb or 'nothing'}", expected, did_you_mean(verb, KINDS))
         return None
-    lasting = _FOR.fullmatch(rest)
-    if lasting is not None and verb not in ("flap", "churn"):
-        fault["for"], rest = lasting["for"], lasting["rest"]
-    argument = _argument(verb, rest.strip())
-    if argument is None:
-        expected = _SHAPES.get(verb, f"{verb} and who or what, as in {verb} one of core")
+    full = _moment(when)
+    lasting = None if kind.repeat else _FOR.fullmatch(rest)
+    if lasting is not None:
+        full["for"], rest = lasting["for"], lasting["rest"]
+    full[verb] = _ARGUMENTS[kind.argument](kind, rest.strip())
+    if full[verb] is None:
+        expected = kind.example or f"{verb} and who or what, as in {verb} one of core"
         source.complain(here, f"{what.strip()} does not say it all", expected)
         return None
-    full = {**fault, verb: argument}
     for part, value in full.items():
         at_line = source.place(here, at_key=part in ("at", "when", "after"))
         _place(source, (*key, part), value, at_line)
@@ -78,45 +69,41 @@ def _moment(when: re.Match[str]) -> dict[str, Any]:
     return {"when": word.strip(), "after": after.strip()} if after else {"when": word.strip()}
 
 
-def _argument(verb: str, rest: str) -> Any:
-    """What the key of the full form holds; None if the text does not say it."""
-    if verb == "heal":
-        return True if not rest else None
-    if not rest:
+def _groups(_: FaultKind, rest: str) -> list[str] | None:
+    return [side.strip() for side in rest.split("|")] if rest else None
+
+
+def _repeat(kind: FaultKind, rest: str) -> dict[str, Any] | None:
+    found, repeat = _REPEAT.fullmatch(rest), kind.repeat
+    assert repeat is not None
+    if found is None or found["word"] not in (None, repeat.lasting):
         return None
-    match verb:
-        case "partition":
-            return [side.strip() for side in rest.split("|")]
-        case "flap" | "churn":
-            return _period(verb, rest)
-        case "impair":
-            return _impairment(rest)
-    return rest
+    full = {repeat.of: found["what"], "times": int(found["times"]), "every": found["every"]}
+    return full if found["lasting"] is None else {**full, repeat.lasting: found["lasting"]}
 
 
-def _period(verb: str, rest: str) -> dict[str, Any] | None:
-    found = _PERIOD.fullmatch(rest)
-    word = "down" if verb == "flap" else "away"
-    if found is None or found["word"] not in (None, word):
-        return None
-    what = "link" if verb == "flap" else "clients"
-    told = {what: found["what"], "times": int(found["times"]), "every": found["every"]}
-    return told if found["lasting"] is None else {**told, word: found["lasting"]}
-
-
-def _impairment(rest: str) -> dict[str, Any] | None:
+def _impairment(_: FaultKind, rest: str) -> dict[str, Any] | None:
     keys = list(_IMPAIRMENT.finditer(rest))
     if not keys:
         return None
-    told: dict[str, Any] = {"link": rest[: keys[0].start()].strip()}
+    full: dict[str, Any] = {"link": rest[: keys[0].start()].strip()}
     ends = [found.start() for found in keys[1:]] + [len(rest)]
     for found, end in zip(keys, ends, strict=True):
-        text = rest[found.end() : end].strip(" ,")
         try:
-            told[found["key"]] = read_scalar(text)
+            full[found["key"]] = read_scalar(rest[found.end() : end].strip(" ,"))
         except ValueError:
             return None
-    return told
+    return full
+
+
+_ARGUMENTS: Mapping[str, Callable[[FaultKind, str], Any]] = {
+    "selection": lambda _, rest: rest or None,
+    "groups": _groups,
+    "flag": lambda _, rest: None if rest else True,
+    "repeat": _repeat,
+    "impairment": _impairment,
+}
+"""What the key of the full form holds; None if the text does not say it."""
 
 
 def _place(source: Source, key: Key, value: Any, at: Place) -> None:

@@ -1,8 +1,8 @@
-"""`faults`: what breaks and is mended while a scenario runs, read and expanded into single steps.
+"""`faults`: what breaks and is repaired while a scenario runs, read and expanded into single steps.
 
 Here: names that lead nowhere, and what stands for many steps (flap, churn). Not
 here: whether the steps make sense one after the other, and who is drawn
-(`fault_order`); how faults are told in one line (`fault_text`).
+(`fault_order`); faults in one line (`fault_text`).
 """
 
 from __future__ import annotations
@@ -19,16 +19,8 @@ from testbed.plan.moments import Times
 from testbed.plan.problems import Key
 from testbed.plan.quantities import duration_ns
 from testbed.plan.source import Source
+from topologies.fault_kinds import KINDS, FaultKind
 
-ENDS = {
-    "link_down": "link_up", "crash": "start", "pause": "resume", "leave": "return",
-    "partition": "heal", "impair": "repair",
-}  # fmt: skip
-"""What mends what: after the time that `for` says."""
-_KINDS = {
-    "link_down": "link", "link_up": "link", "crash": "router", "start": "router",
-    "pause": "node", "resume": "node", "leave": "client", "return": "client", "repair": "link",
-}  # fmt: skip
 _CONDITIONS = ("at", "when", "after", "for")
 
 
@@ -36,10 +28,12 @@ def read_faults(
     source: Source, data: Mapping[str, Any], graph: Graph, groups: Groups, times: Times
 ) -> tuple[Fault, ...]:
     """The scenario's faults in order of time; what is wrong with them is noted in the source."""
-    told = data.get("faults") or []
     reader = _Reader(source, groups, times, int(data.get("seed", 1)))
     entries = [
-        entry for i, fault in enumerate(told) if fault is not None for entry in reader.entries(i, fault)
+        entry
+        for i, fault in enumerate(data.get("faults") or [])
+        if fault is not None
+        for entry in reader.entries(i, fault)
     ]
     return in_order(source, graph, entries)
 
@@ -61,14 +55,15 @@ class _Reader:
         what = [name for name in written if name not in _CONDITIONS]
         if len(what) != 1:
             message = "nothing says what happens" if not what else f"{' and '.join(what)} happen at once"
-            self._source.complain(key, message, f"at, or when, and one of {', '.join(_READERS)}")
+            self._source.complain(key, message, f"at, or when, and one of {', '.join(KINDS)}")
             return
         begin_ns = self._begin(fault, written, key)
         if begin_ns is None or what[0] not in fault:
             return
         self._rng = Random(f"{self._seed}/faults/{position}")
-        steps = list(_READERS[what[0]](self, begin_ns, what[0], fault[what[0]], key))
-        steps += self._mending(fault, what[0], steps, key)
+        kind = KINDS[what[0]]
+        steps = list(_READERS[kind.argument](self, begin_ns, kind, fault[kind.name], key))
+        steps += self._repairs(fault, kind, steps, key)
         yield Entry(key, "when" in fault, steps)
 
     def _begin(self, fault: Mapping[str, Any], written: Mapping[str, Any], key: Key) -> int | None:
@@ -80,112 +75,103 @@ class _Reader:
             if "after" in written:
                 self._source.complain((*key, "after"), "after goes with when", "when: converged", at_key=True)
             if "at" not in written:
-                self._source.complain(
-                    key, "nothing says when it happens", "at: 5s, or when: converged", at_key=False
-                )
+                self._source.complain(key, "nothing says when it happens", "at: 5s, or when: converged")
             return self._times.moment(fault["at"], (*key, "at")) if "at" in fault else None
         if "when" not in fault:
             return None
         return duration_ns(fault["after"]) if "after" in fault else 0
 
-    def _mending(self, fault: Mapping[str, Any], do: str, steps: list[Step], key: Key) -> Iterator[Step]:
-        """The steps that end what `for` says has an end."""
+    def _repairs(
+        self, fault: Mapping[str, Any], kind: FaultKind, steps: list[Step], key: Key
+    ) -> Iterator[Step]:
+        """The step that ends what `for` says has an end."""
         if "for" not in fault or not steps:
             return
         lasts_ns = duration_ns(fault["for"])
-        if do not in ENDS:
-            expected = f"for goes with {', '.join(ENDS)}"
-            self._source.complain((*key, "for"), f"{do} does not end by itself", expected, at_key=True)
+        if not kind.repaired_by:
+            expected = f"for goes with {', '.join(k.name for k in KINDS.values() if k.repaired_by)}"
+            self._source.complain((*key, "for"), f"{kind.name} does not end by itself", expected, at_key=True)
         elif lasts_ns == 0:
             self._source.complain((*key, "for"), "it would end as it begins", "a duration above zero")
         else:
             [step] = steps
-            yield Step(step.at_ns + lasts_ns, ENDS[do], key, step.choice)
+            yield Step(step.at_ns + lasts_ns, KINDS[kind.repaired_by], key, step.choice)
 
-    def simple(self, at_ns: int, do: str, told: Any, key: Key) -> Iterator[Step]:
-        """`link_down`, `crash`, ... of whoever is selected."""
-        if choice := self._choice(told, _KINDS[do], (*key, do)):
-            yield Step(at_ns, do, key, choice)
+    def _selection(self, at_ns: int, kind: FaultKind, given: Any, key: Key) -> Iterator[Step]:
+        if choice := self._choice(given, kind, (*key, kind.name)):
+            yield Step(at_ns, kind, key, choice)
 
-    def impair(self, at_ns: int, do: str, told: Mapping[str, Any], key: Key) -> Iterator[Step]:
-        """`impair`."""
-        if len(told) < 2:
+    def _impairment(self, at_ns: int, kind: FaultKind, given: Mapping[str, Any], key: Key) -> Iterator[Step]:
+        here = (*key, kind.name)
+        if len(given) < 2:
             expected = "delay, loss, or another property of a link"
-            self._source.complain((*key, do), "nothing says what changes", expected)
-        elif "link" in told and (choice := self._choice(told["link"], "link", (*key, do, "link"))):
-            yield Step(at_ns, do, key, choice, told={k: v for k, v in told.items() if k != "link"})
+            self._source.complain(here, "nothing says what changes", expected)
+        elif "link" in given and (choice := self._choice(given["link"], kind, (*here, "link"))):
+            yield Step(at_ns, kind, key, choice, changes={k: v for k, v in given.items() if k != "link"})
 
-    def partition(self, at_ns: int, do: str, told: Any, key: Key) -> Iterator[Step]:
-        """`partition`."""
-        group_of: dict[str, int] = {}
-        sides = [told] if isinstance(told, str) else told
-        for g, side in enumerate(sides):
-            here: Key = (*key, do) if isinstance(told, str) else (*key, do, g)
-            choice = None if side is None else self._choice(side, "router", here)
+    def _sides(self, at_ns: int, kind: FaultKind, given: Any, key: Key) -> Iterator[Step]:
+        side_of: dict[str, int] = {}
+        for number, side in enumerate([given] if isinstance(given, str) else given):
+            here: Key = (*key, kind.name) if isinstance(given, str) else (*key, kind.name, number)
+            choice = None if side is None else self._choice(side, kind, here)
             for router in choice.draw() if choice else ():
-                if group_of.get(router, g) != g or (isinstance(side, list) and side.count(router) > 1):
+                if side_of.get(router, number) != number or (
+                    isinstance(side, list) and side.count(router) > 1
+                ):
                     at = (*here, side.index(router)) if isinstance(side, list) and router in side else here
                     self._source.complain(at, f"{router} is in two groups", "each router in one group")
-                group_of[router] = g
-        if group_of:
-            yield Step(at_ns, do, key, sides=group_of)
+                side_of[router] = number
+        if side_of:
+            yield Step(at_ns, kind, key, sides=side_of)
 
-    def heal(self, at_ns: int, do: str, told: bool, key: Key) -> Iterator[Step]:
-        """`heal`."""
-        if told:
-            yield Step(at_ns, do, key)
+    def _flag(self, at_ns: int, kind: FaultKind, given: bool, key: Key) -> Iterator[Step]:
+        if given:
+            yield Step(at_ns, kind, key)
         else:
-            self._source.complain((*key, do), "nothing is healed", "true")
+            self._source.complain((*key, kind.name), f"nothing is {kind.name}ed", "true")
 
-    def flap(self, at_ns: int, do: str, told: Mapping[str, Any], key: Key) -> Iterator[Step]:
-        """`flap`: the same links go down each time."""
-        choice = self._choice(told["link"], "link", (*key, do, "link")) if "link" in told else None
-        for begin_ns, end_ns in self._periods(at_ns, told, "down", (*key, do)):
+    def _repeated(self, at_ns: int, kind: FaultKind, given: Mapping[str, Any], key: Key) -> Iterator[Step]:
+        """Again and again the same ones, or each time others."""
+        assert kind.repeat is not None
+        of, anew, here = kind.repeat.of, kind.repeat.anew, (*key, kind.name)
+        begins = KINDS[kind.applied_as]
+        if anew and not self._groups.members(of):
+            self._source.complain(here, f"there are no {of} that could {begins.name}")
+            return
+        if of not in given:
+            return
+        text = given[of]
+        share = f"{text} of {of}" if anew and isinstance(text, str) and text.endswith("%") else text
+        choice = self._choice(share, kind, (*here, of))
+        for begin_ns, end_ns in self._periods(at_ns, given, kind.repeat.lasting, here):
             if choice:
-                yield Step(begin_ns, "link_down", key, choice)
-                yield Step(end_ns, "link_up", key, choice)
-
-    def churn(self, at_ns: int, do: str, told: Mapping[str, Any], key: Key) -> Iterator[Step]:
-        """`churn`: others leave each time."""
-        if not self._groups.members("clients"):
-            self._source.complain((*key, do), "there are no clients that could leave")
-        elif "clients" in told:
-            text = told["clients"]
-            share = f"{text} of clients" if isinstance(text, str) and text.endswith("%") else text
-            choice = self._choice(share, "client", (*key, do, "clients"))
-            for begin_ns, end_ns in self._periods(at_ns, told, "away", (*key, do)):
-                if choice:
-                    drawn = choice.anew()
-                    yield Step(begin_ns, "leave", key, drawn)
-                    yield Step(end_ns, "return", key, drawn)
+                drawn = choice.anew() if anew else choice
+                yield Step(begin_ns, begins, key, drawn)
+                yield Step(end_ns, KINDS[begins.repaired_by], key, drawn)
 
     def _periods(
-        self, at_ns: int, told: Mapping[str, Any], lasting: str, key: Key
+        self, at_ns: int, given: Mapping[str, Any], lasting: str, key: Key
     ) -> Iterator[tuple[int, int]]:
         """When each of several like things begins and ends."""
-        if "every" not in told or "times" not in told:
+        if "every" not in given or "times" not in given:
             return
-        every_ns = duration_ns(told["every"])
-        lasts_ns = duration_ns(told[lasting]) if lasting in told else every_ns // 2
+        every_ns = duration_ns(given["every"])
+        lasts_ns = duration_ns(given[lasting]) if lasting in given else every_ns // 2
         if not 0 < lasts_ns < every_ns:
-            at = lasting if lasting in told else "every"
+            at = lasting if lasting in given else "every"
             self._source.complain((*key, at), "there is no time between one and the next", "a longer period")
             return
-        for n in range(told["times"]):
+        for n in range(given["times"]):
             yield at_ns + n * every_ns, at_ns + n * every_ns + lasts_ns
 
-    def _choice(self, told: Any, kind: str, key: Key) -> Choice | None:
-        return self._groups.choice(told, kind, key, self._rng)
+    def _choice(self, given: Any, kind: FaultKind, key: Key) -> Choice | None:
+        return self._groups.choice(given, kind.target, key, self._rng)
 
 
 _READERS: Mapping[str, Callable[..., Iterator[Step]]] = {
-    **dict.fromkeys(
-        ("link_down", "link_up", "crash", "start", "pause", "resume", "leave", "return"), _Reader.simple
-    ),
-    "partition": _Reader.partition,
-    "heal": _Reader.heal,
-    "flap": _Reader.flap,
-    "churn": _Reader.churn,
-    "impair": _Reader.impair,
-    "repair": _Reader.simple,
+    "selection": _Reader._selection,
+    "groups": _Reader._sides,
+    "flag": _Reader._flag,
+    "repeat": _Reader._repeated,
+    "impairment": _Reader._impairment,
 }

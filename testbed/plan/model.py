@@ -99,18 +99,17 @@ class LinkPlan:
         return self.impairment if self.back is None else self.back
 
 
-FAULT_KINDS = ("link_down", "link_up", "crash", "start", "pause", "resume", "impair")
 FAULT_AFTER = ("start", "converged", "previous")
 
 
 @dataclass(frozen=True, slots=True)
 class Fault:
-    """One thing that breaks, or is mended, at a time; what a scenario says of faults comes down to these."""
+    """One thing that breaks or is repaired at a time: what all faults of a scenario come down to."""
 
     at_ns: int
     """From the moment that `after` speaks of."""
     do: str
-    """One of `FAULT_KINDS`. A crash is of a router, with the loss of all it knew; a pause of any node."""
+    """One of `APPLIED` in `topologies.fault_kinds`, which says what each is."""
     target: str
     """The name of the link or node."""
     after: str = "start"

@@ -19,7 +19,6 @@ from nodes.wire.packets import Role
 from testbed.plan.graph import NODES_MAX
 from testbed.plan.model import (
     FAULT_AFTER,
-    FAULT_KINDS,
     JITTER_SHAPES,
     Impairment,
     InterfacePlan,
@@ -29,6 +28,7 @@ from testbed.plan.model import (
 )
 from testbed.plan.problems import Key
 from testbed.plan.source import Source
+from topologies.fault_kinds import APPLIED, KINDS
 
 _RUN_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
 _NODE_NAME = re.compile(r"[a-z][a-z0-9-]{0,8}")
@@ -159,10 +159,10 @@ def _faults(plan: Plan) -> Iterator[Complaint]:
     links, nodes = {link.name for link in plan.links}, {node.name for node in plan.nodes}
     for at, fault in enumerate(plan.faults):
         key: Key = ("faults", at)
-        if fault.do not in FAULT_KINDS:
-            yield (*key, "do"), f"there is no fault {fault.do!r}", f"one of {', '.join(FAULT_KINDS)}"
+        if fault.do not in APPLIED:
+            yield (*key, "do"), f"there is no fault {fault.do!r}", f"one of {', '.join(APPLIED)}"
             continue
-        on_link = fault.do in ("link_down", "link_up", "impair")
+        on_link = KINDS[fault.do].target == "link"
         if fault.target not in (links if on_link else nodes):
             kind = "link" if on_link else "node"
             yield (*key, "target"), f"there is no {kind} {fault.target!r}", f"the name of a {kind}"

@@ -1,0 +1,78 @@
+"""Writes what the table of fault kinds says into the scenario's schema and the reference.
+
+`python -m topologies.fault_tables`, after a change in `fault_kinds`; a test finds what is out of date.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+from topologies.fault_kinds import KINDS, FaultKind
+from topologies.library import SCHEMA
+
+REFERENCE = Path(__file__).parent.parent / "docs" / "scenario-reference.md"
+_BEGIN, _END = "<!-- fault kinds, by topologies.fault_tables -->\n\n", "\n<!-- end of fault kinds -->"
+_CONDITIONS = ("at", "when", "after", "for")
+_SELECTION = {"$ref": "#/$defs/selection"}
+
+
+def schema_text(text: str) -> str:
+    """The schema's text, with what the table says in its definitions of faults."""
+    definitions = json.loads(text)["$defs"]
+    fault = definitions["fault"]
+    conditions = {key: fault["properties"][key] for key in _CONDITIONS}
+    fault["properties"] = {**conditions, **{kind.name: _property(kind) for kind in KINDS.values()}}
+    made = {"fault": fault}
+    for kind in KINDS.values():
+        if kind.argument in ("repeat", "impairment"):
+            made[kind.name] = {**definitions[kind.name], "description": kind.description}
+    for name, definition in made.items():
+        old = re.compile(rf'^    "{name}": \{{$.*?^    \}}', re.MULTILINE | re.DOTALL)
+        new = f'    "{name}": {_json(definition)}'
+        text = old.sub(lambda _, new=new: new, text, count=1)  # type: ignore[misc]
+    return text
+
+
+def reference_text(text: str) -> str:
+    """The reference's text, with the table of kinds."""
+    before, _, rest = text.partition(_BEGIN)
+    _, end, after = rest.partition(_END)
+    assert end, f"{REFERENCE} has no place for the table"
+    rows = (_row(kind) for kind in KINDS.values())
+    table = "| key | of | what happens | repaired by |\n|---|---|---|---|\n" + "".join(rows)
+    return f"{before}{_BEGIN}{table}{_END}{after}"
+
+
+def _property(kind: FaultKind) -> dict[str, Any]:
+    about = {"title": kind.name.replace("_", " ").capitalize(), "description": kind.description}
+    match kind.argument:
+        case "selection":
+            return {**about, **_SELECTION}
+        case "flag":
+            return {**about, "type": "boolean"}
+        case "groups":
+            several = {"type": ["string", "array"], "minItems": 1, "items": _SELECTION}
+            return {**about, **several, "errorMessage": f"a group of {kind.target}s, or a list of groups"}
+        case _:
+            return {"$ref": f"#/$defs/{kind.name}"}
+
+
+def _row(kind: FaultKind) -> str:
+    repaired_by = f"`{kind.repaired_by}`" if kind.repaired_by else ""
+    return f"| `{kind.name}` | {kind.target}s | {kind.description} | {repaired_by} |\n"
+
+
+def _json(definition: dict[str, Any]) -> str:
+    """A definition as it stands in the schema: references and short lists take one line."""
+    text = json.dumps(definition, indent=2, ensure_ascii=False)
+    text = re.sub(r'\{\s*("\$ref": "[^"]*")\s*\}', r"{\1}", text)
+    text = re.sub(r'\[\s*("[^][{}]*")\s*\]', lambda found: f"[{' '.join(found[1].split())}]", text)
+    return text.replace("\n", "\n    ")
+
+
+if __name__ == "__main__":
+    for path, written in ((SCHEMA, schema_text), (REFERENCE, reference_text)):
+        path.write_text(written(path.read_text(encoding="utf-8")), encoding="utf-8")
