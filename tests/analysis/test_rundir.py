@@ -7,7 +7,7 @@ import json
 import pytest
 
 from analysis import AnalysisError
-from analysis.rundir import load_run, subscription_changes
+from analysis.rundir import load_run, network_history, subscription_changes
 
 
 def spoil(path, text):
@@ -95,3 +95,11 @@ def test_subscription_events_that_make_no_sense_are_skipped_and_named(hand_made)
     changes, problems = subscription_changes(load_run(path))
     assert [(c.client, c.predicate) for c in changes] == [("a", "x = 1")]
     assert [p.split(":")[1] for p in problems] == ["2", "4"]
+
+
+def test_a_fault_of_an_unknown_kind_is_an_error_for_its_effect_is_unknown(hand_made):
+    path = hand_made.write()
+    with (path / "events.jsonl").open("a") as out:
+        out.write('{"time_ns":1,"node":"","n":0,"event":"fault","do":"melt","target":"r1"}\n')
+    with pytest.raises(AnalysisError, match=r"events.jsonl:1: unknown fault 'melt'; known are link_down"):
+        network_history(load_run(path))
