@@ -7,12 +7,17 @@ judge a run in memory.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
+from typing import Any
 
 from analysis.calm import FOREVER, History
 from analysis.windows import Claim
-from nodes.model import Predicate, PredicateSyntaxError, Value, matches, parse_predicate
+from nodes.model import Predicate, PredicateSyntaxError, Value, matches, parse_message, parse_predicate
+
+Pair = tuple[int, int, int]
+"""A message by source and sequence, and a subscriber."""
 
 
 class Oracle:
@@ -79,3 +84,41 @@ def readable_claims(claims: Iterable[Claim]) -> tuple[list[Claim], list[str]]:
                 f"events.jsonl: node {claim.subscriber} subscribes to what is no predicate: {error}"
             )
     return readable, problems
+
+
+@dataclass(slots=True)
+class Judged:
+    """What became of a run's messages."""
+
+    owed: int = 0
+    """Pairs of message and subscriber."""
+    allowed: int = 0
+    """Delivered though not owed."""
+    missing: list[Pair] = field(default_factory=list)
+    duplicate: list[Pair] = field(default_factory=list)
+    """Of what was owed, one for each copy too many."""
+    spurious: list[Pair] = field(default_factory=list)
+
+
+def judge_events(oracle: Oracle, events: Iterable[Mapping[str, Any]], ids: Mapping[str, int]) -> Judged:
+    """Judge a run by its clients' events, which are held in memory; `ids` are the nodes' by name."""
+    judged, events = Judged(), list(events)
+    got = Counter((e["source"], e["sequence"], ids[e["node"]]) for e in events if e["event"] == "deliver")
+    wanting: dict[str, list[Claim]] = {}
+    for event in events:
+        if event["event"] != "publish":
+            continue
+        source, sequence, text = event["source"], event["sequence"], event["message"]
+        if text not in wanting:
+            wanting[text] = oracle.wanting(parse_message(text))
+        for subscriber, owed in oracle.judge(source, event["time_ns"], wanting[text]).items():
+            pair = (source, sequence, subscriber)
+            copies = got.pop(pair, 0)
+            if not owed:
+                judged.allowed += copies > 0
+                continue
+            judged.owed += 1
+            judged.missing += [pair] * (copies == 0)
+            judged.duplicate += [pair] * (copies - 1)
+    judged.spurious += got
+    return judged

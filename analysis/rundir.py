@@ -173,7 +173,7 @@ def subscription_changes(run: Run) -> tuple[list[SubscriptionChange], list[str]]
         if 'subscribe"' not in line:  # saves parsing the millions of deliveries
             continue
         try:
-            change = _change(json.loads(line))
+            change = subscription_change(json.loads(line))
         except (ValueError, KeyError, TypeError) as error:
             problems.append(f"events.jsonl:{number}: not an event ({_what(error)}); the line was skipped")
             continue
@@ -182,7 +182,8 @@ def subscription_changes(run: Run) -> tuple[list[SubscriptionChange], list[str]]
     return changes, problems
 
 
-def _change(event: Mapping[str, Any]) -> SubscriptionChange | None:
+def subscription_change(event: Mapping[str, Any]) -> SubscriptionChange | None:
+    """What a client's event changes about its subscriptions; None of any other event."""
     if event["event"] not in {"subscribe", "unsubscribe"}:
         return None
     predicate = str(event["predicate"]) if event["event"] == "subscribe" else None

@@ -7,17 +7,16 @@ the run; the tables at each fixpoint are compared with what
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cache
 from typing import Any
 
 from analysis.calm import NetworkChange, history_of
-from analysis.oracle import Oracle
-from analysis.rundir import SubscriptionChange
-from analysis.windows import Claim, Clock, claims_of
-from nodes.model import Value, parse_message, parse_predicate
+from analysis.oracle import Oracle, judge_events
+from analysis.rundir import subscription_change
+from analysis.windows import Clock, claims_of
+from nodes.model import parse_predicate
 from nodes.routing.central import Network as Whole
 from nodes.routing.comparison import Tables, differences
 from nodes.routing.predicates import reduced_union
@@ -96,11 +95,7 @@ def oracle_of(plan: Plan, events: Iterable[Event], start_ns: int) -> Oracle:
     ids = {n.name: n.node_id for n in plan.nodes}
     clients = {n.name: n.node_id for n in plan.clients}
     settle_ns = plan.timing.settle_ns
-    subscriptions = [
-        SubscriptionChange(e["time_ns"], e["node"], e["subscription"], e.get("predicate"))
-        for e in events
-        if e["event"] in ("subscribe", "unsubscribe")
-    ]
+    subscriptions = [change for event in events if (change := subscription_change(event))]
     changes = [
         NetworkChange(e["time_ns"], e.get("do", ""), e.get("target", "")) for e in events if e["node"] == ""
     ]
@@ -111,31 +106,16 @@ def oracle_of(plan: Plan, events: Iterable[Event], start_ns: int) -> Oracle:
 
 def judge(score: Score, oracle: Oracle, events: Iterable[Event], ids: Mapping[str, int]) -> None:
     """Count what was owed and what came, by node id of the name."""
-    got = Counter((e["source"], e["sequence"], ids[e["node"]]) for e in events if e["event"] == "deliver")
-    wanting: dict[str, list[Claim]] = {}
-    wrong: dict[str, list[tuple[int, int, int]]] = {"missing": [], "duplicate": [], "spurious": []}
-    for event in events:
-        if event["event"] != "publish":
-            continue
-        source, sequence, text = event["source"], event["sequence"], event["message"]
-        if text not in wanting:
-            wanting[text] = oracle.wanting(_message(text))
-        for subscriber, owed in oracle.judge(source, event["time_ns"], wanting[text]).items():
-            key = (source, sequence, subscriber)
-            copies = got.pop(key, 0)
-            if not owed:
-                score.allowed += copies > 0
-                continue
-            score.owed += 1
-            if copies != 1:
-                wrong["duplicate" if copies else "missing"].append(key)
-    wrong["spurious"] += got
-    for what, keys in wrong.items():
-        setattr(score, what, len(keys))
-        names = {node_id: name for name, node_id in ids.items()}
-        shown = [f"{names[s]} {n} at {names[to]}" for s, n, to in keys[:SHOWN]]
+    judged = judge_events(oracle, events, ids)
+    names = {node_id: name for name, node_id in ids.items()}
+    score.owed += judged.owed
+    score.allowed += judged.allowed
+    for what in ("missing", "duplicate", "spurious"):
+        pairs = getattr(judged, what)
+        setattr(score, what, len(pairs))
+        shown = [f"{names[s]} {n} at {names[to]}" for s, n, to in pairs[:SHOWN]]
         if shown:
-            score.problems.append(f"{len(keys)} {what}: {', '.join(shown)}{' ...' * (len(keys) > SHOWN)}")
+            score.problems.append(f"{len(pairs)} {what}: {', '.join(shown)}{' ...' * (len(pairs) > SHOWN)}")
 
 
 class _TableCheck:
@@ -177,8 +157,3 @@ class _TableCheck:
 @cache
 def _encoded(predicate: str) -> bytes:
     return encode_predicate(parse_predicate(predicate))
-
-
-@cache
-def _message(text: str) -> Mapping[str, Value]:
-    return parse_message(text)
