@@ -1,11 +1,11 @@
 """A line chart that stands alone as an SVG file: its own colours, in light and in dark.
 
-What the lines show is for `drawings` to say.
+What the lines show is decided by whoever draws them.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 from analysis.figures.axes import Axis, axis_for
@@ -36,6 +36,8 @@ circle.fast { fill: var(--fast); } .cold { stroke: var(--cold); } circle.cold { 
 .printed { stroke: var(--printed); fill: none; stroke-width: 2; }
 text.printed { fill: var(--printed); stroke: none; }
 """
+
+COLOURS, DASHES = ("selective", "fast", "counting"), ("", " dashed", " dotted")
 
 Point = tuple[float, float]
 
@@ -68,20 +70,21 @@ class Scale:
 
 
 def line_chart(
-    figure: tuple[str, str, str],
+    about: tuple[str, str, str],
     scales: tuple[Scale, Scale],
-    series: Sequence[Series],
-    marks: Sequence[Mark] = (),
+    series: Iterable[Series],
+    marks: Iterable[Mark] = (),
 ) -> Figure:
     """The chart.
 
     Args:
-        figure: Its key, title and description.
+        about: The figure's key, title and description.
         scales: Across and up. Ranges that span much are logarithmic.
-        series: The lines, in the order of the legend.
+        series: The lines, in the order of the legend; those without points are left out.
         marks: Points beside them.
     """
-    key, title, told = figure
+    key, title, description = about
+    series, marks = [each for each in series if each.points], list(marks)
     top = TOP + 12 + LEGEND_ROW * -(-len(series) // LEGEND_COLUMNS)
     xs = [p[0] for s in series for p in s.points] + [m.x for m in marks]
     ys = [p[1] for s in series for p in s.points] + [m.y for m in marks]
@@ -94,7 +97,12 @@ def line_chart(
         *(_line(each, across, up) for each in series),
         *(_mark(each, across, up) for each in marks),
     ]
-    return Figure(key, title, told, WIDTH, HEIGHT, "".join(body))
+    return Figure(key, title, description, WIDTH, HEIGHT, "".join(body))
+
+
+def style(at: int) -> str:
+    """The style of the line at a position: as many as there are colours, then these dashed, then dotted."""
+    return COLOURS[at % 3] + DASHES[at // 3 % 3]
 
 
 def short_count(value: float) -> str:

@@ -14,7 +14,7 @@ from testbed.cli.progress import progress
 from topologies.library import experiment_file, experiment_names
 
 if TYPE_CHECKING:
-    from testbed.experiments.definition import Experiment
+    from testbed.experiments.experiment import Experiment
     from testbed.experiments.results import Results
 
 OUT = Path("runs", "reproduce")
@@ -56,7 +56,7 @@ def _list(args: argparse.Namespace) -> int:
 
 
 def _load(name: str, quick: bool) -> Experiment:
-    from testbed.experiments.definition import load_experiment
+    from testbed.experiments.experiment import load_experiment
     from testbed.plan.problems import ScenarioError, did_you_mean
 
     try:
@@ -75,10 +75,11 @@ def _results(args: argparse.Namespace, experiment: Experiment) -> Results[Any]:
     if args.rows is not None:
         return _read(args.rows, experiment)
     from testbed.experiments.kind import DisagreementError
+    from testbed.experiments.results import measure
 
     try:
         with progress(args.quiet) as shown:
-            return experiment.of_kind.measure(experiment, args.seed, shown)
+            return measure(experiment, args.seed, shown)
     except DisagreementError as error:
         raise exits.CommandError(str(error), exits.FAILED) from error
     except MemoryError as error:
@@ -100,7 +101,7 @@ def _read(path: Path, experiment: Experiment) -> Results[Any]:
 
 
 def _write(folder: Path, page: Path | None, experiment: Experiment, results: Results[Any]) -> list[Path]:
-    from testbed.experiments.files import write_all, write_page_files
+    from testbed.experiments.page import write_all, write_page_files
 
     written = write_all(folder, experiment, results)
     return written + (write_page_files(page, experiment, results) if page is not None else [])

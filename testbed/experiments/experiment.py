@@ -1,21 +1,18 @@
-"""An experiment as its file describes it: read and checked. What is swept, its kind knows (`kinds`)."""
+"""An experiment as its file describes it: read and checked. What is swept is left to its kind."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from testbed.experiments.kinds import KINDS
+from analysis.figures.chart import Mark
+from testbed.experiments.kind import Kind, find_kind, kind_names, sweep_schema
 from testbed.plan.problems import ScenarioError, did_you_mean
 from testbed.plan.reading import read_source
 from testbed.plan.shape import check_shape
 from testbed.plan.source import Source, Unreadable
 from topologies.library import EXPERIMENT_SCHEMA
-
-if TYPE_CHECKING:
-    from testbed.experiments.kind import Kind
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,15 +28,6 @@ class Printed:
 
 
 @dataclass(frozen=True, slots=True)
-class PrintedPoint:
-    """A point that the paper's text gives, for the drawing."""
-
-    x: float
-    y: float
-    text: str
-
-
-@dataclass(frozen=True, slots=True)
 class Experiment:
     """What to measure, and what the paper printed."""
 
@@ -49,18 +37,19 @@ class Experiment:
     title: str
     question: str
     sweep: Any
-    """What is varied, as the kind has it."""
+    """What is varied, as the kind reads it."""
     printed: tuple[Printed, ...]
     remarks: tuple[str, ...]
     drawing: str = ""
     """Which of its drawings, where the kind has several."""
-    points: tuple[PrintedPoint, ...] = ()
+    points: tuple[Mark, ...] = ()
+    """That the paper's text gives, for the drawing."""
     quick: bool = False
 
     @property
     def of_kind(self) -> Kind:
         """How it is carried out."""
-        return KINDS[self.kind]
+        return find_kind(self.kind)
 
 
 def load_experiment(path: Path, quick: bool = False) -> Experiment:
@@ -74,34 +63,37 @@ def load_experiment(path: Path, quick: bool = False) -> Experiment:
     except Unreadable as error:
         raise ScenarioError([error.problem]) from None
     data = check_shape(source, EXPERIMENT_SCHEMA)
-    if not source.problems:
-        kind = KINDS[data["kind"]]
-        for part in ("sweep", "quick"):
-            kind.check_sweep(source, (part,), data[part])
-        _check_statements(source, data, kind)
+    _check_kind(source, data.get("kind"))
     if source.problems:
         raise ScenarioError(source.problems)
-    return _experiment(data, quick)
-
-
-def _check_statements(source: Source, data: Mapping[str, Any], kind: Kind) -> None:
-    for at, each in enumerate(data["printed"]):
-        if each["check"] not in kind.checks:
-            expected, hint = f"one of {', '.join(kind.checks)}", did_you_mean(each["check"], kind.checks)
-            source.complain(("printed", at, "check"), f"unknown check {each['check']!r}", expected, hint)
-
-
-def _experiment(data: Mapping[str, Any], quick: bool) -> Experiment:
+    sweep = find_kind(data["kind"]).read_sweep(data["quick" if quick else "sweep"])
     return Experiment(
-        name=data["name"],
-        kind=data["kind"],
-        paper=data["paper"],
-        title=data["title"],
+        **{name: data[name] for name in ("name", "kind", "paper", "title")},
         question=data["question"].strip(),
-        sweep=KINDS[data["kind"]].read_sweep(data["quick" if quick else "sweep"]),
+        sweep=sweep,
         printed=tuple(Printed(**each) for each in data["printed"]),
         remarks=tuple(data["remarks"]),
         drawing=data.get("drawing", ""),
-        points=tuple(PrintedPoint(**each) for each in data.get("points", ())),
+        points=tuple(Mark(**each) for each in data.get("points", ())),
         quick=quick,
     )
+
+
+def _check_kind(source: Source, name: str | None) -> None:
+    """Complain of what the experiment's kind knows to be wrong."""
+    if name is None:
+        return
+    if name not in kind_names():
+        expected, hint = f"one of {', '.join(kind_names())}", did_you_mean(name, kind_names())
+        source.complain(("kind",), f"unknown kind {name!r}", expected, hint)
+        return
+    check_shape(source, sweep_schema(name))
+    if source.problems:
+        return
+    kind = find_kind(name)
+    for part in ("sweep", "quick"):
+        kind.check_sweep(source, (part,), source.value[part])
+    for at, each in enumerate(source.value["printed"]):
+        if each["check"] not in kind.checks:
+            expected, hint = f"one of {', '.join(kind.checks)}", did_you_mean(each["check"], kind.checks)
+            source.complain(("printed", at, "check"), f"unknown check {each['check']!r}", expected, hint)

@@ -1,23 +1,63 @@
 """The page of an experiment, in Markdown: claims, command, what came out, what does not reproduce and why.
 
 Everything on it is computed from the experiment's file and the rows, so that it
-can be written again from these two at any time.
+can be written again from these two at any time. Here too: the files a run leaves.
+Each is there when it is complete, and not before.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
 from typing import Any
 
 from analysis.figures.axes import duration
-from testbed.experiments.definition import Experiment
-from testbed.experiments.finding import Finding
-from testbed.experiments.results import Results
+from testbed.experiments.experiment import Experiment
+from testbed.experiments.kind import Finding
+from testbed.experiments.results import Results, to_json, write_parquet
 
 TOO_SMALL = "too small for what the paper says of large ones"
 PIPE = "\\|"
 """Within a cell of a table."""
 VERDICTS = {True: "reproduces", False: "**does not**", None: "not comparable"}
+
+
+def write_all(folder: Path, experiment: Experiment, results: Results[Any]) -> list[Path]:
+    """Rows, figures and page of one run; what an earlier run of the experiment left is replaced."""
+    folder.mkdir(parents=True, exist_ok=True)
+    rows = _whole(folder / "rows.parquet", lambda path: write_parquet(results.rows, path))
+    return [rows, *_texts(folder, ("rows", "figure", "page"), experiment, results)]
+
+
+def write_page_files(folder: Path, experiment: Experiment, results: Results[Any]) -> list[Path]:
+    """The same by the experiment's name, for a folder of pages: Markdown, figures, rows as JSON."""
+    folder.mkdir(parents=True, exist_ok=True)
+    return _texts(folder, (experiment.name,) * 3, experiment, results)
+
+
+def _texts(
+    folder: Path, stems: tuple[str, str, str], experiment: Experiment, results: Results[Any]
+) -> list[Path]:
+    rows, figure, page = stems
+    drawn = experiment.of_kind.figures(experiment, results)
+    figures = {f"{figure}{suffix}.svg": each.to_svg() + "\n" for suffix, each in drawn.items()}
+    texts = {f"{rows}.json": to_json(results)} | figures
+    texts[f"{page}.md"] = write_page(experiment, results, list(figures))
+    return [_text(folder / name, text) for name, text in texts.items()]
+
+
+def _text(path: Path, text: str) -> Path:
+    return _whole(path, lambda unfinished: unfinished.write_text(text, encoding="utf-8"))
+
+
+def _whole(path: Path, write: Callable[[Path], object]) -> Path:
+    unfinished = path.with_name(path.name + ".part")
+    try:
+        write(unfinished)
+        unfinished.replace(path)
+    finally:
+        unfinished.unlink(missing_ok=True)
+    return path
 
 
 def found(experiment: Experiment, results: Results[Any]) -> list[tuple[str, Finding]]:
@@ -39,7 +79,7 @@ def write_page(experiment: Experiment, results: Results[Any], drawings: Sequence
         _circumstances(experiment, results),
         "## The figure" if len(drawings) == 1 else "## The figures",
         *(f"![{experiment.title}]({drawing})" for drawing in drawings),
-        kind.table(results),
+        kind.tables(results),
         "## Remarks",
         "\n".join(f"- {remark}" for remark in experiment.remarks),
     ]

@@ -1,16 +1,21 @@
-"""What was measured: rows, where and how, and their two files. What a row is, its kind says."""
+"""What was measured: rows, where and how, and their two files. A row is a dataclass of the kind's."""
 
 from __future__ import annotations
 
 import json
+import os
+import platform
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
+from nodes.records import RecordError, from_plain
+
 if TYPE_CHECKING:
-    from testbed.experiments.definition import Experiment
+    from testbed.experiments.experiment import Experiment
+    from testbed.runs.world import Progress
 
 RowT = TypeVar("RowT")
 
@@ -28,24 +33,22 @@ class Results(Generic[RowT]):
     rows: tuple[RowT, ...]
 
 
-def finished(
-    experiment: Experiment,
-    seed: int,
-    started: float,
-    machine: Mapping[str, str | float],
-    rows: Sequence[RowT],
-    *,
-    repeat: int = 1,
-) -> Results[RowT]:
-    """What an experiment gave that began at that time of the monotonic clock and ends now."""
+def measure(experiment: Experiment, seed: int, shown: Progress) -> Results[Any]:
+    """Carry an experiment out.
+
+    Raises:
+        DisagreementError: Nothing that was measured can be trusted.
+    """
+    started, measured_on = time.monotonic(), _machine()
+    rows = tuple(experiment.of_kind.measure(experiment.sweep, seed, shown))
     return Results(
         experiment=experiment.name,
         quick=experiment.quick,
         seed=seed,
-        repeat=repeat,
+        repeat=getattr(experiment.sweep, "repeat", 1),
         seconds=round(time.monotonic() - started, 1),
-        machine=machine,
-        rows=tuple(rows),
+        machine=measured_on,
+        rows=rows,
     )
 
 
@@ -60,10 +63,10 @@ def from_json(text: str, row: type[RowT]) -> Results[RowT]:
     """Results as `to_json` wrote them, of rows of that class; ValueError if they are not."""
     try:
         data: dict[str, Any] = json.loads(text)
-        rows = tuple(row(**each) for each in data.pop("rows"))
+        rows = tuple(from_plain(row, each, f"rows.{at}") for at, each in enumerate(data.pop("rows")))
         return Results(rows=rows, **data)
-    except (TypeError, KeyError, AttributeError) as error:
-        raise ValueError(f"not rows of an experiment: {error}") from error
+    except (TypeError, KeyError, AttributeError, RecordError) as error:
+        raise ValueError(f"not rows of this experiment: {error}") from error
 
 
 def write_parquet(rows: Sequence[Any], path: Path) -> None:
@@ -71,13 +74,26 @@ def write_parquet(rows: Sequence[Any], path: Path) -> None:
     import pyarrow as pa
     import pyarrow.parquet as pq
 
-    kinds = {
-        "str": pa.string(),
-        "bool": pa.bool_(),
-        "int": pa.int64(),
-        "float": pa.float64(),
-        "int | None": pa.int64(),
-        "float | None": pa.float64(),
-    }
-    schema = pa.schema([(f.name, kinds[str(f.type)]) for f in fields(rows[0])])
+    kinds = {"str": pa.string(), "bool": pa.bool_(), "int": pa.int64(), "float": pa.float64()}
+    schema = pa.schema([(f.name, kinds[str(f.type).partition(" | ")[0]]) for f in fields(rows[0])])
     pq.write_table(pa.Table.from_pylist([asdict(row) for row in rows], schema=schema), path)
+
+
+def _machine() -> Mapping[str, str | float]:
+    """Processor, cores, system, Python, and how busy it is at this moment."""
+    return {
+        "processor": _processor(),
+        "cores": os.cpu_count() or 1,
+        "system": f"{platform.system()} {platform.release()}",
+        "python": platform.python_version(),
+        "load": round(os.getloadavg()[0], 1),
+    }
+
+
+def _processor() -> str:
+    try:
+        lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
+    except OSError:
+        return platform.machine()
+    models = [line.partition(":")[2].strip() for line in lines if line.startswith("model name")]
+    return models[0] if models else platform.machine()

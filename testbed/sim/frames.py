@@ -11,6 +11,7 @@ import struct
 
 from nodes.wire.packets import PORT
 
+MAC_BYTES = 6
 ETHERNET_BYTES = 14
 IPV4_BYTES = 20
 UDP_BYTES = 8
@@ -73,3 +74,8 @@ class Framer:
         blank = _IPV4.pack(*fields, 0, self._source, self._destination)
         checksum = (_MODULUS - words_sum(blank)) % _MODULUS
         return _IPV4.pack(*fields, checksum, self._source, self._destination)
+
+
+def is_sent_by(mac: str, frame: bytes) -> bool:
+    """Whether the interface with that address sent the frame."""
+    return frame[MAC_BYTES : 2 * MAC_BYTES] == bytes.fromhex(mac.replace(":", ""))

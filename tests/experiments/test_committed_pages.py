@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from testbed.experiments.definition import Experiment, load_experiment
+from testbed.experiments.experiment import Experiment, load_experiment
 from testbed.experiments.page import write_page
 from testbed.experiments.results import Results, from_json, to_json
 from topologies.library import experiment_file, experiment_names

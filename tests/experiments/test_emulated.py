@@ -4,19 +4,19 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
 from testbed.cli.main import main
-from testbed.experiments.definition import load_experiment
-from testbed.experiments.emulated import findings
-from testbed.experiments.emulated.drawings import figures
-from testbed.experiments.emulated.listing import table
-from testbed.experiments.emulated.rows import Measured, Row, runs_of
+from testbed.experiments.emulated import page as findings
+from testbed.experiments.emulated.measure import Row
+from testbed.experiments.emulated.page import Measured, figures, runs_of, tables
+from testbed.experiments.experiment import load_experiment
 from testbed.experiments.results import Results
-from testbed.plan import load_plan
+from testbed.plan import load_cells
 from testbed.plan.problems import ScenarioError
-from topologies.library import experiment_file, find_scenario
+from topologies.library import SCENARIOS, experiment_file
 
 ROW = Row(
     scenario="near",
@@ -94,20 +94,24 @@ def test_a_network_that_saturates_is_seen():
 
 def test_the_page_says_which_runs_are_not_to_be_relied_on():
     doubtful = replace(NETWORK, fidelity="degraded", missing=3)
-    text = table(measured(ROW, doubtful))
+    text = tables(measured(ROW, doubtful))
     assert "did not keep up in 1 of 2 runs (near with 5)" in text
     assert "**3 wrong**" in text
-    assert "did not keep up" not in table(measured(ROW, NETWORK))
+    assert "did not keep up" not in tables(measured(ROW, NETWORK))
     assert len(runs_of(measured(*loads(ROW, 1.0, 2.0), NETWORK))) == 2
     drawn = figures(load_experiment(experiment_file("single-vs-network")), measured(*loads(ROW, 1.0, 2.0)))
     assert list(drawn) == [""]
 
 
+def _file(scenario: str) -> Path:
+    return SCENARIOS / f"{scenario}.yaml"
+
+
 def test_all_networks_of_the_question_have_the_same_clients_and_no_more_interfaces_than_it_says():
     experiment = load_experiment(experiment_file("single-vs-network"))
     scripts, sizes = set(), []
-    for case in experiment.sweep.cases:
-        plan = load_plan(find_scenario(case.scenario), overrides=case.settings)
+    plans = [plan for each in experiment.sweep.scenarios for _, plan in load_cells(_file(each.name))]
+    for plan in plans:
         scripts.add(tuple((node.name, node.script) for node in plan.clients))
         sizes.append(max(len(router.interfaces) for router in plan.routers))
     assert len(scripts) == 1

@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from testbed.experiments.definition import load_experiment
-from testbed.experiments.forwarding.network import hops
-from testbed.experiments.forwarding.tables import Table
-from testbed.experiments.kinds import KINDS
+from testbed.experiments.experiment import load_experiment
+from testbed.experiments.forwarding.findings import hops
+from testbed.experiments.forwarding.measure import Table
+from testbed.experiments.kind import find_kind, kind_names
 from testbed.plan.problems import ScenarioError
 from topologies.library import experiment_file, experiment_names
 
@@ -70,7 +70,7 @@ def test_a_file_is_named_as_its_experiment(name: str) -> None:
 def test_every_check_is_asked_for_by_some_file() -> None:
     loaded = [load_experiment(experiment_file(name)) for name in experiment_names()]
     asked = {(each.kind, printed.check) for each in loaded for printed in each.printed}
-    assert asked == {(kind, check) for kind in KINDS for check in KINDS[kind].checks}
+    assert asked == {(kind, check) for kind in kind_names() for check in find_kind(kind).checks}
 
 
 def test_F7_f_l_is_one_and_f_h_gives_the_mean() -> None:

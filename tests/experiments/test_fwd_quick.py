@@ -14,11 +14,10 @@ import pytest
 from fastpath.workload import Generator
 from testbed.cli.main import main
 from testbed.cli.progress import SilentProgress
-from testbed.experiments.definition import Experiment, load_experiment
-from testbed.experiments.forwarding.measure import measure
-from testbed.experiments.forwarding.rows import Measured, Row, rows_of
-from testbed.experiments.forwarding.tables import Table
-from testbed.experiments.results import from_json
+from testbed.experiments.experiment import Experiment, load_experiment
+from testbed.experiments.forwarding.findings import Measured, rows_of
+from testbed.experiments.forwarding.measure import Row, Table
+from testbed.experiments.results import from_json, measure
 from tests.benchmarks.reference_answers import answers
 from topologies.library import experiment_file, experiment_names
 

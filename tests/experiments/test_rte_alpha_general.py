@@ -6,17 +6,22 @@ import json
 from pathlib import Path
 from random import Random
 
+import numpy as np
 import pyarrow.parquet as pq
 import pytest
 
 from testbed.cli.main import main
-from testbed.experiments.alpha_general.draws import (
+from testbed.experiments.alpha_general.measure import (
+    DRAWS,
+    SETS,
+    UNIFORM,
+    ZIPF,
+    Row,
     Urn,
     alphas,
     expected_alpha,
-    expected_of_draws,
+    zipf,
 )
-from testbed.experiments.alpha_general.rows import DRAWS, SETS, UNIFORM, ZIPF, Row
 from testbed.experiments.results import from_json
 
 
@@ -34,6 +39,12 @@ def test_D1_uniform_unions_are_as_large_as_the_formula_says(number: int) -> None
 def test_D1_the_formula_is_that_of_all_unions_of_a_small_universe() -> None:
     """Two predicates of one message out of four: they are the same one time in four."""
     assert expected_alpha(4, 1, 2) == pytest.approx((3 / 4 * 2 + 1 / 4 * 1) / 2)
+
+
+def expected_of_draws(universe: int, size: int, number: int) -> float:
+    """For predicates that are draws under Zipf's law: sum of 1 - (1 - p_i)^(nk), over nk."""
+    draws = number * size
+    return float(-np.expm1(draws * np.log1p(-zipf(universe))).sum() / draws)
 
 
 @pytest.mark.parametrize("number", [1, 5, 50])

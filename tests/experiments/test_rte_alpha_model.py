@@ -13,11 +13,18 @@ from hypothesis import strategies as st
 
 from nodes.model import Constraint, Filter, Op, Predicate, covers, parse_filter, reduce
 from testbed.cli.main import main
-from testbed.experiments.alpha_model.measure import alphas
-from testbed.experiments.alpha_model.predicates import TERMS, Conjunction, Vocabulary, terms
-from testbed.experiments.alpha_model.reduction import Disjunction, Implication
-from testbed.experiments.alpha_model.rows import KERNEL, PAIRS
-from testbed.experiments.alpha_model.sweep import UNIFORM, ZIPF, Names
+from testbed.experiments.alpha_model.measure import (
+    KERNEL,
+    PAIRS,
+    TERMS,
+    UNIFORM,
+    ZIPF,
+    Names,
+    Vocabulary,
+    alphas,
+    terms,
+)
+from testbed.experiments.alpha_model.reduction import Conjunction, Disjunction, Implication
 
 
 def left(*filters: str) -> int:

@@ -10,26 +10,30 @@ from pathlib import Path
 import networkx as nx
 import pytest
 
-from nodes.model import matches, parse_message, parse_predicate
 from nodes.scheme_catalog import CATALOG
 from testbed.cli.main import main
-from testbed.experiments.definition import load_experiment
+from testbed.experiments.experiment import load_experiment
 from testbed.experiments.results import from_json
-from testbed.experiments.schemes import findings
-from testbed.experiments.schemes.judge import Oracle, row_of, wasted
+from testbed.experiments.schemes import page as findings
+from testbed.experiments.schemes.measure import (
+    Crossing,
+    Observed,
+    Paths,
+    Row,
+    observe,
+    row_of,
+    wasted,
+)
 from testbed.experiments.schemes.networks import (
     COSTS,
     FILTERS,
     VALUES,
     WIDTHS,
+    Case,
     links_of,
     load_of,
     scenario,
-    texts_of,
 )
-from testbed.experiments.schemes.observed import Crossing, Observed, observe
-from testbed.experiments.schemes.rows import Measured, Row
-from testbed.experiments.schemes.sweep import Case
 from testbed.plan import plan_of
 from testbed.plan.problems import ScenarioError
 from topologies.library import experiment_file
@@ -60,14 +64,6 @@ def test_no_range_of_a_receiver_covers_another_of_its_own() -> None:
         assert all(high - low in WIDTHS and 0 <= low < high <= VALUES for low, high in ranges)
 
 
-def test_who_is_owed_a_message_is_what_the_model_says() -> None:
-    load = load_of(CASE, SEED)
-    for at, (_, value) in enumerate(load.published):
-        message = parse_message(f"x = {value}")
-        wanted = [r for r, text in texts_of(load).items() if matches(parse_predicate(text), message)]
-        assert load.receivers_of(at) == wanted, f"seed {SEED}, message {at}"
-
-
 def test_every_scheme_is_given_the_same_network_clients_and_messages() -> None:
     first, second = (scenario(CASE, scheme, SEED) for scheme in CASE.schemes)
     assert {**first, "scheme": ""} == {**second, "scheme": ""}
@@ -76,7 +72,8 @@ def test_every_scheme_is_given_the_same_network_clients_and_messages() -> None:
 
 def test_a_crossing_is_wasted_if_no_delivery_descends_from_it() -> None:
     """1 sends to 2 and 3, 2 to 4; a receiver at 4 gets it, and 3 was told for nothing."""
-    crossings = [Crossing(9, 1, 1, 1, 2), Crossing(9, 1, 1, 1, 3), Crossing(9, 1, 2, 2, 4)]
+    message = (9, 1)
+    crossings = [Crossing(message, 1, 1, 2), Crossing(message, 1, 1, 3), Crossing(message, 2, 2, 4)]
     assert wasted(crossings, {((9, 1), 4, 3)}) == 1
     assert wasted(crossings, set()) == 3
     assert wasted(crossings, {((9, 2), 4, 3)}) == 3, "another message"
@@ -87,39 +84,42 @@ def seen() -> Observed:
     return observe(CASE, "psf", SEED)
 
 
+def row_in(seen: Observed) -> Row:
+    return row_of(CASE, "psf", seen, Paths(seen.plan))
+
+
 def test_what_is_missing_twice_or_unasked_for_is_counted(seen: Observed) -> None:
-    oracle = Oracle(CASE, SEED)
-    row = row_of(oracle, "psf", seen)
+    row = row_in(seen)
     assert (row.missing, row.duplicate, row.spurious) == (0, 0, 0)
-    assert row.owed == len(seen.deliveries) > 0
-    first, *others = seen.deliveries
-    stranger = {**first, "node": next(f"d{r}" for r in (7, 8, 9) if _unasked(first, f"d{r}", seen))}
-    spoilt = row_of(oracle, "psf", replace(seen, deliveries=[*others, others[0], stranger]))
+    first, *others = seen.of("deliver")
+    assert row.owed == 1 + len(others) > 0
+    stranger = {**first, "node": next(n.name for n in seen.plan.clients if _unasked(first, n.name, seen))}
+    rest = [event for event in seen.events if event != first]
+    spoilt = row_in(replace(seen, events=[*rest, others[0], stranger]))
     assert (spoilt.missing, spoilt.duplicate, spoilt.spurious) == (1, 1, 1)
 
 
 def _unasked(event: dict[str, object], node: str, seen: Observed) -> bool:
     key = event["source"], event["sequence"], node
-    return all((e["source"], e["sequence"], e["node"]) != key for e in seen.deliveries)
+    return all((e["source"], e["sequence"], e["node"]) != key for e in seen.of("deliver"))
 
 
 def test_T6_the_state_of_psf_is_its_formula(seen: Observed) -> None:
-    row = row_of(Oracle(CASE, SEED), "psf", seen)
+    row = row_in(seen)
     assert row.unreduced_bits == pytest.approx(row.formula_bits)
     assert row.state_bits is not None
     assert row.state_bits <= row.unreduced_bits
 
 
 def test_psf_takes_the_fastest_paths_and_at_least_the_ideal(seen: Observed) -> None:
-    row = row_of(Oracle(CASE, SEED), "psf", seen)
+    row = row_in(seen)
     assert row.stretch_max == pytest.approx(1.0, abs=1e-4)
     assert row.crossings >= row.ideal > 0
     assert row.wasted == 0
 
 
 def test_the_same_seed_gives_the_same_row(seen: Observed) -> None:
-    oracle = Oracle(CASE, SEED)
-    assert row_of(oracle, "psf", observe(CASE, "psf", SEED)) == row_of(oracle, "psf", seen)
+    assert row_in(observe(CASE, "psf", SEED)) == row_in(seen)
 
 
 @pytest.fixture(scope="module")
@@ -129,7 +129,7 @@ def sliced(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def rows_in(folder: Path) -> Measured:
+def rows_in(folder: Path) -> findings.Measured:
     return from_json((folder / "rows.json").read_text(encoding="utf-8"), Row)
 
 

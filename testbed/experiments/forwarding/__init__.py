@@ -1,0 +1,1 @@
+"""Forwarding tables by every algorithm, timed in turns (FWD 5)."""
