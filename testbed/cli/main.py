@@ -7,24 +7,21 @@ from __future__ import annotations
 
 import os
 import sys
-import traceback
 from collections.abc import Sequence
-from importlib import import_module
 
 from testbed.cli import exits
 from testbed.cli.parser import build_parser
-from testbed.cli.signals import Signals
 
 DEBUG = "CBN_DEBUG"
 
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run `cbn` with these arguments and return its exit code."""
-    args = build_parser().parse_args(argv)
-    with Signals() as signals:
+    given = sys.argv[1:] if argv is None else argv
+    args = build_parser(only=given[0] if given else "").parse_args(given)
+    with exits.Signals() as signals:
         try:
-            command = import_module(f"testbed.cli.{args.module}")
-            code = int(getattr(command, args.function)(args))
+            code = int(args.execute(args))
             sys.stdout.flush()
         except KeyboardInterrupt:
             _say("interrupted")
@@ -41,12 +38,14 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def _say(text: str, debug: BaseException | None = None) -> None:
     if debug is not None and os.environ.get(DEBUG) == "1":
+        import traceback  # takes longer than all else that `cbn --help` imports
+
         traceback.print_exception(debug)
     print(f"cbn: {text}", file=sys.stderr)
 
 
 def _reader_has_gone() -> int:
-    """Whoever read our output has closed it (`cbn ... | head`): nothing more to say."""
+    """The reader of our output has closed it (`cbn ... | head`): there is nothing more to print."""
     sys.stdout = open(os.devnull, "w", encoding="utf-8")  # noqa: PTH123, SIM115 - the exit flushes it
     return exits.OK
 

@@ -14,11 +14,11 @@ from pathlib import Path
 from typing import Any
 
 from testbed.cli import exits
-from testbed.cli.parser_emulation import emu_options
+from testbed.cli.command import emu_options
+from testbed.cli.execution import analyse, check_analysable, choose_world
+from testbed.cli.output import print_json
 from testbed.cli.progress import LineProgress, SilentProgress
-from testbed.cli.signals import Signals
 from testbed.cli.table import Row, flattened, print_table, row_of, write_files
-from testbed.cli.worlds import choose_world
 from testbed.plan import plan_to_yaml
 from testbed.plan.matrix import Cell
 from testbed.plan.model import Plan
@@ -50,7 +50,7 @@ def run_matrix(args: argparse.Namespace, cells: Sequence[tuple[Cell, Plan]], run
     """
     shown: Progress = SilentProgress() if args.quiet else LineProgress(sys.stderr)
     chosen = _only(cells, args.only)
-    analyse = _to_analyse(args.analyze, chosen, shown)
+    to_analyse = _to_analyse(args.analyze, chosen, shown)
     worlds = _worlds(args, chosen, shown)
     folder = _folder(args, chosen, worlds[0].name, runs)
     planned = [
@@ -64,7 +64,7 @@ def run_matrix(args: argparse.Namespace, cells: Sequence[tuple[Cell, Plan]], run
             f"{len(planned)} runs{done} in the world {worlds[0].name}, {args.jobs} at once, into {folder}"
         )
     stopped = _run_all(args, missing, shown)
-    if stopped is None and analyse:
+    if stopped is None and to_analyse:
         stopped = _analyse_all(planned, shown, args.quiet)
     rows = [row_of(run.cell.name, run.cell.values, run.directory) for run in planned]
     others = [cell for cell, _ in cells if cell not in [run.cell for run in planned]] if args.resume else []
@@ -86,8 +86,8 @@ def _only(cells: Sequence[tuple[Cell, Plan]], only: Sequence[str]) -> list[tuple
         known = {_text(cell.values[axis]) for cell, _ in cells if axis in cell.values}
         if value not in known:
             axes = list(dict.fromkeys(name for cell, _ in cells for name in cell.values))
-            said = f"one of {', '.join(sorted(known))}" if known else f"an axis: one of {', '.join(axes)}"
-            raise exits.CommandError(f"--only {text}: there is no such run; expected {said}")
+            expected = f"one of {', '.join(sorted(known))}" if known else f"an axis: one of {', '.join(axes)}"
+            raise exits.CommandError(f"--only {text}: there is no such run; expected {expected}")
         wanted.setdefault(axis, set()).add(value)
     chosen = [
         (cell, plan)
@@ -105,8 +105,6 @@ def _text(value: object) -> str:
 
 def _to_analyse(asked: bool | None, cells: Sequence[tuple[Cell, Plan]], shown: Progress) -> bool:
     """Whether to analyse; found out before anything is run."""
-    from testbed.cli.analyze import check_analysable
-
     if asked is False:
         return False
     try:
@@ -165,8 +163,10 @@ def _check_resumed(folder: Path, note: Mapping[str, str]) -> None:
         raise exits.CommandError(f"--resume {folder}: it holds no runs of a matrix ({MATRIX})") from None
     for name, what in (("sha256", "scenario"), ("world", "world")):
         if before.get(name) != note[name]:
-            told = f"{before.get('scenario' if name == 'sha256' else name)}, and this is {note[what]}"
-            raise exits.CommandError(f"--resume {folder}: its runs are of another {what}: {told}")
+            theirs = before.get("scenario" if name == "sha256" else name)
+            raise exits.CommandError(
+                f"--resume {folder}: its runs are of another {what}: {theirs}, and this is {note[what]}"
+            )
 
 
 def _is_complete(run: Planned) -> bool:
@@ -212,7 +212,7 @@ def _progress_of(quiet: bool) -> Callable[[str], Progress]:
 
 def _perform(run: Planned, shown: Progress) -> int:
     """One run, in a process of its own."""
-    with Signals():
+    with exits.Signals():
         try:
             directory = RunDirectory.create(
                 run.directory, new_run_id(run.plan.name, run.world.name), force=True
@@ -240,8 +240,6 @@ def _analyse_all(planned: Sequence[Planned], shown: Progress, quiet: bool) -> st
 
     The largest comes first: the session is made to fit it.
     """
-    from testbed.cli.analyze import analyse
-
     complete = [run for run in planned if _is_complete(run) and not (run.directory / "verdict.json").exists()]
     for run in sorted(complete, key=lambda r: -_captured_bytes(r.directory)):
         if not quiet:
@@ -261,8 +259,7 @@ def _captured_bytes(directory: Path) -> int:
 
 def _report(as_json: bool, folder: Path, about: Mapping[str, Any], rows: Sequence[Row]) -> None:
     if as_json:
-        document = {**about, "rows": [flattened(row) for row in rows]}
-        print(json.dumps(document, indent=1, ensure_ascii=False))
+        print_json({**about, "rows": [flattened(row) for row in rows]})
         return
     print_table(rows)
     print(f"table: {folder / 'table.csv'}, table.json")

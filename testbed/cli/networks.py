@@ -1,4 +1,4 @@
-"""Which running network a command means, and the talk with its keeper."""
+"""Which running network a command means, and the connection to its keeper."""
 
 from __future__ import annotations
 
@@ -6,10 +6,13 @@ import os
 import select
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import Any
 
 from testbed.cli import exits
 from testbed.emu.caller import Caller, LostError, RefusedError
 from testbed.emu.running import Running, matching, running
+from testbed.plan.problems import did_you_mean
+from testbed.runs.world import Progress
 
 NETWORK_VARIABLE = "CBN_NETWORK"
 DEATH_NOTICE_S = 1.0
@@ -55,6 +58,29 @@ def talk(name: str | None) -> Iterator[tuple[Running, Caller]]:
         raise exits.CommandError(str(error), exits.USAGE) from error
     except LostError as error:
         raise exits.CommandError(_lost(run, error), exits.FAILED) from error
+
+
+def show_progress(line: dict[str, Any], shown: Progress) -> None:
+    """Show what a line from a keeper reports of its progress."""
+    if "phase" in line:
+        shown.phase(line["phase"], line["total"])
+    elif "done" in line:
+        shown.advance(line["done"])
+    elif "say" in line:
+        shown.say(line["say"])
+
+
+def node_of(run: Running, name: str) -> str:
+    """The name of a node that there is.
+
+    Raises:
+        CommandError: there is none.
+    """
+    nodes = run.record.get("nodes", {})
+    if name not in nodes:
+        hint = did_you_mean(name, nodes) or f"there are {', '.join(list(nodes)[:12])}"
+        raise exits.CommandError(f"{run.name} has no node {name}; {hint}")
+    return name
 
 
 def _check_root() -> None:

@@ -8,11 +8,11 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, TextIO
 
-from testbed.runs.world import Progress
-
 if TYPE_CHECKING:
     from rich.progress import Progress as Bars
     from rich.progress import TaskID
+
+    from testbed.runs.world import Progress
 
 TITLES = {
     "build": "building the network",
@@ -44,7 +44,7 @@ def progress(quiet: bool) -> Iterator[Progress]:
 
 
 class SilentProgress:
-    """Says nothing, except what is worth attention."""
+    """Prints nothing, except what is worth attention."""
 
     def phase(self, name: str, total: int | None = None) -> None:
         """Nothing to show."""

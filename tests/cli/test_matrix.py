@@ -148,7 +148,7 @@ def _lives(pid: str) -> bool:
         (("--only", "scheme=flood"), "there is no such run; expected one of pif, psf"),
         (("--only", "colour=red"), "expected an axis: one of scheme, size"),
         (("--only", "scheme"), "expected AXIS=VALUE"),
-        (("--jobs", "0"), "expected a whole number from 1 on"),
+        (("--jobs", "0"), "expected a whole number from 1 to 10,000,000"),
         (("--resume", "nowhere"), "it holds no runs of a matrix"),
         (("--out", "."), "is not empty: nothing in it was touched"),
     ],

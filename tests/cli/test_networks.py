@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import json
 import os
 from pathlib import Path
@@ -9,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from testbed.cli import exits, networks
-from testbed.cli.change import _wanted
-from testbed.cli.durations import seconds
+from testbed.cli.command import seconds
+from testbed.cli.commands.link import request
 from testbed.emu import running as registry
 from testbed.emu.registry import Owner
 
@@ -93,17 +94,17 @@ def test_who_is_not_root_is_told_so(root: Path, monkeypatch: pytest.MonkeyPatch)
 
 @pytest.mark.parametrize("text", ["", "10", "ms", "-1s", "1 s", "1e3s", "1.s"])
 def test_a_time_needs_a_number_and_a_unit(text: str) -> None:
-    with pytest.raises(exits.CommandError, match="such as 10ms"):
-        seconds(text, "--for")
+    with pytest.raises(argparse.ArgumentTypeError, match="such as 10ms"):
+        seconds(text)
 
 
 def test_words_for_a_link_become_a_request() -> None:
-    assert _wanted([]) == {"change": "show"}
-    assert _wanted(["down"]) == {"change": "down"}
-    assert _wanted(["delay", "30ms", "loss", "0.1", "back", "delay", "none", "queue_packets", "7"]) == {
+    assert request([]) == {"change": "show"}
+    assert request(["down"]) == {"change": "down"}
+    assert request(["delay", "30ms", "loss", "0.1", "back", "delay", "none", "queue_packets", "7"]) == {
         "change": "impair",
         "to": {"delay": "30ms", "loss": 0.1, "back": {"delay": None, "queue_packets": 7}},
     }
     for words in (["down", "up"], ["delay"], ["delay", "1ms", "back", "loss"], ["sideways"]):
         with pytest.raises(exits.CommandError):
-            _wanted(words)
+            request(words)

@@ -9,8 +9,7 @@ from typing import Any
 
 import pytest
 
-from testbed.cli.checks import run_checks
-from testbed.cli.doctor import ABILITIES
+from testbed.cli.commands.doctor import ABILITIES, run_checks
 
 
 def test_doctor_says_of_everything_whether_it_is_there_what_for_and_how_to_get_it() -> None:

@@ -7,7 +7,7 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from testbed.cli.top_rows import CLIENT_COLUMNS, ROUTER_COLUMNS, ordered, rates, shares, table
+from testbed.cli.commands.top import CLIENT_COLUMNS, ROUTER_COLUMNS, ordered, rates, shares, table
 
 ROUTER = {
     "role": "router", "state": "running", "resident_bytes": 20 << 20, "rx_messages": 100, "tx_messages": 200,

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import json
-import shlex
 import xml.etree.ElementTree as ET
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from testbed.cli.parser import build_parser
 from testbed.plan import load_plan
 
 COMMANDS = ("list", "show", "draw", "import", "generate")
@@ -114,15 +112,3 @@ def test_mistakes_are_told_with_what_to_do(arguments: list[str], told: str, cbn:
     assert told in done.stderr
     assert done.stdout == ""
     assert "Traceback" not in done.stderr
-
-
-@pytest.mark.parametrize("command", COMMANDS)
-def test_every_command_explains_itself_with_valid_examples(command: str, cbn: Any) -> None:
-    done = cbn("topo", command, "--help")
-    assert done.returncode == 0
-    assert "--json" in done.stdout
-    for text in (done.stdout, cbn("topo", "--help").stdout):
-        lines = [line for line in text.splitlines() if line.startswith("  cbn topo ")]
-        for line in lines:
-            arguments = shlex.split(line.partition(" > ")[0])[1:]
-            assert build_parser().parse_args(arguments).module == "topo"

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from testbed.cli.analyze import print_verdict
+from testbed.cli.execution import print_verdict
 
 
 @pytest.mark.sim

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from fastpath.bench import ALGORITHMS
-from testbed.cli.bench import warn_of_memory
+from testbed.cli.commands.bench import warn_of_memory
 from tests.benchmarks.reference_answers import answers
 
 ROOT = Path(__file__).parents[2]
@@ -150,18 +150,6 @@ def test_what_cannot_be_measured_is_refused(
     done = cbn("bench", "match", "--filters", files[0], "--messages", files[1], "--quiet", *more)
     assert done.returncode == 2, done.stdout
     assert complaint in done.stderr
-
-
-@pytest.mark.parametrize("command", [("workload",), ("bench",), ("bench", "match")])
-def test_the_commands_explain_themselves_with_valid_examples(command: tuple[str, ...], cbn: Any) -> None:
-    from testbed.cli.parser import build_parser
-
-    done = cbn(*command, "--help")
-    assert done.returncode == 0
-    lines = [line.split()[1:] for line in done.stdout.splitlines() if line.startswith("  cbn ")]
-    assert lines
-    for line in lines:
-        assert build_parser().parse_args(line).module == command[0]
 
 
 @pytest.mark.parametrize(("resident", "warned"), [(80, False), (101, False), (126, True), (70, True)])

@@ -7,7 +7,7 @@ import sys
 from dataclasses import asdict
 from pathlib import Path
 
-from testbed.cli.signals import Signals
+from testbed.cli.exits import Signals
 from testbed.emu.world import EmulatedWorld
 from testbed.plan import load_plan
 from testbed.runs.directory import RunDirectory

@@ -1,0 +1,48 @@
+"""`cbn analyze`: the verdict over a run, as a table or as JSON."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+from testbed.cli import exits
+from testbed.cli.command import RUNS, Command, add_json, add_quiet
+from testbed.cli.output import print_json
+from testbed.cli.progress import progress
+
+_HELP = """\
+examples:
+  cbn analyze runs/quickstart-sim-20260101T120000Z-1a2b
+  cbn analyze DIR --json | jq .missing
+
+Writes tables/*.parquet, verdict.json and report.html into the run directory.
+Needs Java 17 and PySpark (cbn doctor). Exit code 1 means: analysed, and some
+delivery is missing, duplicate or spurious.
+"""
+
+
+def _arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("directory", type=Path, metavar="DIR", help="a run directory")
+    add_json(parser)
+    add_quiet(parser)
+
+
+def _analyze(args: argparse.Namespace) -> int:
+    from analysis.expectations import passed
+    from testbed.cli.execution import analyse, print_verdict
+    from testbed.runs.directory import MANIFEST, is_run_directory
+
+    if not args.directory.is_dir():
+        raise exits.CommandError(f"{args.directory}: no such directory")
+    if not is_run_directory(args.directory):
+        raise exits.CommandError(f"{args.directory} holds no run: there is no {MANIFEST} of one in it")
+    with progress(args.quiet) as shown:
+        verdict = analyse(args.directory, shown)
+    if args.json:
+        print_json(verdict)
+    else:
+        print_verdict(args.directory, verdict)
+    return exits.OK if passed(verdict) else exits.NOT_CLEAN
+
+
+COMMAND = Command("compare a run with what should have happened", _arguments, _analyze, RUNS, _HELP)

@@ -1,0 +1,80 @@
+"""`cbn export`: all captures of a run in one pcapng file."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from pathlib import Path
+from typing import Any
+
+from testbed.cli import exits
+from testbed.cli.command import RUNS, Command, add_json
+
+_HELP = """\
+examples:
+  cbn export runs/quickstart-emu-20260101T120000Z-1a2b --pcapng all.pcapng
+      every captured packet of the run in one file, in order of time
+  wireshark -X lua_script:nodes/wire/cbn.lua all.pcapng
+      a column for the interface: add frame.interface_name
+
+Each captured interface is an interface of the file, under its name.
+"""
+
+
+def _arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("directory", type=Path, metavar="DIR", help="a run directory")
+    parser.add_argument("--pcapng", type=Path, metavar="FILE", required=True, help="the file to write")
+    parser.add_argument("--force", action="store_true", help="replace FILE")
+    add_json(parser)
+
+
+def _export(args: argparse.Namespace) -> int:
+    """Write the file, whole or not at all."""
+    from fastpath.pcap import PcapError, merge_captures
+
+    if args.pcapng.exists() and not args.force:
+        raise exits.CommandError(
+            f"{args.pcapng} is there already; name another file, or replace it with --force"
+        )
+    captures = _captures(args.directory)
+    partial = args.pcapng.with_name(args.pcapng.name + ".partial")
+    try:
+        written = merge_captures(captures, partial)
+        partial.replace(args.pcapng)
+    except PcapError as error:
+        raise exits.CommandError(str(error)) from error
+    except OSError as error:
+        raise exits.CommandError(f"{error.filename}: {error.strerror}", exits.FAILED) from error
+    finally:
+        partial.unlink(missing_ok=True)
+    _report(args, len(captures), written)
+    return exits.OK
+
+
+def _report(args: argparse.Namespace, interfaces: int, written: dict[str, int]) -> None:
+    if args.json:
+        print(json.dumps({"file": str(args.pcapng), "interfaces": interfaces, **written}))
+        return
+    print(f"{args.pcapng}: {written['packets']:,} packets of {interfaces:,} interfaces")
+    if written["truncated"]:
+        print(f"{written['truncated']:,} captures are cut off; what is whole of them is there")
+
+
+def _captures(directory: Path) -> list[tuple[str, list[Path]]]:
+    """Name and files of every captured interface, as the run's index has them."""
+    index = directory / "captures" / "index.json"
+    try:
+        rows: list[dict[str, Any]] = json.loads(index.read_text(encoding="utf-8"))["interfaces"]
+        return [
+            (str(row["interface"]), [index.parent / str(name) for name in row.get("files") or [row["file"]]])
+            for row in rows
+        ]
+    except OSError as error:
+        raise exits.CommandError(
+            f"{index}: {error.strerror}; name the directory of a run that recorded captures"
+        ) from error
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
+        raise exits.CommandError(f"{index}: not an index of captures ({error!r})") from error
+
+
+COMMAND = Command("put all captures of a run into one file", _arguments, _export, RUNS, _HELP)

@@ -1,0 +1,146 @@
+"""`cbn run`: from a scenario to a run directory."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from testbed.cli import exits
+from testbed.cli.command import (
+    RUNS,
+    Command,
+    add_emulation,
+    add_json,
+    add_out,
+    add_quiet,
+    add_scenario,
+    count,
+    emu_options,
+)
+from testbed.cli.output import print_json
+from testbed.cli.progress import progress
+
+if TYPE_CHECKING:
+    from testbed.runs.directory import RunDirectory
+    from testbed.runs.world import Outcome
+
+_HELP = """\
+examples:
+  cbn run quickstart
+      in the best world this machine has; says which and why
+  cbn run quickstart --world sim --seed 7 --analyze
+      in the simulator, with another seed, then the verdict and a report
+  cbn run my.yaml --set scheme=pif --set timing.hop_delay=2ms
+      override scalars of the file; the key is the path to them, with dots
+  cbn run my.yaml --out /tmp/here --force --json
+      replace the run in /tmp/here; one JSON object on standard output
+  cbn run outage
+      a scenario that expects something is a test: the exit code says whether it holds
+  cbn run schemes --jobs 2 --only size=10
+      a scenario with a matrix is many runs, in one folder with one table
+
+worlds:
+  sim   one process, simulated time: deterministic, needs neither root nor Mininet
+  emu   Mininet hosts joined by veth links, real processes, real time: needs root
+  auto  emu where it works, else sim (the default)
+
+Ctrl-C ends a run in order: everything it made is removed, its directory is kept
+and its manifest says that it was interrupted. After kill -9, `cbn clean` removes
+what was left behind.
+"""
+
+
+def _arguments(parser: argparse.ArgumentParser) -> None:
+    add_scenario(parser)
+    parser.add_argument(
+        "--world", choices=("sim", "emu", "auto"), default="auto", help="where (default: auto)"
+    )
+    add_out(parser)
+    parser.add_argument(
+        "--analyze",
+        action=argparse.BooleanOptionalAction,
+        default=None,
+        help="analyse when complete (default: if the scenario expects something or has a matrix)",
+    )
+    _matrix_arguments(parser.add_argument_group("scenarios with a matrix"))
+    add_emulation(parser, auto=True)
+    add_json(parser)
+    add_quiet(parser)
+
+
+def _matrix_arguments(group: argparse._ArgumentGroup) -> None:
+    group.add_argument(
+        "--jobs", "-j", type=count, default=1, metavar="N", help="so many runs at once (default: 1)"
+    )
+    group.add_argument(
+        "--only",
+        action="append",
+        default=[],
+        metavar="AXIS=VALUE",
+        help="just the runs with this value; repeatable",
+    )
+    group.add_argument("--fail-fast", action="store_true", help="start no further run after one that failed")
+    group.add_argument(
+        "--resume", type=Path, metavar="DIR", help="go on in DIR: what is complete there is not run again"
+    )
+
+
+def _run(args: argparse.Namespace) -> int:
+    from testbed.cli import execution, matrix
+    from testbed.cli.scenario import load, load_all
+
+    cells = load_all(args.scenario, args.seed, args.overrides)
+    if cells:
+        return matrix.run_matrix(args, cells, execution.RUNS)
+    _check_options(args)
+    plan = load(args.scenario, args.seed, args.overrides)
+    analyse = bool(plan.expect) if args.analyze is None else args.analyze
+    if analyse:
+        execution.check_analysable()
+    with progress(args.quiet) as shown:
+        world = execution.choose_world(args.world, plan, shown, emu_options(args))
+        directory = execution.directory_for(plan, world, args.out, args.force)
+        if not args.quiet:
+            shown.say(f"{plan.name} in the world {world.name}, seed {plan.seed}, into {directory.path}")
+        outcome = execution.execute(plan, world, directory, shown)
+        verdict = execution.verdict_of(directory, outcome, shown) if analyse else None
+    if args.json:
+        print_json(execution.summary(directory, world, outcome, verdict))
+    else:
+        _report(directory, outcome, verdict)
+    return execution.exit_code(outcome, verdict)
+
+
+def _check_options(args: argparse.Namespace) -> None:
+    """An option that only a matrix has use for is not ignored where there is none."""
+    given = {"--only": args.only, "--resume": args.resume, "--jobs": args.jobs > 1}
+    for option in (name for name, value in given.items() if value):
+        raise exits.CommandError(f"{option} goes with a scenario that has a matrix; {args.scenario} has none")
+
+
+def _report(directory: RunDirectory, outcome: Outcome, verdict: dict[str, object] | None) -> None:
+    from testbed.cli.execution import print_verdict
+    from testbed.runs.fidelity import sentences
+
+    if verdict is not None:
+        print_verdict(directory.path, verdict)
+    else:
+        print(_sentence(directory, outcome))
+    print("\n".join(sentences(outcome.fidelity)))
+
+
+def _sentence(directory: RunDirectory, outcome: Outcome) -> str:
+    match outcome.outcome:
+        case "complete":
+            return (
+                f"{directory.path}: complete, {outcome.capture_packets:,} packets captured\n"
+                f"Next: cbn analyze {directory.path}"
+            )
+        case "failed":
+            return f"{directory.path}: failed: {outcome.message}\nWhat was recorded is kept there; see logs/."
+        case "interrupted":
+            return f"{directory.path}: {outcome.message}; what was recorded is kept there"
+
+
+COMMAND = Command("run a scenario", _arguments, _run, RUNS, _HELP)

@@ -1,0 +1,173 @@
+"""`cbn up`: builds a network and leaves it running."""
+
+from __future__ import annotations
+
+import argparse
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from testbed.cli import exits
+from testbed.cli.command import (
+    NETWORKS,
+    Command,
+    add_emulation,
+    add_json,
+    add_out,
+    add_quiet,
+    add_scenario,
+    emu_options,
+)
+from testbed.cli.output import print_json
+from testbed.cli.progress import progress
+
+if TYPE_CHECKING:
+    from testbed.emu.keeper import Keeping, Launch
+    from testbed.plan.model import Plan
+    from testbed.runs.world import Progress
+
+_HELP = """\
+examples:
+  cbn up quickstart
+  cbn up my.yaml --name lab --set scheme=siena
+  cbn up my.yaml --workload
+      also let the clients do what the scenario's scripts say, and its faults happen
+
+Builds the scenario's network in Mininet namespaces, waits until it has converged,
+and leaves it running; `cbn down` ends it. Clients attach and subscribe to what the
+scenario subscribes them to from the beginning; they publish nothing unless you
+tell them to (cbn pub), or --workload does. Needs root. docs/hands-on.md has a session.
+"""
+
+
+def _arguments(parser: argparse.ArgumentParser) -> None:
+    add_scenario(parser)
+    parser.add_argument("--name", metavar="NAME", help="what to call it (default: the scenario's name)")
+    add_out(parser)
+    parser.add_argument("--workload", action="store_true", help="also run the scenario's scripts and faults")
+    add_quiet(parser)
+    add_emulation(parser)
+    add_json(parser)
+
+
+def _up(args: argparse.Namespace) -> int:
+    """Build a network, wait until it is ready, and leave it to its keeper."""
+    from testbed.cli.scenario import load
+    from testbed.emu.keeper import launch
+
+    plan = load(args.scenario, args.seed, args.overrides)
+    keeping = _keeping(args, plan)
+    with launch(keeping) as launched, progress(args.quiet) as shown:
+        if not args.quiet:
+            shown.say(f"{plan.name} in the world emu, seed {plan.seed}, into {keeping.directory.path}")
+        try:
+            facts = _follow(launched, shown, keeping)
+        except KeyboardInterrupt:
+            launched.interrupt()
+            shown.say("interrupted; the network is being removed")
+            _ends(launched)
+            raise
+    if args.json:
+        print_json(facts)
+    else:
+        print(_next(keeping, facts))
+    return exits.OK
+
+
+def _keeping(args: argparse.Namespace, plan: Plan) -> Keeping:
+    from testbed.cli.execution import RUNS
+    from testbed.emu.keeper import Keeping, KeptWorld
+    from testbed.runs.directory import RunDirectory, RunDirectoryError, new_run_id
+
+    name = args.name or plan.name
+    _check_name(name, args.name is not None)
+    run_id = new_run_id(name, "emu")
+    options = replace(emu_options(args), adjustable=True)
+    try:
+        # Problems of the machine come first: then no directory is left behind.
+        probe = KeptWorld(Keeping(plan, RunDirectory(Path(), run_id), options, name))
+        if problems := probe.problems(plan):
+            lines = "\n".join(f"  {problem}" for problem in problems)
+            raise exits.CommandError(f"this network cannot be built on this machine:\n{lines}", exits.MACHINE)
+        directory = RunDirectory.create(args.out or RUNS / run_id, run_id, force=args.force)
+    except RunDirectoryError as error:
+        raise exits.CommandError(str(error), exits.USAGE) from error
+    return Keeping(plan, directory, options, name, workload=args.workload)
+
+
+def _check_name(name: str, given: bool) -> None:
+    from testbed.emu.running import running
+
+    if given and not (
+        name.isascii() and name.replace("-", "").replace("_", "").isalnum() and len(name) <= 40
+    ):
+        raise exits.CommandError(f"--name {name!r}: expected up to 40 letters, digits, '-' and '_'")
+    taken = [run for run in running() if given and run.name == name]
+    if taken:
+        raise exits.CommandError(
+            f"--name {name}: a network has that name already ({taken[0].run_id}, {taken[0].state})"
+        )
+
+
+def _follow(launched: Launch, shown: Progress, keeping: Keeping) -> dict[str, Any]:
+    """Show what the keeper reports until the network is ready.
+
+    Raises:
+        CommandError: it has failed; the text is the keeper's.
+    """
+    from testbed.cli.networks import show_progress
+
+    for line in launched.lines():
+        if "ready" in line:
+            return dict(line["ready"])
+        if "outcome" in line:
+            why = line["message"]
+            raise exits.CommandError(f"{keeping.directory.path}: {why}; see logs/ there", exits.FAILED)
+        if "defect" in line:
+            raise exits.CommandError(
+                f"a defect of the keeper: {line['defect']}; its traceback is in {_log(keeping)}", exits.DEFECT
+            )
+        show_progress(line, shown)
+    raise exits.CommandError(
+        f"the keeper was killed while it built the network (`cbn clean` removes what it left); "
+        f"its log is {_log(keeping)}",
+        exits.FAILED,
+    )
+
+
+def _ends(launched: Launch) -> None:
+    for _ in launched.lines():
+        continue  # until the pipe is closed: then everything is removed
+
+
+def _log(keeping: Keeping) -> Path:
+    from testbed.emu.keeper import LOG
+
+    return keeping.directory.path / "logs" / LOG
+
+
+def _next(keeping: Keeping, facts: dict[str, Any]) -> str:
+    plan = keeping.plan
+    client = plan.clients[0].name if plan.clients else None
+    router = plan.routers[0].name
+    lines = [
+        f"{keeping.name} is running: {len(plan.routers)} routers, {len(plan.clients)} clients, "
+        f"ready after {facts['took_s']:.1f} s (keeper: process {facts['pid']})",
+        "Next:",
+        "  cbn top                          what the nodes do, live",
+        f"  cbn attach {router:<21} a shell in a node's namespace",
+    ]
+    if client is not None:
+        lines += [
+            f"  cbn sub {client} 'n any integer'".ljust(35) + "subscribe and watch",
+            f"  cbn pub {client} 'n = 1'".ljust(35) + "publish",
+        ]
+    if plan.links:
+        link = f"{plan.links[0].a}-{plan.links[0].b}"
+        lines.append(f"  cbn link {link} delay 30ms".ljust(35) + "change a link")
+    return "\n".join(
+        [*lines, "  cbn down".ljust(35) + "end it; its run directory is kept and can be analysed"]
+    )
+
+
+COMMAND = Command("build a network and leave it running", _arguments, _up, NETWORKS, _HELP)
