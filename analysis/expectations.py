@@ -11,7 +11,7 @@ from typing import Any
 
 from analysis.figures import axes
 from analysis.findings import Findings, ScopeCounts
-from analysis.rundir import Expected
+from testbed.plan.model import Expectation
 
 _OPERATORS: Mapping[str, Callable[[float, float], bool]] = {
     "==": operator.eq, "!=": operator.ne, "<": operator.lt, "<=": operator.le,
@@ -29,7 +29,7 @@ _TRUSTED = ("trusted", "exact")
 def to_expectations(findings: Findings, verdict: Mapping[str, Any]) -> list[dict[str, Any]]:
     """Each expectation with what was measured, and whether it holds."""
     scopes = {scope.name: scope for scope in findings.scopes}
-    return [_judged(expected, verdict, scopes) for expected in findings.run.expect]
+    return [_judged(expected, verdict, scopes) for expected in findings.run.plan.expect]
 
 
 def passed(verdict: Mapping[str, Any]) -> bool:
@@ -53,7 +53,7 @@ def measured_text(expectation: Mapping[str, Any]) -> str:
 
 
 def _judged(
-    expected: Expected, verdict: Mapping[str, Any], scopes: Mapping[str, ScopeCounts]
+    expected: Expectation, verdict: Mapping[str, Any], scopes: Mapping[str, ScopeCounts]
 ) -> dict[str, Any]:
     measured, why = _measured(expected, verdict, scopes)
     holds = measured is not None and _OPERATORS[expected.operator](measured, expected.value)
@@ -69,7 +69,7 @@ def _judged(
 
 
 def _measured(
-    expected: Expected, verdict: Mapping[str, Any], scopes: Mapping[str, ScopeCounts]
+    expected: Expectation, verdict: Mapping[str, Any], scopes: Mapping[str, ScopeCounts]
 ) -> tuple[float | None, str]:
     """The figure, or None and why there is none."""
     if expected.quantity == "fidelity":

@@ -196,4 +196,4 @@ class Findings:
     @property
     def drops(self) -> int:
         """Frames that the captures themselves lost."""
-        return sum(i.drops for i in self.run.interfaces)
+        return sum(i.drops for i in self.run.captures)

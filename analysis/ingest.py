@@ -21,7 +21,7 @@ from pyspark.sql import DataFrame, SparkSession
 
 from analysis.decode import BinReport, Piece, decode_bin, unreadable
 from analysis.findings import Ingested
-from analysis.rundir import Interface, Run
+from analysis.rundir import Capture, Run
 from analysis.schemas import PACKETS, REPORTS
 from analysis.splitting import Range, split
 from fastpath.pcap import PcapError
@@ -32,7 +32,7 @@ WORTH_A_TASK_BYTES = 8 * 1024 * 1024
 
 def captured_bytes(run: Run) -> int:
     """Size of all captures that are there."""
-    files = (run.path / "captures" / name for i in run.interfaces for name in i.files)
+    files = (run.path / "captures" / name for c in run.captures for name in c.files)
     return sum(f.stat().st_size for f in files if f.is_file())
 
 
@@ -92,7 +92,7 @@ def _pieces(
     pieces: list[Piece] = []
     problems: list[str] = []
     splits: Counter[str] = Counter()
-    for interface, name in ((i, name) for i in run.interfaces for name in i.files):
+    for capture, name in ((c, name) for c in run.captures for name in c.files):
         path = (run.path / "captures" / name).resolve()
         try:
             ranges, how = split(path, split_bytes, believe=str(path) not in lying)
@@ -102,20 +102,20 @@ def _pieces(
             problems.append(unreadable(path, error))
         else:
             splits[how] += 1
-            pieces += [_piece(path, interface, ranges, each) for each in ranges]
+            pieces += [_piece(path, capture, ranges, each) for each in ranges]
     del splits["whole"]
     return pieces, problems, splits
 
 
-def _piece(path: Path, interface: Interface, ranges: Sequence[Range], piece: Range) -> Piece:
+def _piece(path: Path, capture: Capture, ranges: Sequence[Range], piece: Range) -> Piece:
     return Piece(
         str(path),
         *piece,
-        interface.interface,
-        interface.mac,
-        interface.node_id,
-        interface.peer_id,
-        interface.peer_is_client,
+        capture.interface.name,
+        capture.interface.mac,
+        capture.node.node_id,
+        capture.peer.node_id,
+        capture.peer_is_client,
         first=piece == ranges[0],
         last=piece == ranges[-1],
     )

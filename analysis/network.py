@@ -12,12 +12,13 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from statistics import fmean
 
-from analysis.rundir import Link, Run
+from analysis.rundir import Run
 from analysis.windows import Claim
 from fastpath import cover
 from nodes.model import parse_predicate
 from nodes.scheme_formulas import Figures
 from nodes.wire.codec import encode_predicate
+from testbed.plan.model import LinkPlan
 from topologies.ideal import Edge
 
 COUNT_BYTES = 4
@@ -41,33 +42,39 @@ def cost_edges(run: Run) -> list[Edge]:
 
 
 def delay_edges(run: Run) -> list[Edge]:
-    """The same with their delays in nanoseconds; none at all if the plan does not say them all."""
-    links = _router_links(run)
-    if not all(link.delay_ns for _, _, link in links):
-        return []
-    return [(a, b, float(link.delay_ns or 0)) for a, b, link in links]
+    """The same with their delays in nanoseconds, the lesser of both directions; none if one is not known.
+
+    Where the plan leaves a delay open, the simulator has one of its own.
+    """
+    open_ns = run.plan.timing.hop_delay_ns if run.manifest["world"] == "sim" else None
+    edges: list[Edge] = []
+    for a, b, link in _router_links(run):
+        ways = (link.impairment.delay_ns, link.impairment_back.delay_ns)
+        delays = [open_ns if delay_ns is None else delay_ns for delay_ns in ways]
+        if not all(delays):
+            return []
+        edges.append((a, b, float(min(delay_ns or 0 for delay_ns in delays))))
+    return edges
 
 
-def _router_links(run: Run) -> list[tuple[int, int, Link]]:
-    routers = {n.name: n.node_id for n in run.nodes if not n.is_client}
-    return [
-        (routers[link.a], routers[link.b], link) for link in run.links if {link.a, link.b} <= routers.keys()
-    ]
+def _router_links(run: Run) -> list[tuple[int, int, LinkPlan]]:
+    ids = run.router_ids
+    return [(ids[k.a], ids[k.b], k) for k in run.plan.links if {k.a, k.b} <= ids.keys()]
 
 
 def homes(run: Run) -> dict[int, int]:
     """The router of each client, by ids."""
-    routers = {n.name: n.node_id for n in run.nodes if not n.is_client}
-    ends = [(a, b) for link in run.links for a, b in ((link.a, link.b), (link.b, link.a))]
+    routers = run.router_ids
+    ends = [(a, b) for link in run.plan.links for a, b in ((link.a, link.b), (link.b, link.a))]
     return {run.client_ids[a]: routers[b] for a, b in ends if a in run.client_ids and b in routers}
 
 
 def router_states(run: Run) -> list[RouterState]:
     """What the routers say they hold, in the plan's order; of those that say it, in a form that is known."""
     found = []
-    for node in run.nodes:
+    for node in run.plan.routers:
         path = run.path / "logs" / f"{node.name}.status.json"
-        if node.is_client or not path.is_file():
+        if not path.is_file():
             continue
         try:
             fib = json.loads(path.read_text(encoding="utf-8"))["core"]["fib"]

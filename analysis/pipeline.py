@@ -154,10 +154,10 @@ class _Tables:
         self, history: History, publications: DataFrame, verdicts: DataFrame, deliveries: DataFrame
     ) -> list[ScopeCounts]:
         """The parts of the run, where it has any."""
-        run = self.run
-        if not (run.phases or run.expect or run.faulty):
+        plan = self.run.plan
+        if not (plan.phases or plan.expect or plan.faults):
             return []
-        parts = scopes_of(run, history)
+        parts = scopes_of(self.run, history)
         return count_by_scope(self.spark, parts, publications, verdicts, deliveries) if parts else []
 
     def _scheme(
@@ -196,11 +196,14 @@ class _Tables:
         return self._rows(network.homes(self.run).items(), HOMES)
 
     def _links(self) -> DataFrame:
-        return self._rows(((i.interface, i.link) for i in self.run.interfaces), LINKS)
+        links = self.run.plan.links
+        return self._rows(
+            ((c.interface.name, links[c.interface.link].name) for c in self.run.captures), LINKS
+        )
 
     def _ends(self) -> DataFrame:
-        ids = {n.name: n.node_id for n in self.run.nodes}
-        ways = ((a, b, k.name) for k in self.run.links for a, b in ((k.a, k.b), (k.b, k.a)))
+        ids = {n.name: n.node_id for n in self.run.plan.nodes}
+        ways = ((a, b, k.name) for k in self.run.plan.links for a, b in ((k.a, k.b), (k.b, k.a)))
         return self._rows(((ids[a], ids[b], name) for a, b, name in ways), ENDS)
 
     def _kinds(self) -> DataFrame:

@@ -35,7 +35,7 @@ class Scope:
 
 def scopes_of(run: Run, history: History) -> list[Scope]:
     """The phases in order of time, then the recovery, if the network has recovered."""
-    scopes = [Scope(p.name, run.start_ns + p.start_ns, run.start_ns + p.end_ns) for p in run.phases]
+    scopes = [Scope(p.name, run.start_ns + p.start_ns, run.start_ns + p.end_ns) for p in run.plan.phases]
     last = history.calms[-1] if history.calms else None
     if last is not None and last.until_ns == FOREVER:
         scopes.append(Scope(RECOVERY, last.after_ns + 1, FOREVER))

@@ -121,12 +121,12 @@ _ENDS = {"failed": "failed", "interrupted": "was interrupted"}
 def _captures(findings: Findings) -> list[str]:
     """What the captures lost, or what was lost of them."""
     problems = []
-    interfaces, found = findings.run.interfaces, findings.ingested
-    dropped = [f"{i.interface} {i.drops:,}" for i in interfaces if i.drops]
+    captures, found = findings.run.captures, findings.ingested
+    dropped = [f"{c.interface.name} {c.drops:,}" for c in captures if c.drops]
     if dropped:
         lost = f"Captures dropped {findings.drops:,} frames ({', '.join(dropped)})"
         problems.append(f"{lost}: what they held may be counted as missing.")
-    written = sum(i.packets for i in interfaces)
+    written = sum(c.packets for c in captures)
     if written != found.records:
         problems.append(f"The captures hold {found.records:,} frames; their index says {written:,}.")
     damage = [(k, n) for k, n in found.skipped.items() if k not in HARMLESS]

@@ -80,10 +80,10 @@ class Clock:
 def clock_of(run: Run) -> Clock:
     """The clock by which a run's subscriptions are judged."""
     if not run.started:
-        return Clock(FOREVER, run.settle_ns, NEVER)
+        return Clock(FOREVER, run.plan.timing.settle_ns, NEVER)
     if not run.complete:
-        return Clock(run.start_ns, run.settle_ns, run.end_ns - run.settle_ns)
-    return Clock(run.start_ns, run.settle_ns)
+        return Clock(run.start_ns, run.plan.timing.settle_ns, run.end_ns - run.plan.timing.settle_ns)
+    return Clock(run.start_ns, run.plan.timing.settle_ns)
 
 
 def claims_of(

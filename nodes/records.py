@@ -1,6 +1,6 @@
 """Frozen dataclasses as plain mappings and back, strictly.
 
-Here: what all files that hold our dataclasses (node.toml, scripts, plan.yaml)
+Here: what all files that hold our dataclasses (node.toml, scripts, plan.json)
 have in common. Not here: any file format. Reading refuses unknown keys,
 missing keys and wrong types, and names the key.
 """
@@ -15,6 +15,7 @@ from functools import cache
 from typing import Any, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
 
 T = TypeVar("T")
+_SCALARS = frozenset((int, str, float, bool, types.NoneType))
 
 
 class RecordError(ValueError):
@@ -23,8 +24,10 @@ class RecordError(ValueError):
 
 def to_plain(value: Any) -> Any:
     """Mappings, lists and scalars; an enum member becomes its name in lower case."""
+    if type(value) in _SCALARS:  # first, for nearly all values of a large plan are
+        return value
     if dataclasses.is_dataclass(value):
-        return {f.name: to_plain(getattr(value, f.name)) for f in dataclasses.fields(value)}
+        return {name: to_plain(getattr(value, name)) for name in _hints(value.__class__)}
     if isinstance(value, IntEnum):
         return value.name.lower()
     if isinstance(value, Mapping):
@@ -46,7 +49,17 @@ def from_plain(kind: type[T], value: object, key: str = "") -> T:
 
 @cache
 def _hints(kind: type) -> dict[str, Any]:
-    return get_type_hints(kind)
+    """The type of each field, in their order."""
+    hints = get_type_hints(kind)
+    return {f.name: hints[f.name] for f in dataclasses.fields(kind)}
+
+
+@cache
+def _required(kind: type) -> tuple[str, ...]:
+    missing = dataclasses.MISSING
+    return tuple(
+        f.name for f in dataclasses.fields(kind) if f.default is missing and f.default_factory is missing
+    )
 
 
 def _read(kind: Any, value: object, key: str) -> Any:
@@ -72,16 +85,19 @@ def _read(kind: Any, value: object, key: str) -> Any:
 def _read_record(kind: Any, value: object, key: str) -> Any:
     if not isinstance(value, Mapping):
         raise _wrong(key, "a table of keys", value)
-    fields = {f.name: f for f in dataclasses.fields(kind)}
-    for name in value:
-        if name not in fields:
-            raise RecordError(f"{_join(key, name)}: unknown key; known are {', '.join(fields)}")
-    for name, field in fields.items():
-        required = field.default is dataclasses.MISSING and field.default_factory is dataclasses.MISSING
-        if required and name not in value:
-            raise RecordError(f"{_join(key, name)}: missing")
     hints = _hints(kind)
-    return kind(**{name: _read(hints[name], item, _join(key, name)) for name, item in value.items()})
+    for name in value:
+        if name not in hints:
+            raise RecordError(f"{_join(key, name)}: unknown key; known are {', '.join(hints)}")
+    for name in _required(kind):
+        if name not in value:
+            raise RecordError(f"{_join(key, name)}: missing")
+    return kind(
+        **{
+            name: item if type(item) is hints[name] else _read(hints[name], item, _join(key, name))
+            for name, item in value.items()
+        }
+    )
 
 
 def _read_union(kinds: tuple[Any, ...], value: object, key: str) -> Any:

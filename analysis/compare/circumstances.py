@@ -7,6 +7,8 @@ from typing import Any
 
 from analysis.compare.latencies import duration
 from analysis.rundir import Run
+from nodes.records import to_plain
+from testbed.plan.model import Fault, Plan
 
 SHOWN = 8
 """Differences of one kind that are told one by one."""
@@ -17,14 +19,14 @@ _SETTINGS = ("name", "seed", "scheme", "scheme_options", "hop_limit", "timing", 
 _MANIFEST = ("world", "overrides", "kernel", "machine", "versions", "implementation", "dilate")
 
 
-def plan_differences(before: Plain, after: Plain) -> list[str]:
+def plan_differences(before: Plan, after: Plan) -> list[str]:
     """What the two plans differ in."""
-    said = [text for key in _SETTINGS for text in _values(key, before.get(key), after.get(key))]
+    first, second = to_plain(before), to_plain(after)
+    said = [text for key in _SETTINGS for text in _values(key, first[key], second[key])]
     for kind in ("nodes", "links"):
-        said += _shown(_members(kind[:-1], _named(before[kind]), _named(after[kind])))
-    said += _shown(_scripts(_named(before["nodes"]), _named(after["nodes"])))
-    faults = [[_fault(f) for f in plan.get("faults") or ()] for plan in (before, after)]
-    said += _shown(_lists("fault", *faults))
+        said += _shown(_members(kind[:-1], _named(first[kind]), _named(second[kind])))
+    said += _shown(_scripts(before, after))
+    said += _shown(_lists("fault", *([_fault(f) for f in plan.faults] for plan in (before, after))))
     return said
 
 
@@ -78,20 +80,22 @@ def _joined(names: list[str]) -> str:
     return ", ".join(names[:SHOWN]) + more
 
 
-def _scripts(before: Mapping[str, Plain], after: Mapping[str, Plain]) -> Iterator[str]:
-    for name in (n for n in before if n in after):
-        first, second = (node[name].get("script") or [] for node in (before, after))
-        if first == second:
+def _scripts(before: Plan, after: Plan) -> Iterator[str]:
+    earlier = {client.name: client.script for client in before.clients}
+    for client in after.clients:
+        scripts = (earlier.get(client.name, client.script), client.script)
+        if scripts[0] == scripts[1]:
             continue
         for do in ("subscribe", "unsubscribe", "publish"):
-            lines = [[a for a in script if a.get("do") == do] for script in (first, second)]
-            if lines[0] != lines[1]:
-                yield f"client {name}: {len(lines[0])} times {do} before, {len(lines[1])} after, not the same"
+            first, second = ([action for action in script if action.do == do] for script in scripts)
+            if first != second:
+                counts = f"{len(first)} times {do} before, {len(second)} after"
+                yield f"client {client.name}: {counts}, not the same"
 
 
-def _fault(fault: Plain) -> str:
-    after = "" if fault.get("after", "start") == "start" else f" after {fault['after']}"
-    return f"{fault['do']} {fault['target']} at {duration(fault['at_ns'])}{after}"
+def _fault(fault: Fault) -> str:
+    after = "" if fault.after == "start" else f" after {fault.after}"
+    return f"{fault.do} {fault.target} at {duration(fault.at_ns)}{after}"
 
 
 def _shown(said: Iterable[str]) -> list[str]:
@@ -100,8 +104,7 @@ def _shown(said: Iterable[str]) -> list[str]:
     return found[:SHOWN] + ([f"and {more} more of the kind"] if more > 0 else [])
 
 
-def loses_by_plan(plan: Plain) -> bool:
+def loses_by_plan(plan: Plan) -> bool:
     """Whether chance or faults decide what arrives, so that two runs of the plan may differ."""
-    ways = [way for link in plan["links"] for way in (link.get("impairment"), link.get("back")) if way]
-    chancy = ("loss", "corrupt", "rate_bps")
-    return bool(plan.get("faults")) or any(way.get(key) for way in ways for key in chancy)
+    ways = [way for link in plan.links for way in (link.impairment, link.impairment_back)]
+    return bool(plan.faults) or any(way.loss or way.corrupt or way.rate_bps for way in ways)

@@ -5,11 +5,9 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
 from py4j.protocol import Py4JError  # type: ignore[import-untyped]
 from pyspark.errors import PySparkException
-from ruamel.yaml import YAML
 
 from analysis.compare.circumstances import loses_by_plan, manifest_differences, plan_differences
 from analysis.compare.counts import (
@@ -30,7 +28,7 @@ from analysis.errors import AnalysisError
 from analysis.ingest import captured_bytes
 from analysis.pipeline import SPARK_LOG, analyze
 from analysis.progress import Progress, Silence
-from analysis.rundir import Run, load_run
+from analysis.rundir import load_run
 from analysis.session import start_session
 
 SIM_SHIFT_NS = 100_000
@@ -68,7 +66,7 @@ def compare(
     except (PySparkException, Py4JError) as error:
         first = next(iter(str(error).strip().splitlines()), type(error).__name__)
         raise AnalysisError(f"Spark gave up: {first} (more in {runs[1].path / SPARK_LOG})") from error
-    plans = (_plan(runs[0]), _plan(runs[1]))
+    plans = (runs[0].plan, runs[1].plan)
     by_chance = all(map(loses_by_plan, plans))
     times = compare_times(series[0], series[1], limits)
     losses = compare_losses(series[0], series[1], limits, by_chance)
@@ -107,11 +105,6 @@ def _analysed(path: Path, progress: Progress) -> Analysed:
     except (OSError, ValueError) as error:
         raise AnalysisError(f"{verdict}: {error}; `cbn analyze {path}` makes it anew") from error
     return Analysed(run, told)
-
-
-def _plan(run: Run) -> Mapping[str, Any]:
-    plan: Mapping[str, Any] = YAML(typ="safe").load((run.path / "plan.yaml").read_text(encoding="utf-8"))
-    return plan
 
 
 def _limits(before: Analysed, after: Analysed, shift_ns: int | None) -> Limits:

@@ -81,7 +81,7 @@ def drop_rows(before: Analysed, after: Analysed, limits: Limits) -> list[CountRo
 
 def _drops(run: Run) -> Counter[str]:
     found: Counter[str] = Counter()
-    for node in run.nodes:
+    for node in run.plan.nodes:
         path = run.path / "logs" / f"{node.name}.status.json"
         try:
             status = json.loads(path.read_text(encoding="utf-8"))

@@ -9,7 +9,7 @@ from analysis.figures.axes import count
 from analysis.figures.svg import Figure, element, number, text
 from analysis.report.layout import Points, edges_between, fitted, layout
 from analysis.report.tables import LinkRow
-from analysis.rundir import Node
+from testbed.plan.model import NodePlan, Plan
 
 WIDTH = 1040.0
 MARGIN = 56.0
@@ -25,16 +25,15 @@ CHARACTER = 6.6
 """Width of a character of a link's label: the font is not known, so an estimate on the wide side."""
 
 
-def topology_figure(
-    nodes: Sequence[Node], links: Sequence[LinkRow], harmed: Mapping[str, str]
-) -> Figure | None:
+def topology_figure(plan: Plan, links: Sequence[LinkRow], harmed: Mapping[str, str]) -> Figure | None:
     """The drawing; None of a network too large for one.
 
     Args:
-        nodes: routers and clients.
+        plan: whose nodes are drawn.
         links: what each link carried.
         harmed: what went wrong, by name of the client.
     """
+    nodes = plan.nodes
     if not nodes or len(nodes) > DRAWN_NODES:
         return None
     names = [n.name for n in nodes]
@@ -45,10 +44,10 @@ def topology_figure(
     return Figure(
         "topology",
         "The network and what its links carried",
-        _told(nodes, links),
+        _told(plan, links),
         WIDTH,
         height,
-        _links(links, places) + _nodes(nodes, links, places, harmed),
+        _links(links, places) + _nodes(plan, links, places, harmed),
     )
 
 
@@ -59,12 +58,12 @@ def _height(raw: Points) -> float:
     return min(max(inner + 2 * MARGIN, 220.0), tallest)
 
 
-def _told(nodes: Sequence[Node], links: Sequence[LinkRow]) -> str:
-    clients = sum(n.is_client for n in nodes)
+def _told(plan: Plan, links: Sequence[LinkRow]) -> str:
+    routers, clients = len(plan.routers), len(plan.clients)
     between = [k for k in links if not k.access]
     busiest = max(between, key=lambda k: k.messages, default=None)
     most = f" The busiest link, {busiest.name}, carried {busiest.messages} messages." if busiest else ""
-    return f"{len(nodes) - clients} routers, {clients} clients, {len(between)} links between routers.{most}"
+    return f"{routers} routers, {clients} clients, {len(between)} links between routers.{most}"
 
 
 def _links(links: Sequence[LinkRow], places: Mapping[str, Sequence[float]]) -> str:
@@ -103,21 +102,20 @@ def _label(link: LinkRow, places: Mapping[str, Sequence[float]]) -> str:
 
 
 def _nodes(
-    nodes: Sequence[Node],
+    plan: Plan,
     links: Sequence[LinkRow],
     places: Mapping[str, Sequence[float]],
     harmed: Mapping[str, str],
 ) -> str:
     """Clients, then routers over them; the more nodes, the smaller each."""
     home = {k.b: k.a for k in links if k.access} | {k.a: k.b for k in links if k.access}
-    size = min(1.0, math.sqrt(ROOMY_NODES / len(nodes)))
-    named = len(nodes) <= LABELLED_NODES
+    size = min(1.0, math.sqrt(ROOMY_NODES / len(plan.nodes)))
+    named = len(plan.nodes) <= LABELLED_NODES
     clients = [
         _placed(_client(n, places, home, harmed.get(n.name, ""), named), places[n.name], size)
-        for n in nodes
-        if n.is_client
+        for n in plan.clients
     ]
-    routers = [_placed(_router(n, named), places[n.name], size) for n in nodes if not n.is_client]
+    routers = [_placed(_router(n, named), places[n.name], size) for n in plan.routers]
     return "".join(clients) + "".join(routers)
 
 
@@ -127,7 +125,7 @@ def _placed(drawn: str, place: Sequence[float], size: float) -> str:
     return element("g", drawn, transform=f"translate({number(x)} {number(y)}){scaled}")
 
 
-def _router(node: Node, named: bool) -> str:
+def _router(node: NodePlan, named: bool) -> str:
     told = element("title", text(f"router {node.name}, id {node.node_id}"))
     half = max(19.0, 4.2 * len(_short(node.name)) + 8)
     box = element("rect", x=-half, y=-17.0, width=2 * half, height=34.0, rx=9.0, class_="router")
@@ -136,7 +134,7 @@ def _router(node: Node, named: bool) -> str:
 
 
 def _client(
-    node: Node, places: Mapping[str, Sequence[float]], home: Mapping[str, str], wrong: str, named: bool
+    node: NodePlan, places: Mapping[str, Sequence[float]], home: Mapping[str, str], wrong: str, named: bool
 ) -> str:
     said = f"client {node.name}, id {node.node_id}{f': {wrong}' if wrong else ''}"
     dot = element("circle", r=7.0, class_="client harmed" if wrong else "client")
@@ -144,7 +142,7 @@ def _client(
     return element("title", text(said)) + dot + (name if named else "")
 
 
-def _client_name(node: Node, place: Sequence[float], router: Sequence[float] | None) -> str:
+def _client_name(node: NodePlan, place: Sequence[float], router: Sequence[float] | None) -> str:
     """The name, on the side of the client that faces away from its router."""
     away_x, away_y = (place[0] - router[0], place[1] - router[1]) if router else (0.0, 1.0)
     if abs(away_x) > abs(away_y):

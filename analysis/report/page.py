@@ -30,7 +30,7 @@ def render(findings: Findings, verdict: Mapping[str, Any]) -> str:
     """The report of a run as one self-contained HTML page, which is also well-formed XML."""
     links, subscribers = link_rows(findings), subscriber_rows(findings)
     figures = {
-        "topology": topology_figure(findings.run.nodes, links, _harmed(subscribers)),
+        "topology": topology_figure(findings.run.plan, links, _harmed(subscribers)),
         "latency": latency_figure(findings.curves),
         "hops": hop_figure(findings.curves),
     }
@@ -93,12 +93,12 @@ def _harmed(subscribers: list[SubscriberRow]) -> dict[str, str]:
 
 def _facts(findings: Findings) -> list[tuple[str, str]]:
     run, manifest = findings.run, findings.run.manifest
-    routers = sum(not n.is_client for n in run.nodes)
+    plan = run.plan
     facts = [
         ("World", _WORLDS.get(manifest["world"], manifest["world"])),
         ("Scheme", str(manifest.get("scheme", axes.NONE)).upper()),
         ("Seed", str(manifest.get("seed", axes.NONE))),
-        ("Network", f"{routers} routers, {len(run.nodes) - routers} clients, {len(run.links)} links"),
+        ("Network", f"{len(plan.routers)} routers, {len(plan.clients)} clients, {len(plan.links)} links"),
         (
             "Workload",
             f"{axes.count(findings.publications.total)} messages, {findings.subscriptions} subscriptions",

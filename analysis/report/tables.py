@@ -41,23 +41,23 @@ class SubscriberRow:
 
 def link_rows(findings: Findings) -> list[LinkRow]:
     """One row a link, in the plan's order."""
-    ids = {n.name: n.node_id for n in findings.run.nodes}
+    plan = findings.run.plan
+    ids = {n.name: n.node_id for n in plan.nodes}
     clients = findings.run.client_ids
     to_b: Counter[str] = Counter()
     to_a: Counter[str] = Counter()
     control: Counter[str] = Counter()
     size: Counter[str] = Counter()
-    by_interface = {i.interface: i for i in findings.run.interfaces}
-    ends = {k.name: k for k in findings.run.links}
+    captured = {c.interface.name: (c.node, plan.links[c.interface.link]) for c in findings.run.captures}
     for t in findings.traffic:
-        interface = by_interface[t.interface]
+        node, link = captured[t.interface]
         if t.type != PacketType.MESSAGE:
-            control[interface.link] += t.packets
-            size[interface.link] += t.bytes
-        elif (interface.node == ends[interface.link].a) is t.sent:
-            to_b[interface.link] += t.packets
+            control[link.name] += t.packets
+            size[link.name] += t.bytes
+        elif (node.name == link.a) is t.sent:
+            to_b[link.name] += t.packets
         else:
-            to_a[interface.link] += t.packets
+            to_a[link.name] += t.packets
     wasted = _wasted(findings.crossings)
     return [
         LinkRow(
@@ -71,7 +71,7 @@ def link_rows(findings: Findings) -> list[LinkRow]:
             control[k.name],
             size[k.name],
         )
-        for k in findings.run.links
+        for k in plan.links
     ]
 
 
@@ -86,7 +86,7 @@ def subscriber_rows(findings: Findings) -> list[SubscriberRow]:
     """One row a client of the plan, also of those that were owed nothing."""
     counted = {s.subscriber: s for s in findings.subscribers}
     published = _published(findings)
-    ids = dict(findings.run.client_ids.items())
+    ids = findings.run.client_ids
     names = {**{s: f"node {s}" for s in counted}, **{i: name for name, i in ids.items()}}
     return [
         SubscriberRow(name, counted.get(i, SubscriberCounts(i, *[0] * 8)), published[name])
@@ -96,10 +96,8 @@ def subscriber_rows(findings: Findings) -> list[SubscriberRow]:
 
 def _published(findings: Findings) -> Counter[str]:
     counts: Counter[str] = Counter()
-    for interface in findings.run.interfaces:
-        counts[interface.peer] += sum(
-            t.packets
-            for t in findings.traffic
-            if t.interface == interface.interface and not t.sent and t.type == PacketType.MESSAGE
-        )
+    peers = {c.interface.name: c.peer.name for c in findings.run.captures}
+    for t in findings.traffic:
+        if not t.sent and t.type == PacketType.MESSAGE:
+            counts[peers[t.interface]] += t.packets
     return counts

@@ -19,9 +19,9 @@ from testbed.cli.execution import analyse, check_analysable, choose_world
 from testbed.cli.output import print_json
 from testbed.cli.progress import LineProgress, SilentProgress
 from testbed.cli.table import Row, flattened, print_table, row_of, write_files
-from testbed.plan import plan_to_yaml
 from testbed.plan.matrix import Cell
 from testbed.plan.model import Plan
+from testbed.plan.recorded import RecordedRunError, plan_digest, plan_to_json, read_manifest
 from testbed.runs.batch import Batch, Job
 from testbed.runs.conduct import conduct
 from testbed.runs.directory import RunDirectory, RunDirectoryError, new_run_id
@@ -172,11 +172,11 @@ def _check_resumed(folder: Path, note: Mapping[str, str]) -> None:
 def _is_complete(run: Planned) -> bool:
     """Whether this very plan has been run there to its end."""
     try:
-        manifest = json.loads((run.directory / "manifest.json").read_text(encoding="utf-8"))
-        kept = (run.directory / "plan.yaml").read_text(encoding="utf-8")
-    except (OSError, ValueError):
+        manifest = read_manifest(run.directory)
+    except RecordedRunError:
         return False
-    return manifest.get("outcome") == "complete" and kept == plan_to_yaml(run.plan)
+    same = manifest.get("plan_sha256") == plan_digest(plan_to_json(run.plan))
+    return same and manifest["outcome"] == "complete"
 
 
 def _run_all(args: argparse.Namespace, planned: Sequence[Planned], shown: Progress) -> str | None:

@@ -8,9 +8,10 @@ from importlib.resources import files
 from pathlib import Path
 
 from testbed.cli import exits
-from testbed.plan import ScenarioError, load_cells, load_plan
+from testbed.plan.load import load_cells, load_plan
 from testbed.plan.matrix import Cell
 from testbed.plan.model import Plan
+from testbed.plan.problems import ScenarioError
 
 
 def shipped() -> dict[str, Path]:

@@ -12,9 +12,9 @@ from pathlib import Path
 from testbed.cli import exits
 from testbed.cli.output import columns
 from testbed.cli.scenario import find, shipped
-from testbed.plan import ScenarioError, load_recorded
 from testbed.plan.drawn import load_map, map_of_plan
-from testbed.plan.problems import did_you_mean
+from testbed.plan.problems import ScenarioError, did_you_mean
+from testbed.plan.recorded import RecordedRunError, read_manifest, read_plan
 from topologies.errors import MapError
 from topologies.generators import SHAPES, extent, make_map
 from topologies.importers import Wishes, read_map
@@ -56,12 +56,10 @@ def target_map(args: argparse.Namespace) -> Map:
 
 def _of_path(path: Path, args: argparse.Namespace) -> Map:
     if path.is_dir():
-        if not (path / "plan.yaml").is_file():
-            raise exits.CommandError(f"{path}: this folder is no run directory: there is no plan.yaml in it")
         try:
-            return map_of_plan(load_recorded(path / "plan.yaml"))
-        except ScenarioError as error:
-            raise exits.CommandError(f"the plan of the run is broken\n{error}") from error
+            return map_of_plan(read_plan(path, read_manifest(path)))
+        except RecordedRunError as error:
+            raise exits.CommandError(str(error)) from error
     if path.suffix.lower() in (".yaml", ".yml") and args.format is None:
         return _scenario(path, args.seed)
     return imported(path, args)

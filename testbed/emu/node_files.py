@@ -8,8 +8,8 @@ from pathlib import Path
 from nodes.config_file import dump_config, dump_script
 from nodes.wire.packets import Role
 from testbed.emu.clock import EmulatedClock
-from testbed.plan import node_config
 from testbed.plan.model import NodePlan, Plan
+from testbed.plan.rendering import node_config
 from testbed.runs.directory import RunDirectory
 
 

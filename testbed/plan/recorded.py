@@ -1,70 +1,151 @@
-"""A plan as a run kept it, read back to be run again.
+"""What a run directory keeps of its plan: `plan.json`, and the digest of it in `manifest.json`.
 
-Here: `plan.yaml`, which people may have edited, into a Plan, with the line of
-whatever is wrong. Not here: what a plan must hold together for (`soundness`),
-nor the scenario it was made of, which is not needed any more.
+Here: writing a plan and reading it back, for everybody who reads run directories (`cbn replay`,
+`cbn topo`, the analysis); nothing of the loader is imported for that. A recorded plan is not
+for editing (docs/decisions/0020): people edit the scenario. So the digest alone says whether
+the file is what the run was made of, and what follows from a plan being sound need not be
+checked a second time.
 """
 
 from __future__ import annotations
 
+import hashlib
+import json
 import re
+from collections.abc import Iterator, Mapping
 from pathlib import Path
+from typing import Any
 
-from nodes.records import RecordError, from_plain
+from nodes.records import from_plain, to_plain
 from testbed.plan.model import Plan
-from testbed.plan.problems import Key, Problem, ScenarioError
-from testbed.plan.reading import OWN_VALUES_MAX, read_source
-from testbed.plan.soundness import check_soundness
-from testbed.plan.source import Source, Unreadable
 
-PLAN_BYTES_MAX = 1 << 30
-"""Plans hold every single action; they are far larger than scenarios."""
+MANIFEST, PLAN = "manifest.json", "plan.json"
+FORMAT = 2
+"""Of the run directory: what `format` in the manifest says."""
+BYTES_MAX = 1 << 30
+"""Plans hold every single action: they are large, but no larger than this."""
 
-_STEP = re.compile(r"\[(\d+)\]|\.?([^.\[\]]+)")
+_TYPES = {"run_id": str, "world": str, "outcome": str, "start_ns": int, "end_ns": int, "dilate": int}
+"""Of what readers of a manifest rely on."""
+_NAMED = {str: "a string", int: "an integer"}
+_FILE_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 
 
-def load_recorded(path: str | Path) -> Plan:
-    """The plan of a file that `plan_to_yaml` wrote, as it is now.
+class RecordedRunError(Exception):
+    """A directory holds no run that this version can read; the text says where, why and what to do."""
+
+
+def plan_to_json(plan: Plan) -> str:
+    """The text of `plan.json`: a line for each key, and for each entry of a list."""
+    entries = (f"{json.dumps(key)}: {_lines(value)}" for key, value in to_plain(plan).items())
+    return "{" + ",\n ".join(entries) + "}\n"
+
+
+def _lines(value: Any) -> str:
+    if isinstance(value, list) and len(value) > 1:
+        return "[\n  " + ",\n  ".join(map(json.dumps, value)) + "]"
+    return json.dumps(value)
+
+
+def plan_from_json(text: str | bytes) -> Plan:
+    """The plan of a text that `plan_to_json` wrote.
 
     Raises:
-        ScenarioError: It is not a plan, or one that no world could carry out.
+        ValueError: The text is not a plan of this version.
     """
     try:
-        source = read_source(
-            Path(path), "a plan, as a run keeps it", "name, nodes, links", PLAN_BYTES_MAX, OWN_VALUES_MAX
+        return from_plain(Plan, json.loads(text))
+    except (ValueError, RecursionError) as error:
+        raise ValueError(f"not a plan of this version ({error})") from None
+
+
+def plan_digest(text: str | bytes) -> str:
+    """What a manifest has as `plan_sha256` when this is the text of the run's `plan.json`."""
+    return hashlib.sha256(text.encode() if isinstance(text, str) else text).hexdigest()
+
+
+def read_manifest(directory: Path) -> dict[str, Any]:
+    """The manifest of a run that was recorded in the format of this version.
+
+    Raises:
+        RecordedRunError: There is none, or it is damaged, or of another format.
+    """
+    path = directory / MANIFEST
+    if not directory.is_dir():
+        raise RecordedRunError(f"{directory}: no such directory; name one that `cbn run` has written")
+    if not path.exists():
+        raise RecordedRunError(
+            f"{directory}: not a run directory (it has no {MANIFEST}); `cbn run` makes one"
         )
-    except Unreadable as error:
-        raise ScenarioError([error.problem]) from None
-    plan = None if source.problems else _plan(source)
-    if plan is not None:
-        check_soundness(source, plan)
-    if plan is None or source.problems:
-        raise ScenarioError(source.problems)
+    manifest = read_json(path)
+    if manifest.get("format") != FORMAT:
+        raise RecordedRunError(
+            f"{path}: format is {manifest.get('format')!r}; this version reads format {FORMAT};"
+            " run its scenario.yaml again"
+        )
+    for key, kind in _TYPES.items():
+        if type(manifest.get(key)) is not kind:
+            raise RecordedRunError(f"{path}: {key} must be {_NAMED[kind]}, not {manifest.get(key)!r}")
+    return manifest
+
+
+def read_json(path: Path) -> dict[str, Any]:
+    """The JSON object in a file.
+
+    Raises:
+        RecordedRunError: There is no such file, or it holds something else.
+    """
+    try:
+        value = json.loads(_read(path))
+    except (ValueError, RecursionError) as error:
+        raise RecordedRunError(f"{path}: not JSON: {error}") from None
+    if not isinstance(value, dict):
+        raise RecordedRunError(f"{path}: expected a JSON object, found {type(value).__name__}")
+    return value
+
+
+def read_plan(directory: Path, manifest: Mapping[str, Any]) -> Plan:
+    """The plan of a run, exactly as it was recorded.
+
+    Args:
+        directory: Of the run.
+        manifest: The same directory's.
+
+    Raises:
+        RecordedRunError: There is none, or it is not what was recorded.
+    """
+    path = directory / PLAN
+    data = _read(path)
+    if plan_digest(data) != manifest.get("plan_sha256"):
+        raise RecordedRunError(
+            f"{path}: it was changed or damaged since the run: its SHA-256 is not the plan_sha256 of"
+            f" {MANIFEST}; to change a run, change its scenario (scenario.yaml, or --set) and run that"
+        )
+    try:
+        plan = plan_from_json(data)
+    except ValueError as error:
+        raise RecordedRunError(f"{path}: {error}; run its scenario.yaml again") from None
+    for name in _file_names(plan):
+        if not _FILE_NAME.fullmatch(name):
+            raise RecordedRunError(
+                f"{path}: {name!r} cannot be part of a file's name; `cbn run` records none such"
+            )
     return plan
 
 
-def _plan(source: Source) -> Plan | None:
-    """The plan, or None and a note of the first thing that is of another shape."""
+def _file_names(plan: Plan) -> Iterator[str]:
+    """What becomes part of the names of files: a run directory of a stranger must not name others."""
+    yield from (plan.name, plan.record.format)
+    for node in plan.nodes:
+        yield from (node.name, *(interface.name for interface in node.interfaces))
+
+
+def _read(path: Path) -> bytes:
     try:
-        return from_plain(Plan, source.value)
-    except RecordError as error:
-        key, _, message = str(error).partition(": ")
-        source.problems.append(_problem(source, _steps(source, key), key, message))
-        return None
-
-
-def _problem(source: Source, at: Key, key: str, message: str) -> Problem:
-    found, _, expected = message.partition("; known are ")
-    place = source.place(at, at_key=bool(expected))
-    return Problem(place.path, place.line, place.column, key, found, f"one of {expected}" if expected else "")
-
-
-def _steps(source: Source, key: str) -> Key:
-    """A record's `nodes[0].name` as positions; keys with dots in them end at what holds them."""
-    steps: Key = ()
-    for number, name in _STEP.findall(key):
-        longer = (*steps, int(number) if number else name)
-        if longer not in source.values and longer not in source.keys:
-            break
-        steps = longer
-    return steps
+        with path.open("rb") as file:
+            data = file.read(BYTES_MAX + 1)
+    except OSError as error:
+        raise RecordedRunError(f"{path}: {error.strerror}; a run directory needs it") from None
+    if len(data) > BYTES_MAX:
+        raise RecordedRunError(f"{path}: it has more than {BYTES_MAX >> 20} MiB; no run writes such a file")
+    return data

@@ -96,28 +96,27 @@ def _yaml_hint(problem: str) -> str:
     return ""
 
 
-def build(source: Source, node: Node | None, values_max: int = VALUES_MAX) -> Any:
+def build(source: Source, node: Node | None) -> Any:
     """Plain data from nodes; places and problems are noted in the source.
 
     Raises:
         Unreadable: There is too much of it.
     """
-    return None if node is None else _Builder(source, values_max).value(node, ())
+    return None if node is None else _Builder(source).value(node, ())
 
 
 class _Builder:
     """Turns YAML nodes into plain data, within bounds, noting places and problems."""
 
-    def __init__(self, source: Source, values_max: int) -> None:
+    def __init__(self, source: Source) -> None:
         self.source = source
-        self.values_max = values_max
         self.count = 0
 
     def value(self, node: Node, key: Key) -> Any:
         place = self.place(node)
         self.count += 1
-        if self.count > self.values_max or len(key) > DEPTH_MAX:
-            what = "nested too deep" if len(key) > DEPTH_MAX else f"larger than {self.values_max} values"
+        if self.count > VALUES_MAX or len(key) > DEPTH_MAX:
+            what = "nested too deep" if len(key) > DEPTH_MAX else f"larger than {VALUES_MAX} values"
             hint = "look at its aliases (*name)"
             message = f"the scenario is {what}"
             raise Unreadable(Problem(place.path, place.line, place.column, "", message, hint=hint))

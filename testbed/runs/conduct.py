@@ -1,4 +1,4 @@
-"""Conducts a run: keeps what it was told, lets the world run, says how it ended."""
+"""Conducts a run: records the plan, lets the world run it, records how it ended."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ import hashlib
 import time
 from pathlib import Path
 
-from testbed.plan import plan_to_yaml
 from testbed.plan.model import Plan
-from testbed.runs.directory import MANIFEST, RunDirectory, RunDirectoryError
+from testbed.plan.recorded import MANIFEST, PLAN, plan_digest, plan_to_json
+from testbed.runs.directory import RunDirectory, RunDirectoryError
 from testbed.runs.manifest import manifest
 from testbed.runs.replay import Origin
 from testbed.runs.world import Outcome, Progress, World
@@ -37,19 +37,25 @@ def conduct(
         RunDirectoryError: the scenario is not any more what the plan was made of.
     """
     scenario = _reread(plan) if origin is None else origin.scenario
-    directory.write_text("plan.yaml", plan_to_yaml(plan))
+    text = plan_to_json(plan)
+    directory.write_text(PLAN, text)
     if scenario is not None:
         directory.write_text("scenario.yaml", scenario)
-    _write_manifest(plan, world, directory, _UNFINISHED, origin)
+    repeats = {} if origin is None else {"replay_of": origin.run_id}
+    about = {"plan_sha256": plan_digest(text), **repeats}
+
+    def write_manifest(outcome: Outcome, **more: object) -> None:
+        document = manifest(plan, directory.run_id, world.name, outcome)
+        directory.write_json(MANIFEST, {**document, **about, **more})
+
+    write_manifest(_UNFINISHED)
     started = time.monotonic()
     try:
         outcome = world.run(plan, directory, progress)
     except Exception as defect:
-        _write_manifest(
-            plan, world, directory, Outcome("failed", f"a defect: {defect!r}"), origin, wall_s=_since(started)
-        )
+        write_manifest(Outcome("failed", f"a defect: {defect!r}"), wall_s=_since(started))
         raise
-    _write_manifest(plan, world, directory, outcome, origin, wall_s=_since(started))
+    write_manifest(outcome, wall_s=_since(started))
     return outcome
 
 
@@ -61,14 +67,6 @@ def _reread(plan: Plan) -> str:
             f"{plan.scenario_path} changed while it was read (or is not a file); run it again"
         )
     return content.decode()
-
-
-def _write_manifest(
-    plan: Plan, world: World, directory: RunDirectory, outcome: Outcome, origin: Origin | None, **more: object
-) -> None:
-    repeats = {} if origin is None else {"replay_of": origin.run_id}
-    document = manifest(plan, directory.run_id, world.name, outcome)
-    directory.write_json(MANIFEST, {**document, **repeats, **more})
 
 
 def _since(started: float) -> float:

@@ -6,17 +6,16 @@ import json
 import os
 import secrets
 import shutil
-from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
-from testbed.runs.events import EventLog
+from testbed.plan.recorded import MANIFEST, PLAN
 
-MANIFEST = "manifest.json"
 PARTS = (
     MANIFEST,
-    "plan.yaml",
+    PLAN,
+    "plan.yaml",  # of runs of format 1
     "scenario.yaml",
     "events.jsonl",
     "verdict.json",
@@ -100,12 +99,6 @@ class RunDirectory:
     def write_json(self, name: str, value: object) -> None:
         """Write one JSON document, whole or not at all."""
         self.write_text(name, json.dumps(value, indent=1, ensure_ascii=False) + "\n")
-
-    def write_events(self, events: Iterable[Mapping[str, object]]) -> None:
-        """Write `events.jsonl`, ordered by time, node and the node's own counter."""
-        with EventLog(self.events) as log:
-            for event in sorted(events, key=lambda e: (e["time_ns"], e["node"], e["n"])):
-                log.add(event)
 
     def forget_results(self) -> None:
         """Remove what the world has written, so that it can be done again; what was asked for stays."""

@@ -10,9 +10,9 @@ from importlib import metadata
 from pathlib import Path
 
 from testbed.plan.model import Plan
+from testbed.plan.recorded import FORMAT
 from testbed.runs.world import Outcome
 
-FORMAT = 1
 PACKAGES = (
     "cbn-testbed",
     "cython",

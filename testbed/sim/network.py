@@ -13,8 +13,8 @@ from nodes.client.core import ClientCore
 from nodes.client.script import ScriptedClient
 from nodes.convergence import unconverged
 from nodes.routing.router import Router
-from testbed.plan import node_config
 from testbed.plan.model import Fault, Impairment, InterfacePlan, LinkPlan, NodePlan, Plan
+from testbed.plan.rendering import node_config
 from testbed.sim.capture import Tap
 from testbed.sim.fate import Fate
 from testbed.sim.frames import Framer

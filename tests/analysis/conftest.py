@@ -16,7 +16,9 @@ from analysis.schemas import EVENTS, PACKETS
 from analysis.session import start_session
 from nodes.model import format_message, parse_message
 from nodes.wire.codec import encode
-from nodes.wire.packets import PORT, Message
+from nodes.wire.packets import PORT, Message, Role
+from testbed.plan.model import InterfacePlan, LinkPlan, NodePlan, Plan, TimingPlan
+from testbed.plan.recorded import plan_digest, plan_to_json
 
 Rows = Callable[..., DataFrame]
 
@@ -68,9 +70,11 @@ class HandMadeRun:
         self.events: list[dict[str, Any]] = []
         self.frames: dict[str, list[bytes]] = {f"{node}-{peer}": [] for node, peer in _INTERFACES}
         self.drops: dict[str, int] = {}
+        self.plan = self._plan()
         self.manifest: dict[str, Any] = {
-            "format": 1,
+            "format": 2,
             "run_id": "by-hand",
+            "dilate": 1,
             "world": "sim",
             "scenario": "by-hand",
             "scheme": "pif",
@@ -146,8 +150,9 @@ class HandMadeRun:
             header = struct.pack("<IHHiIII", 0xA1B23C4D, 2, 4, 0, 0, 262_144, 1)
             (captures / f"{name}.pcap").write_bytes(header + b"".join(records))
         self._json("captures/index.json", {"interfaces": [self._index(n, p) for n, p in _INTERFACES]})
-        self._json("manifest.json", self.manifest)
-        self._json("plan.yaml", self._plan())  # JSON is YAML
+        text = plan_to_json(self.plan)
+        (self.path / "plan.json").write_text(text, encoding="utf-8")
+        self._json("manifest.json", {**self.manifest, "plan_sha256": plan_digest(text)})
         lines = sorted(self.events, key=lambda e: (e["time_ns"], e["node"], e["n"]))
         text = "".join(json.dumps(e, separators=(",", ":")) + "\n" for e in lines)
         (self.path / "events.jsonl").write_text(text, encoding="utf-8")
@@ -158,27 +163,38 @@ class HandMadeRun:
 
     def _index(self, node: str, peer: str) -> dict[str, object]:
         name = f"{node}-{peer}"
-        link = name if (node, peer) in _LINKS else f"{peer}-{node}"
         return {
-            "file": f"{name}.pcap",
+            "files": [f"{name}.pcap"],
             "interface": name,
-            "node": node,
-            "node_id": self.ids[node],
-            "mac": self.mac(node, peer),
-            "peer": peer,
-            "peer_id": self.ids[peer],
-            "peer_role": "router" if peer.startswith("r") else "client",
-            "link": link,
+            "role": "router",
             "packets": len(self.frames[name]),
-            "bytes": 0,
             "drops": self.drops.get(name, 0),
         }
 
-    def _plan(self) -> dict[str, object]:
-        role = {True: "router", False: "client"}
-        nodes = [{"name": n, "node_id": i, "role": role[n.startswith("r")]} for n, i in self.ids.items()]
-        links = [{"name": f"{a}-{b}", "a": a, "b": b, "cost": 1} for a, b in _LINKS]
-        return {"description": "By hand.", "nodes": nodes, "links": links, "timing": {"settle_ns": SETTLE_NS}}
+    def _plan(self) -> Plan:
+        links = tuple(LinkPlan(f"{a}-{b}", a, b, f"{a}-{b}", f"{b}-{a}") for a, b in _LINKS)
+        return Plan(
+            name="by-hand",
+            description="By hand.",
+            seed=7,
+            scheme="pif",
+            scheme_options={},
+            nodes=tuple(map(self._node, self.ids)),
+            links=links,
+            timing=TimingPlan(settle_ns=SETTLE_NS, hop_delay_ns=0),  # delays that are not known
+        )
+
+    def _node(self, name: str) -> NodePlan:
+        role = Role.ROUTER if name.startswith("r") else Role.CLIENT
+        ends = [(n, end) for n, link in enumerate(_LINKS) for end in (link, link[::-1]) if end[0] == name]
+        interfaces = tuple(self._interface(i, n, *end) for i, (n, end) in enumerate(ends))
+        return NodePlan(name, self.ids[name], role, interfaces)
+
+    def _interface(self, index: int, link: int, node: str, peer: str) -> InterfacePlan:
+        macs = (self.mac(node, peer), self.mac(peer, node))
+        return InterfacePlan(
+            index, f"{node}-{peer}", link, "10.0.0.1", 30, macs[0], peer, "10.0.0.2", macs[1]
+        )
 
 
 @pytest.fixture

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -11,6 +13,9 @@ from analysis.compare.model import Limits
 from analysis.compare.pairs import Client
 from analysis.compare.samples import ALL, HOP, PATH, Series
 from analysis.compare.telling import told_clients
+from nodes.config import Action
+from nodes.wire.packets import Role
+from testbed.plan.model import Fault, Impairment, LinkPlan, NodePlan, Plan, TimingPlan
 
 REAL = Limits(1_000_000)
 LINKS = [(HOP, f"r{n}", f"r{n + 1}") for n in range(20)]
@@ -119,27 +124,27 @@ def test_where_links_lose_by_plan_only_more_than_chance_counts(gone, new, told):
     assert bool(told_clients([client], REAL, by_chance=False)) == bool(gone or new)
 
 
-def plan(**more):
-    link = {"name": "r1--r2", "a": "r1", "b": "r2", "cost": 1, "impairment": {"delay_ns": None, "loss": 0.0}}
-    nodes = [
-        {"name": "r1"},
-        {"name": "r2"},
-        {"name": "c", "script": [{"at_ns": 0, "do": "publish", "text": "x = 1"}]},
-    ]
-    return {"seed": 1, "scheme": "pif", "nodes": nodes, "links": [link], "timing": {"settle_ns": 5}} | more
+NODES = (
+    NodePlan("r1", 1, Role.ROUTER, ()),
+    NodePlan("r2", 2, Role.ROUTER, ()),
+    NodePlan("c", 3, Role.CLIENT, (), (Action(0, "publish", text="x = 1"),)),
+)
+LINK = LinkPlan("r1--r2", "r1", "r2", "r1-eth0", "r2-eth0")
+CRASH = Fault(10**9, "crash", "r1")
+PLAN = Plan("compared", "", 1, "pif", {}, NODES, (LINK,), timing=TimingPlan(settle_ns=5))
 
 
 def test_plans_differ_in_words():
-    assert plan_differences(plan(), plan()) == []
-    slow = {**plan()["links"][0], "impairment": {"delay_ns": 5_000_000, "loss": 0.0}}
-    other = plan(
+    assert plan_differences(PLAN, PLAN) == []
+    other = replace(
+        PLAN,
         seed=2,
-        links=[slow],
-        timing={"settle_ns": 2_000_000_000},
-        nodes=[{"name": "r1"}, {"name": "r3"}, {"name": "c", "script": []}],
-        faults=[{"at_ns": 10**9, "do": "crash", "target": "r1"}],
+        links=(replace(LINK, impairment=Impairment(5_000_000)),),
+        timing=TimingPlan(settle_ns=2_000_000_000),
+        nodes=(NODES[0], replace(NODES[1], name="r3"), replace(NODES[2], script=())),
+        faults=(CRASH,),
     )
-    assert plan_differences(plan(), other) == [
+    assert plan_differences(PLAN, other) == [
         "seed: 1 before, 2 after",
         "timing.settle_ns: 5 ns before, 2 s after",
         "node before alone: r2",
@@ -151,6 +156,6 @@ def test_plans_differ_in_words():
 
 
 def test_chance_is_only_what_the_plan_leaves_to_it():
-    assert not loses_by_plan(plan())
-    assert loses_by_plan(plan(links=[{**plan()["links"][0], "back": {"loss": 0.01}}]))
-    assert loses_by_plan(plan(faults=[{"at_ns": 1, "do": "crash", "target": "r1"}]))
+    assert not loses_by_plan(PLAN)
+    assert loses_by_plan(replace(PLAN, links=(replace(LINK, back=Impairment(loss=0.01)),)))
+    assert loses_by_plan(replace(PLAN, faults=(CRASH,)))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 from typing import cast
 
 import pytest
@@ -10,10 +11,11 @@ import pytest
 from analysis.calm import FOREVER, Calm, History
 from analysis.expectations import measured_text, passed, to_expectations
 from analysis.findings import Findings, ScopeCounts
-from analysis.rundir import Expected, Phase
+from analysis.rundir import Run
 from analysis.schemas import SCOPES
 from analysis.scopes import Scope, scopes_of
 from testbed.plan.expectations import SCOPED, WHOLE
+from testbed.plan.model import Expectation, Phase, Plan
 
 VERDICT = {
     "ok": False,
@@ -35,17 +37,16 @@ VERDICT = {
 }
 
 
-class _Run:
-    def __init__(self, *expect: Expected) -> None:
-        self.expect = expect
+def run_with(**parts) -> Run:
+    return Run(Path(), {"start_ns": 100}, Plan("run", "", 1, "pif", {}, (), (), **parts), ())
 
 
-def expect(quantity: str, operator: str, value: float, scope: str = "") -> Expected:
-    return Expected(f"{quantity} {operator} {value}", quantity, operator, value, scope)
+def expect(quantity: str, operator: str, value: float, scope: str = "") -> Expectation:
+    return Expectation(f"{quantity} {operator} {value}", quantity, operator, value, scope)
 
 
-def judged(expected: Expected, *scopes: ScopeCounts, verdict=VERDICT):
-    findings = replace(EMPTY, run=_Run(expected), scopes=scopes)
+def judged(expected: Expectation, *scopes: ScopeCounts, verdict=VERDICT):
+    findings = replace(EMPTY, run=run_with(expect=(expected,)), scopes=scopes)
     (found,) = to_expectations(findings, verdict)
     return found
 
@@ -97,17 +98,14 @@ def test_what_was_expected_decides_where_something_was():
 
 
 def test_recovery_begins_after_the_last_fixpoint_if_there_is_one():
-    class Run:
-        start_ns = 100
-        phases = (Phase("calm", 0, 50), Phase("storm", 50, 90))
-
+    run = run_with(phases=(Phase("calm", 0, 50), Phase("storm", 50, 90)))
     still = [Calm(99, 160, {}), Calm(170, FOREVER, {})]
-    assert scopes_of(Run, History(still, 1)) == [
+    assert scopes_of(run, History(still, 1)) == [
         Scope("calm", 100, 150),
         Scope("storm", 150, 190),
         Scope("recovery", 171, FOREVER),
     ]
-    assert [scope.name for scope in scopes_of(Run, History(still[:1], 1))] == ["calm", "storm"]
+    assert [scope.name for scope in scopes_of(run, History(still[:1], 1))] == ["calm", "storm"]
 
 
 @pytest.mark.spark

@@ -17,7 +17,8 @@ from analysis.report.drawing import topology_figure
 from analysis.report.hops import hop_figure
 from analysis.report.layout import fitted, layout
 from analysis.report.tables import LinkRow
-from analysis.rundir import Node
+from nodes.wire.packets import Role
+from testbed.plan.model import NodePlan, Plan
 
 
 @pytest.mark.parametrize(
@@ -145,9 +146,11 @@ def test_many_hop_counts_are_not_all_named():
 
 
 def star(clients):
-    nodes = [Node("r", 1, False), *(Node(f"c{i}", i + 2, True) for i in range(clients))]
+    names = ["r", *(f"c{i}" for i in range(clients))]
+    roles = (Role.ROUTER, *[Role.CLIENT] * clients)
+    nodes = tuple(NodePlan(n, i, role, ()) for i, (n, role) in enumerate(zip(names, roles, strict=True), 1))
     links = [LinkRow(f"r-c{i}", "r", f"c{i}", True, i, 0, 0, 1, 60) for i in range(clients)]
-    return nodes, links
+    return Plan("star", "", 1, "pif", {}, nodes, ()), links
 
 
 def test_a_network_of_one_router_is_drawn_with_its_clients():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 
 import pytest
 
@@ -16,6 +17,7 @@ from nodes.model import parse_predicate
 from nodes.scheme_formulas import formula
 from nodes.wire.codec import encode_predicate
 from nodes.wire.packets import Kind, PacketType
+from testbed.plan.model import Impairment, TimingPlan
 
 
 def claim(subscriber: int, predicate: str) -> Claim:
@@ -35,16 +37,16 @@ def test_links_between_routers_are_edges_and_clients_have_homes(hand_made):
 
 
 def test_delays_are_known_where_the_plan_says_them_all(hand_made):
-    path = hand_made.write()
-    assert delay_edges(load_run(path)) == []
-    plan = json.loads((path / "plan.yaml").read_text())
-    plan["links"][0] |= {"impairment": {"delay_ns": 500}, "back": {"delay_ns": 300}}
-    (path / "plan.yaml").write_text(json.dumps(plan))
-    assert delay_edges(load_run(path)) == [(1, 2, 300.0)]
-    plan["links"][0] |= {"impairment": {"delay_ns": None}, "back": None}
-    plan["timing"]["hop_delay_ns"] = 70
-    (path / "plan.yaml").write_text(json.dumps(plan))
-    assert delay_edges(load_run(path)) == [(1, 2, 70.0)], "the simulator delays every link"
+    plan = hand_made.plan
+    between, *access = plan.links
+    hand_made.manifest["world"] = "emu"
+    assert delay_edges(load_run(hand_made.write())) == []
+    known = replace(between, impairment=Impairment(500), back=Impairment(300))
+    hand_made.plan = replace(plan, links=(known, *access))
+    assert delay_edges(load_run(hand_made.write())) == [(1, 2, 300.0)]
+    hand_made.manifest["world"] = "sim"
+    hand_made.plan = replace(plan, timing=TimingPlan(hop_delay_ns=70))
+    assert delay_edges(load_run(hand_made.write())) == [(1, 2, 70.0)], "the simulator delays every link"
 
 
 def test_T6_the_formulas_are_asked_with_the_networks_own_figures(hand_made):

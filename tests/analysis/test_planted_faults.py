@@ -14,7 +14,7 @@ from analysis.pipeline import analyze
 from nodes.wire.codec import split_datagram
 from nodes.wire.packets import PacketType
 from testbed.cli.progress import SilentProgress
-from testbed.plan import load_plan
+from testbed.plan.load import load_plan
 from testbed.runs.conduct import conduct
 from testbed.runs.directory import RunDirectory
 from testbed.sim.world import SimulatedWorld

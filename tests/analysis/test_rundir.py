@@ -18,8 +18,8 @@ def test_a_run_is_read_as_it_was_written(hand_made):
     run = load_run(hand_made.write())
     assert run.names == {1: "r1", 2: "r2", 3: "p", 4: "a", 5: "c"}
     assert run.client_ids == {"p": 3, "a": 4, "c": 5}
-    assert [i.interface for i in run.interfaces if i.peer_is_client] == ["r1-p", "r1-a", "r2-c"]
-    assert (run.complete, run.started, run.settle_ns) == (True, True, 1_000_000)
+    assert [c.interface.name for c in run.captures if c.peer_is_client] == ["r1-p", "r1-a", "r2-c"]
+    assert (run.complete, run.started, run.plan.timing.settle_ns) == (True, True, 1_000_000)
 
 
 def test_a_run_that_failed_before_it_was_ready_never_started(hand_made):
@@ -42,12 +42,9 @@ def test_a_directory_without_manifest_is_no_run(tmp_path):
     [
         ("manifest.json", "{", r"manifest.json: not JSON"),
         ("manifest.json", "[]", r"manifest.json: expected a JSON object, found list"),
-        ("manifest.json", '{"format": 2}', r"format is 2; .* reads format 1"),
-        ("manifest.json", '{"format": 1, "world": "sim"}', r"outcome must be a string, not None"),
-        ("plan.yaml", "a: [", r"plan.yaml: not YAML"),
-        ("plan.yaml", "just text", r"plan.yaml: expected a plan, found str"),
-        ("plan.yaml", "nodes: []", r"plan.yaml: not a plan of this version \(no 'links'\)"),
-        ("plan.yaml", "nodes: [1]", r"plan.yaml: not a plan of this version"),
+        ("manifest.json", '{"format": 1}', r"format is 1; .* reads format 2; run its scenario"),
+        ("manifest.json", '{"format": 2, "run_id": "", "world": 1}', r"world must be a string, not 1"),
+        ("plan.json", "{}", r"plan.json: it was changed or damaged since the run"),
         ("captures/index.json", "{}", r"index.json: not an index of captures \(no 'interfaces'\)"),
         ("captures/index.json", "nonsense", r"index.json: not JSON"),
     ],
@@ -77,8 +74,8 @@ def test_a_run_without_events_or_plan_is_an_error(hand_made):
     (path / "events.jsonl").unlink()
     with pytest.raises(AnalysisError, match=r"events.jsonl: No such file"):
         subscription_changes(run)
-    (path / "plan.yaml").unlink()
-    with pytest.raises(AnalysisError, match=r"plan.yaml: No such file"):
+    (path / "plan.json").unlink()
+    with pytest.raises(AnalysisError, match=r"plan.json: No such file"):
         load_run(path)
 
 

@@ -12,7 +12,7 @@ from analysis.pipeline import analyze
 from analysis.schemas import HOMES
 from analysis.summary import count_trees, first_routers, measure_stretch
 from analysis.trees import to_stretches, to_trees
-from testbed.plan import load_plan
+from testbed.plan.load import load_plan
 from testbed.runs.conduct import conduct
 from testbed.runs.directory import RunDirectory
 from testbed.sim.world import SimulatedWorld

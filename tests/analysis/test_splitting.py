@@ -157,8 +157,8 @@ def test_an_index_that_lies_is_found_out_and_the_captures_are_read_again(
     run = load_run(hand_made.write())
     truth, told = ingest(spark, run, tmp_path / "truth")
     assert told.splits == {}
-    for interface in run.interfaces:
-        path = run.path / "captures" / interface.files[0]
+    for capture in run.captures:
+        path = run.path / "captures" / capture.files[0]
         places = "".join(f"{place} 1 1\n" for place in range(9_001, path.stat().st_size, 9_000))
         path.with_name(path.name + SUFFIX).write_text(HEADER + places)
     table, found = ingest(spark, run, tmp_path / "found", split_bytes=8_000)
@@ -180,13 +180,13 @@ def test_captures_in_several_files_of_either_format_are_read_as_one(
         folder = tmp_path / kind
         shutil.copytree(run.path, folder)
         files = {
-            i.interface: rewrite(folder / "captures" / i.files[0], kind, rotate_bytes=5_000)
-            for i in run.interfaces
+            c.interface: rewrite(folder / "captures" / c.files[0], kind, rotate_bytes=5_000)
+            for c in run.captures
         }
         again = replace(
             run,
             path=folder,
-            interfaces=tuple(replace(i, files=files[i.interface]) for i in run.interfaces),
+            captures=tuple(replace(c, files=files[c.interface]) for c in run.captures),
         )
         assert max(map(len, files.values())) > 3, number
         table, found = ingest(spark, again, tmp_path / f"{kind}-tables")

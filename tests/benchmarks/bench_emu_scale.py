@@ -14,7 +14,7 @@ import pytest
 
 from testbed.emu.resources import RESOURCES
 from testbed.emu.world import EmulatedWorld
-from testbed.plan import plan_of
+from testbed.plan.load import plan_of
 from testbed.runs.directory import RunDirectory
 
 pytestmark = [pytest.mark.emu, pytest.mark.timeout(3600)]

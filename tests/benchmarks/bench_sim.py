@@ -9,7 +9,7 @@ import time
 
 import pytest
 
-from testbed.plan import plan_of
+from testbed.plan.load import plan_of
 from testbed.sim.simulation import Simulation
 
 pytestmark = pytest.mark.timeout(3600)

@@ -17,7 +17,7 @@ from analysis.errors import AnalysisError
 from analysis.session import start_session
 from testbed.cli.main import main
 from testbed.cli.progress import SilentProgress
-from testbed.plan import load_plan
+from testbed.plan.load import load_plan
 from testbed.runs.conduct import conduct
 from testbed.runs.directory import RunDirectory
 from testbed.sim.world import SimulatedWorld

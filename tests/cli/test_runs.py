@@ -35,7 +35,7 @@ def test_a_run_leaves_a_complete_directory_and_says_what_comes_next(
     assert "out: complete" in done.stdout
     assert "cbn analyze out" in done.stdout
     names = {p.name for p in (tmp_path / "out").iterdir()}
-    assert names == {"manifest.json", "plan.yaml", "scenario.yaml", "events.jsonl", "captures", "logs"}
+    assert names == {"manifest.json", "plan.json", "scenario.yaml", "events.jsonl", "captures", "logs"}
     assert (tmp_path / "out" / "scenario.yaml").read_text() == tiny.read_text()
 
 
@@ -49,7 +49,7 @@ def test_without_out_the_directory_is_named_after_the_run(cbn: Any, tiny: Path, 
 def test_the_manifest_says_what_ran_where_and_how(cbn: Any, tiny: Path, tmp_path: Path) -> None:
     cbn("run", tiny, "--world", "sim", "--out", "out", "--seed", "7", "--set", "timing.hop_delay=2ms")
     manifest = json.loads((tmp_path / "out" / "manifest.json").read_text())
-    assert manifest["format"] == 1
+    assert manifest["format"] == 2
     assert (manifest["world"], manifest["scenario"], manifest["scheme"]) == ("sim", "tiny", "pif")
     assert manifest["seed"] == 7
     assert manifest["overrides"]["timing.hop_delay"] == "2ms"

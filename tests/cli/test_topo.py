@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from testbed.plan import load_plan
+from testbed.plan.load import load_plan
 
 COMMANDS = ("list", "show", "draw", "import", "generate")
 
@@ -96,7 +96,7 @@ WRONG = [
     (["generate", "ring", "size=9", "-o", "ring.png"], "the end of the name says no format"),
     (["generate", "ring", "size=9", "-o", "no/such/ring.map"], "cannot be written"),
     (["draw", "geant", "-o", "geant.png"], "ends with .svg"),
-    (["draw", "."], "no run directory"),
+    (["draw", "."], "not a run directory"),
     (["import", "none.gml"], "cannot be read"),
     (["show", "geant", "--keep", "0"], "expected at least 1"),
     (["show", "geant", "--drop", "foo"], "one of core, east, far"),

@@ -19,7 +19,7 @@ import pytest
 from nodes.model import matches, parse_message, parse_predicate
 from testbed.emu.registry import RUN_MARK, registry_root
 from testbed.emu.world import EmulatedWorld
-from testbed.plan import load_plan
+from testbed.plan.load import load_plan
 from testbed.plan.model import Plan
 from testbed.runs.directory import RunDirectory
 from testbed.runs.world import Outcome

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from testbed.cli.exits import Signals
 from testbed.emu.world import EmulatedWorld
-from testbed.plan import load_plan
+from testbed.plan.load import load_plan
 from testbed.runs.directory import RunDirectory
 
 

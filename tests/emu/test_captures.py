@@ -15,7 +15,7 @@ from fastpath.codec import split_datagram
 from fastpath.pcap import decode_pcap
 from nodes.wire.packets import PORT, PacketType, Role
 from testbed.emu.world import EmulatedWorld
-from testbed.plan import load_plan
+from testbed.plan.load import load_plan
 
 pytestmark = pytest.mark.emu
 ICMP, UDP = 1, 17

@@ -14,7 +14,7 @@ import pytest
 
 from testbed.emu.live import FaultError, Live
 from testbed.emu.run import EmulatedRun
-from testbed.plan import load_plan
+from testbed.plan.load import load_plan
 from testbed.plan.model import Fault, Plan
 from testbed.runs.directory import RunDirectory
 from testbed.runs.world import Outcome

@@ -14,7 +14,7 @@ from testbed.experiments.emulated.measure import Row
 from testbed.experiments.emulated.page import Measured, figures, runs_of, tables
 from testbed.experiments.experiment import load_experiment
 from testbed.experiments.results import Results
-from testbed.plan import load_cells
+from testbed.plan.load import load_cells
 from testbed.plan.problems import ScenarioError
 from topologies.library import SCENARIOS, experiment_file
 

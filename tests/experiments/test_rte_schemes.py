@@ -34,7 +34,7 @@ from testbed.experiments.schemes.networks import (
     load_of,
     scenario,
 )
-from testbed.plan import plan_of
+from testbed.plan.load import plan_of
 from testbed.plan.problems import ScenarioError
 from topologies.library import experiment_file
 

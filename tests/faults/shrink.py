@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 from ruamel.yaml import YAML
 from ruamel.yaml.scalarstring import SingleQuotedScalarString
 
-from testbed.plan import ScenarioError
+from testbed.plan.problems import ScenarioError
 from tests.faults.schedules import Schedule
 from tests.faults.trial import Score
 

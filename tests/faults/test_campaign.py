@@ -6,7 +6,7 @@ from random import Random
 
 import pytest
 
-from testbed.plan import plan_of
+from testbed.plan.load import plan_of
 from tests.faults.campaign import Campaign, table
 from tests.faults.drawing import draw
 from tests.faults.families import FAMILIES

@@ -13,7 +13,7 @@ from nodes.routing import schemes
 from nodes.routing.schemes.base import FibSpec, Options, View
 from nodes.routing.schemes.pif import Pif
 from testbed.cli.main import main
-from testbed.plan import load_plan
+from testbed.plan.load import load_plan
 from tests.faults.drawing import draw
 from tests.faults.schedules import Break, Publication, Schedule, Subscription
 from tests.faults.shrink import failing_like, kinds, minimal, shrink, write_scenario

@@ -21,7 +21,7 @@ from nodes.routing.central import Network as Whole
 from nodes.routing.comparison import Tables, differences
 from nodes.routing.predicates import reduced_union
 from nodes.wire.codec import encode_predicate
-from testbed.plan import plan_of
+from testbed.plan.load import plan_of
 from testbed.plan.model import Plan
 from testbed.sim.network import Network
 from testbed.sim.scheduler import SimulationStuckError

@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from testbed.plan import ScenarioError, load_plan
+from testbed.plan.load import load_plan
+from testbed.plan.problems import ScenarioError
 
 BROKEN = Path(__file__).parent / "broken"
 CASES = sorted(p.stem for p in BROKEN.glob("*.yaml"))

@@ -6,8 +6,10 @@ from typing import Any
 
 import pytest
 
-from testbed.plan import ScenarioError, plan_from_yaml, plan_of, plan_to_yaml
+from testbed.plan.load import plan_of
 from testbed.plan.model import Fault
+from testbed.plan.problems import ScenarioError
+from testbed.plan.recorded import plan_from_json, plan_to_json
 
 MS = 1_000_000
 NET = {
@@ -24,7 +26,7 @@ NET = {
 
 def faults(*told: Any, **more: Any) -> tuple[Fault, ...]:
     plan = plan_of({**NET, "faults": list(told), **more})
-    assert plan_from_yaml(plan_to_yaml(plan)) == plan
+    assert plan_from_json(plan_to_json(plan)) == plan
     return plan.faults
 
 

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from testbed.plan import ScenarioError, plan_from_yaml, plan_of, plan_to_yaml
+from testbed.plan.load import plan_of
 from testbed.plan.model import Fault, Impairment
+from testbed.plan.problems import ScenarioError
+from testbed.plan.recorded import plan_from_json, plan_to_json
 
 MS = 1_000_000
 RING = {
@@ -17,7 +19,7 @@ RING = {
 
 def faults(*told, **more):
     plan = plan_of({**RING, "faults": list(told), **more})
-    assert plan_from_yaml(plan_to_yaml(plan)) == plan
+    assert plan_from_json(plan_to_json(plan)) == plan
     return plan.faults
 
 

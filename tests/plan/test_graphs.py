@@ -6,7 +6,7 @@ import itertools
 import networkx as nx
 import pytest
 
-from testbed.plan import load_plan
+from testbed.plan.load import load_plan
 from testbed.plan.model import Impairment
 from topologies.generators import SHAPES, extent, generate
 

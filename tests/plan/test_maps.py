@@ -2,8 +2,8 @@
 
 import pytest
 
-from testbed.plan import load_plan
 from testbed.plan.drawn import load_map, map_of_plan
+from testbed.plan.load import load_plan
 from topologies.library import library_map
 
 EDGES = "a b delay=5ms rate=10mbit loss=0.5 cost=7 tags=slow\nb c\n"

@@ -2,7 +2,9 @@
 
 import re
 
-from testbed.plan import ScenarioError, load_plan, plan_from_yaml, plan_to_yaml
+from testbed.plan.load import load_plan
+from testbed.plan.problems import ScenarioError
+from testbed.plan.recorded import plan_from_json, plan_to_json
 from topologies.library import find_scenario
 
 MUTANTS = 60
@@ -36,7 +38,7 @@ def test_a_damaged_scenario_is_a_plan_or_a_list_of_problems(tmp_path, rng):
             )
         path.write_text(text, encoding="utf-8")
         plan = plan_or_none(path)
-        assert plan is None or plan_from_yaml(plan_to_yaml(plan)) == plan
+        assert plan is None or plan_from_json(plan_to_json(plan)) == plan
 
 
 def plan_or_none(path):

@@ -2,7 +2,8 @@
 
 import pytest
 
-from testbed.plan import ScenarioError, plan_of
+from testbed.plan.load import plan_of
+from testbed.plan.problems import ScenarioError
 
 SCENARIO = {
     "name": "shares",

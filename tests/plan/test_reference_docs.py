@@ -15,7 +15,7 @@ from nodes.model import (
     parse_message,
     parse_predicate,
 )
-from testbed.plan import load_plan
+from testbed.plan.load import load_plan
 from topologies.library import SCHEMA
 
 DOCS = Path(__file__).parents[2] / "docs"

@@ -9,8 +9,10 @@ from typing import Any
 import pytest
 
 from nodes.model import parse_message, parse_predicate
-from testbed.plan import ScenarioError, load_cells, load_plan, plan_from_yaml, plan_of, plan_to_yaml
+from testbed.plan.load import load_cells, load_plan, plan_of
 from testbed.plan.model import Expectation, Phase, Plan
+from testbed.plan.problems import ScenarioError
+from testbed.plan.recorded import plan_from_json, plan_to_json
 
 SECOND = 1_000_000_000
 NET = {
@@ -31,7 +33,7 @@ PHASES = [{"name": "warmup", "lasts": "1s"}, {"name": "steady", "lasts": "2s"}]
 def plan(**more: Any) -> Plan:
     made = plan_of({**NET, **more})
     if sum(len(client.script) for client in made.clients) < 100:  # reading YAML takes its time
-        assert plan_from_yaml(plan_to_yaml(made)) == made
+        assert plan_from_json(plan_to_json(made)) == made
     return made
 
 

@@ -8,8 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from testbed.plan import load_plan, plan_from_yaml
+from testbed.plan.load import load_plan
 from testbed.plan.model import Plan
+from testbed.plan.recorded import plan_from_json
 from testbed.runs.conduct import conduct
 from testbed.runs.directory import RunDirectory, RunDirectoryError
 from testbed.runs.interruption import Interruption
@@ -64,7 +65,7 @@ def test_the_outcome_stands_in_the_manifest(tmp_path: Path) -> None:
 def test_the_plan_and_the_scenario_are_kept_as_they_were(tmp_path: Path) -> None:
     manifest_after(World(Outcome("complete")), tmp_path)
     assert (tmp_path / "scenario.yaml").read_bytes() == SCENARIO.read_bytes()
-    assert plan_from_yaml((tmp_path / "plan.yaml").read_text()) == load_plan(SCENARIO)
+    assert plan_from_json((tmp_path / "plan.json").read_text()) == load_plan(SCENARIO)
 
 
 def test_a_scenario_that_changed_meanwhile_is_not_kept_as_what_was_run(tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ import pytest
 from ruamel.yaml import YAML
 
 from nodes.model import matches, parse_message, parse_predicate
-from testbed.plan import load_plan
+from testbed.plan.load import load_plan
 from testbed.plan.model import Plan
 from testbed.runs.directory import RunDirectory
 from testbed.runs.world import Outcome

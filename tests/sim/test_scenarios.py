@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from testbed.plan import load_plan
+from testbed.plan.load import load_plan
 from testbed.plan.model import Impairment
 
 pytestmark = pytest.mark.sim

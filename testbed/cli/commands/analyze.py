@@ -30,7 +30,8 @@ def _arguments(parser: argparse.ArgumentParser) -> None:
 def _analyze(args: argparse.Namespace) -> int:
     from analysis.expectations import passed
     from testbed.cli.execution import analyse, print_verdict
-    from testbed.runs.directory import MANIFEST, is_run_directory
+    from testbed.plan.recorded import MANIFEST
+    from testbed.runs.directory import is_run_directory
 
     if not args.directory.is_dir():
         raise exits.CommandError(f"{args.directory}: no such directory")

@@ -27,7 +27,7 @@ examples:
   cbn replay DIR --out again && cbn diff DIR again
       run it again and see whether anything is different
 
-What is run is DIR/plan.yaml, to the letter; the scenario file is not needed. Of a
+What is run is DIR/plan.json, to the letter; the scenario file is not needed. Of a
 simulated run, events.jsonl and the captures come out byte for byte as they were.
 The manifest of the new run names the old one as replay_of.
 """
@@ -75,15 +75,13 @@ def _replay(args: argparse.Namespace) -> int:
 
 
 def _load(path: Path) -> Recording:
-    from testbed.plan import ScenarioError
-    from testbed.runs.replay import NoRunError, load_recording
+    from testbed.plan.recorded import RecordedRunError
+    from testbed.runs.replay import load_recording
 
     try:
         return load_recording(path)
-    except NoRunError as error:
-        raise exits.CommandError(str(error)) from error
-    except ScenarioError as error:
-        raise exits.CommandError(f"the plan cannot be run again; nothing was started\n{error}") from error
+    except RecordedRunError as error:
+        raise exits.CommandError(f"the run cannot be repeated; nothing was started\n{error}") from error
 
 
 def _options(args: argparse.Namespace, recording: Recording) -> EmuOptions:

@@ -24,7 +24,7 @@ from nodes.wire.codec import decode, encode_predicate, split_datagram
 from nodes.wire.packets import Message, PacketType
 from testbed.experiments.kind import DisagreementError
 from testbed.experiments.schemes.networks import Case, Sweep, load_of, scenario
-from testbed.plan import plan_of
+from testbed.plan.load import plan_of
 from testbed.plan.model import Plan
 from testbed.sim.capture import Tap
 from testbed.sim.frames import HEADER_BYTES, is_sent_by
