@@ -2,7 +2,7 @@
 // index it published last.
 //
 // A change is kept until `commit`, which publishes a new index whole; who is matching at that moment goes on
-// with the index he began with (FWD 4.4: updates are buffered).
+// with the index he began with (FWD 4.1: updates are buffered).
 #pragma once
 
 #include <memory>

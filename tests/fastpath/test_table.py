@@ -63,7 +63,7 @@ def test_F1_M3_M4_any_table_agrees_with_the_model_through_adds_and_removes(strat
 
 
 def test_changes_are_seen_only_after_commit_and_then_all_at_once():
-    """FWD 4.4: updates are buffered."""
+    """FWD 4.1: updates are buffered."""
     table = ForwardingTable()
     first = table.add(1, encode_filter(parse_filter('a = "x"')))
     message = packet({"a": "x"})

@@ -82,6 +82,35 @@ def test_M3_constraints_of_two_types_are_not_taken_for_duplicates():
 
 
 @pytest.mark.parametrize(
+    ("constraint", "satisfied"),
+    [
+        ("x = 2", [2]),
+        ("x != 2", [1, 3]),
+        ("x < 2", [1]),
+        ("x > 2", [3]),
+        ("x <= 2", [1, 2]),
+        ("x >= 2", [2, 3]),
+        ("x any integer", [1, 2, 3]),
+        ('x >* "ab"', ["ab", "abc"]),
+        ('x *< "bc"', ["abc", "bc"]),
+        ('x * "b"', ["ab", "abc", "b", "bc"]),
+        ('x < "b"', ["a", "ab", "abc"]),
+        ('x >= "b"', ["b", "bc"]),
+        ("x != true", [False]),
+        ("x > 1.5", [2.5]),
+        ("x <= @5ns", [Time(5)]),
+    ],
+)
+def test_M2_each_operator_holds_for_the_values_it_should(constraint, satisfied):
+    """Of all these values, those of other types satisfy nothing."""
+    values = [1, 2, 3, "a", "ab", "abc", "b", "bc", True, False, 0.5, 2.5, Time(5), Time(6)]
+    predicate = parse_predicate(constraint)
+    found = [v for v in values if matches(predicate, {"x": v})]
+    assert [(type(v), v) for v in found] == [(type(v), v) for v in satisfied]
+    assert not matches(predicate, {"y": satisfied[0]})
+
+
+@pytest.mark.parametrize(
     ("op", "kind", "value"),
     [
         (Op.LT, Type.BOOLEAN, True),
