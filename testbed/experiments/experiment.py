@@ -66,7 +66,7 @@ def load_experiment(path: Path, quick: bool = False) -> Experiment:
     _check_kind(source, data.get("kind"))
     if source.problems:
         raise ScenarioError(source.problems)
-    sweep = find_kind(data["kind"]).read_sweep(data["quick" if quick else "sweep"])
+    sweep = find_kind(data["kind"]).sweep.read(data["quick" if quick else "sweep"])
     return Experiment(
         **{name: data[name] for name in ("name", "kind", "paper", "title")},
         question=data["question"].strip(),
@@ -92,7 +92,7 @@ def _check_kind(source: Source, name: str | None) -> None:
         return
     kind = find_kind(name)
     for part in ("sweep", "quick"):
-        kind.check_sweep(source, (part,), source.value[part])
+        kind.sweep.check(source, (part,), source.value[part])
     for at, each in enumerate(source.value["printed"]):
         if each["check"] not in kind.checks:
             expected, hint = f"one of {', '.join(kind.checks)}", did_you_mean(each["check"], kind.checks)

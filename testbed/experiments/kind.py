@@ -14,18 +14,27 @@ from dataclasses import dataclass
 from functools import cache
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, Self, TypeVar
 
 from analysis.figures.svg import Figure
+from nodes.records import from_plain
 from testbed.plan.problems import Key
 from testbed.plan.source import Source
+from testbed.runs.world import Progress
 
 if TYPE_CHECKING:
     from testbed.experiments.experiment import Experiment
     from testbed.experiments.results import Results
-    from testbed.runs.world import Progress
 
 ROOM = Path(__file__).parent
+FWD = '"Forwarding in a Content-Based Network" (SIGCOMM 2003)'
+RTE = '"Understanding Content-Based Routing Schemes" (Lugano 2006/05)'
+DRAWN = (
+    "What is drawn depends on the seed alone and on no machine; all of it can be compared. "
+    "The paper's curves are not in its text, only what it says of them."
+)
+"""What can be compared, where predicates are drawn and counted."""
+
 LineT = TypeVar("LineT")
 
 
@@ -81,6 +90,19 @@ def table(columns: Sequence[Column[LineT]], lines: Iterable[LineT]) -> str:
     return "\n".join([head, f"|{'|'.join('---' if c.is_text else '---:' for c in columns)}|", *body])
 
 
+class Sweep:
+    """What an experiment varies: the base of each kind's, a dataclass with the keys of its schema."""
+
+    @classmethod
+    def read(cls, data: Mapping[str, Any]) -> Self:
+        """From an experiment's file; it is in shape."""
+        return from_plain(cls, data)
+
+    @classmethod
+    def check(cls, source: Source, key: Key, data: Mapping[str, Any]) -> None:
+        """Complain of what the schema cannot see."""
+
+
 @dataclass(frozen=True, slots=True)
 class Kind:
     """What differs from kind to kind."""
@@ -89,8 +111,7 @@ class Kind:
     """Title and year of the paper."""
     comparable: str
     """What of the results can be compared with the paper."""
-    read_sweep: Callable[[Mapping[str, Any]], Any]
-    """What is varied, from an experiment's file; it is in shape."""
+    sweep: type[Sweep]
     measure: Callable[[Any, int, Progress], Iterable[Any]]
     """The rows of a sweep, with a seed. Raises DisagreementError."""
     row: type
@@ -102,8 +123,6 @@ class Kind:
     """The rows for people, in Markdown, and how they were come by."""
     scale: Callable[[Results[Any]], str]
     """How much was done, to stand behind the seed."""
-    check_sweep: Callable[[Source, Key, Mapping[str, Any]], None] = lambda *_: None
-    """Complains of what the schema cannot see."""
 
 
 def kind_names() -> list[str]:

@@ -6,18 +6,17 @@ import json
 import os
 import platform
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, fields
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
 from nodes.records import RecordError, from_plain
-
-if TYPE_CHECKING:
-    from testbed.experiments.experiment import Experiment
-    from testbed.runs.world import Progress
+from testbed.experiments.experiment import Experiment
+from testbed.runs.world import Progress
 
 RowT = TypeVar("RowT")
+KeyT = TypeVar("KeyT")
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +49,14 @@ def measure(experiment: Experiment, seed: int, shown: Progress) -> Results[Any]:
         machine=measured_on,
         rows=rows,
     )
+
+
+def grouped(rows: Iterable[RowT], key: Callable[[RowT], KeyT]) -> dict[KeyT, list[RowT]]:
+    """The rows that have a key in common, in the order in which the keys first come."""
+    found: dict[KeyT, list[RowT]] = {}
+    for row in rows:
+        found.setdefault(key(row), []).append(row)
+    return found
 
 
 def to_json(results: Results[Any]) -> str:

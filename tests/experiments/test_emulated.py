@@ -98,7 +98,7 @@ def test_the_page_says_which_runs_are_not_to_be_relied_on():
     assert "did not keep up in 1 of 2 runs (near with 5)" in text
     assert "**3 wrong**" in text
     assert "did not keep up" not in tables(measured(ROW, NETWORK))
-    assert len(runs_of(measured(*loads(ROW, 1.0, 2.0), NETWORK))) == 2
+    assert len(runs_of(measured(*loads(ROW, 1.0, 2.0), NETWORK).rows)) == 2
     drawn = figures(load_experiment(experiment_file("single-vs-network")), measured(*loads(ROW, 1.0, 2.0)))
     assert list(drawn) == [""]
 

@@ -12,13 +12,12 @@ from dataclasses import dataclass
 from itertools import product
 from random import Random
 from statistics import fmean
-from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
 
-if TYPE_CHECKING:
-    from testbed.runs.world import Progress
+from testbed.experiments import kind
+from testbed.runs.world import Progress
 
 UNIFORM, ZIPF = "uniform", "zipf"
 SETS, DRAWS = "sets", "draws"
@@ -28,7 +27,7 @@ Messages = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True, slots=True)
-class Sweep:
+class Sweep(kind.Sweep):
     """How many messages there are, and how many predicates are united."""
 
     repeat: int

@@ -4,18 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from functools import partial
-from typing import TYPE_CHECKING
 
 from analysis.figures.axes import count
 from analysis.figures.chart import Scale, Series, line_chart
 from analysis.figures.svg import Figure
-from nodes.records import from_plain
 from testbed.experiments.alpha_general.measure import DRAWS, SETS, UNIFORM, ZIPF, Row, Sweep, measure
-from testbed.experiments.kind import Checks, Column, Finding, Kind, table
-from testbed.experiments.results import Results
-
-if TYPE_CHECKING:
-    from testbed.experiments.experiment import Experiment
+from testbed.experiments.experiment import Experiment
+from testbed.experiments.kind import DRAWN, RTE, Checks, Column, Finding, Kind, table
+from testbed.experiments.results import Results, grouped
 
 Measured = Results[Row]
 Variant = tuple[str, str]
@@ -100,9 +96,7 @@ def figures(experiment: Experiment, results: Measured) -> Mapping[str, Figure]:
 
 def _lines(results: Measured, styles: Mapping[Variant, str], up_to: float) -> Iterator[Series]:
     for variant, style in styles.items():
-        rows = curve(results, variant)
-        for at, size in enumerate(dict.fromkeys(r.universe for r in rows)):
-            mine = [r for r in rows if r.universe == size]
+        for at, mine in enumerate(grouped(curve(results, variant), lambda r: r.universe).values()):
             points = tuple((r.ratio, r.alpha_mean) for r in mine if r.ratio <= up_to)
             yield Series(f"{', '.join(variant)}, {_universe(mine[0])}", style + DASHES[at % 3], points)
 
@@ -118,10 +112,10 @@ Line = Mapping[Variant, Row]
 
 def tables(results: Measured) -> str:
     """One line a universe and number of predicates."""
-    lines: dict[tuple[int, int], dict[Variant, Row]] = {}
-    for row in sorted(results.rows, key=lambda r: (r.universe, r.number)):
-        lines.setdefault((row.universe, row.number), {})[row.distribution, row.reading] = row
-    return f"## Every number\n\n{SPREAD}\n\n{table(COLUMNS, lines.values())}"
+    rows = sorted(results.rows, key=lambda r: (r.universe, r.number))
+    same_size = grouped(rows, lambda r: (r.universe, r.number)).values()
+    lines = ({(r.distribution, r.reading): r for r in held} for held in same_size)
+    return f"## Every number\n\n{SPREAD}\n\n{table(COLUMNS, lines)}"
 
 
 def _any(line: Line) -> Row:
@@ -142,10 +136,9 @@ COLUMNS: tuple[Column[Line], ...] = (
 )
 
 KIND = Kind(
-    publication='"Understanding Content-Based Routing Schemes" (Lugano 2006/05)',
-    comparable="What is drawn depends on the seed alone and on no machine; all of it can be compared. "
-    "The paper's curves are not in its text, only what it says of them.",
-    read_sweep=partial(from_plain, Sweep),
+    publication=RTE,
+    comparable=DRAWN,
+    sweep=Sweep,
     measure=measure,
     row=Row,
     checks=check,

@@ -11,15 +11,13 @@ from dataclasses import dataclass
 from itertools import accumulate
 from random import Random
 from statistics import quantiles
-from typing import TYPE_CHECKING
 
 from fastpath.cover import PredicateSet, count
 from nodes.model import Constraint, Filter, Op
 from nodes.wire.codec import encode_filter
+from testbed.experiments import kind
 from testbed.experiments.alpha_model.reduction import Conjunction, Disjunction
-
-if TYPE_CHECKING:
-    from testbed.runs.world import Progress
+from testbed.runs.world import Progress
 
 UNIFORM, ZIPF = "uniform", "zipf"
 PAIRS, KERNEL = "pairs", "kernel"
@@ -55,7 +53,7 @@ class Names:
 
 
 @dataclass(frozen=True, slots=True)
-class Sweep:
+class Sweep(kind.Sweep):
     """Over which names, and of how many predicates."""
 
     repeat: int

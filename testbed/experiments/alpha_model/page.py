@@ -6,14 +6,11 @@ Figs. 6 and 7 become a drawing for each set of names, with the least, the greate
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from functools import partial
 from itertools import pairwise
-from typing import TYPE_CHECKING
 
 from analysis.figures.axes import count
 from analysis.figures.chart import Scale, Series, line_chart, short_count
 from analysis.figures.svg import Figure
-from nodes.records import from_plain
 from testbed.experiments.alpha_model.measure import (
     KERNEL,
     PAIRS,
@@ -24,11 +21,9 @@ from testbed.experiments.alpha_model.measure import (
     Sweep,
     measure,
 )
-from testbed.experiments.kind import Checks, Column, Finding, Kind, table
+from testbed.experiments.experiment import Experiment
+from testbed.experiments.kind import DRAWN, RTE, Checks, Column, Finding, Kind, table
 from testbed.experiments.results import Results
-
-if TYPE_CHECKING:
-    from testbed.experiments.experiment import Experiment
 
 Measured = Results[Row]
 
@@ -201,10 +196,9 @@ COLUMNS: tuple[Column[Line], ...] = (
 )
 
 KIND = Kind(
-    publication='"Understanding Content-Based Routing Schemes" (Lugano 2006/05)',
-    comparable="What is drawn depends on the seed alone and on no machine; all of it can be compared. "
-    "The paper's curves are not in its text, only what it says of them.",
-    read_sweep=partial(from_plain, Sweep),
+    publication=RTE,
+    comparable=DRAWN,
+    sweep=Sweep,
     measure=measure,
     row=Row,
     checks=check,

@@ -14,15 +14,14 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from testbed.experiments import kind
 from testbed.experiments.kind import DisagreementError
 from testbed.plan.problems import Key
 from testbed.plan.source import Source
+from testbed.runs.world import Progress
 from topologies.library import scenario_names
-
-if TYPE_CHECKING:
-    from testbed.runs.world import Progress
 
 RUN_WORKED = (0, 1)
 """Exit codes of `cbn run`; 1: the verdict finds fault, and the page says so."""
@@ -38,20 +37,22 @@ class Scenario:
 
 
 @dataclass(frozen=True, slots=True)
-class Sweep:
+class Sweep(kind.Sweep):
     """Which scenarios are run, in order."""
 
     world: str
     scenarios: tuple[Scenario, ...]
 
-
-def check_sweep(source: Source, key: Key, data: Mapping[str, Any]) -> None:
-    """Complain of scenarios that do not come with the testbed."""
-    known = scenario_names()
-    for at, scenario in enumerate(data["scenarios"]):
-        if scenario["name"] not in known:
-            expected = f"one of {', '.join(known)}"
-            source.complain((*key, "scenarios", at, "name"), f"no scenario {scenario['name']!r}", expected)
+    @classmethod
+    def check(cls, source: Source, key: Key, data: Mapping[str, Any]) -> None:
+        """Complain of scenarios that do not come with the testbed."""
+        known = scenario_names()
+        for at, scenario in enumerate(data["scenarios"]):
+            if scenario["name"] not in known:
+                expected = f"one of {', '.join(known)}"
+                source.complain(
+                    (*key, "scenarios", at, "name"), f"no scenario {scenario['name']!r}", expected
+                )
 
 
 @dataclass(frozen=True, slots=True)

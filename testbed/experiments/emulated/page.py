@@ -5,20 +5,15 @@ The drawings have a line a network: the median latency from client to client, by
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
-from functools import partial
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Iterable, Iterator, Mapping
 
 from analysis.figures.axes import count, duration
 from analysis.figures.chart import Scale, Series, line_chart, short_count, style
 from analysis.figures.svg import Figure
-from nodes.records import from_plain
-from testbed.experiments.emulated.measure import Row, Sweep, check_sweep, measure
-from testbed.experiments.kind import Checks, Column, Finding, Kind, table
-from testbed.experiments.results import Results
-
-if TYPE_CHECKING:
-    from testbed.experiments.experiment import Experiment
+from testbed.experiments.emulated.measure import Row, Sweep, measure
+from testbed.experiments.experiment import Experiment
+from testbed.experiments.kind import FWD, Checks, Column, Finding, Kind, table
+from testbed.experiments.results import Results, grouped
 
 Measured = Results[Row]
 
@@ -39,27 +34,20 @@ HOW = (
 )
 
 
-def runs_of(results: Measured) -> list[Row]:
+def by_scenario(rows: Iterable[Row]) -> dict[str, list[Row]]:
+    """The rows of each scenario, in the order in which they ran."""
+    return grouped(rows, lambda row: row.scenario)
+
+
+def runs_of(rows: Iterable[Row]) -> list[Row]:
     """The first row of each run."""
-    return list({row.run: row for row in reversed(results.rows)}.values())[::-1]
-
-
-def scenarios_of(results: Measured) -> list[str]:
-    """In the order in which they ran."""
-    return list(dict.fromkeys(row.scenario for row in results.rows))
-
-
-def single_and_networks(results: Measured, scenario: str) -> list[tuple[Row, list[Row]]]:
-    """By load: the single router's row, and those of the networks."""
-    rows = [row for row in results.rows if row.scenario == scenario]
-    alone = [row for row in rows if row.routers == 1]
-    return [(one, [r for r in rows if r.phase == one.phase and r.routers > 1]) for one in alone]
+    return [first for first, *_ in grouped(rows, lambda row: row.run).values()]
 
 
 @check
 def same_deliveries(results: Measured) -> Finding:
     """The same messages to the same clients, whatever the network; nothing missing, duplicate, spurious."""
-    runs = runs_of(results)
+    runs = runs_of(results.rows)
     digests = {row.digest for row in runs}
     wrong = sum(row.wrong for row in results.rows)
     each = sum(row.expected for row in results.rows) // len(runs)
@@ -71,24 +59,26 @@ def same_deliveries(results: Measured) -> Finding:
 @check
 def near_network_is_faster(results: Measured) -> Finding:
     """Over links that take no time, at the highest load: only work counts."""
-    return _faster(results, scenarios_of(results)[0])
+    return _faster(next(iter(by_scenario(results.rows).values())))
 
 
 @check
 def far_network_is_faster(results: Measured) -> Finding:
     """Over links that take time, at the highest load: what stays near is not carried to the middle."""
-    return _faster(results, scenarios_of(results)[-1])
+    return _faster(list(by_scenario(results.rows).values())[-1])
 
 
-def _faster(results: Measured, scenario: str) -> Finding:
-    compared = single_and_networks(results, scenario)
-    said = [f"{one.rate:.0f}/s: {_of(one)} alone, {', '.join(map(_sized, many))}" for one, many in compared]
-    one, many = compared[-1]
-    return Finding("; ".join(said), all(r.end_to_end_p50_us < one.end_to_end_p50_us for r in many))
+def _faster(rows: list[Row]) -> Finding:
+    """Of the networks of a scenario, than the single router."""
+    said, faster = [], False
+    for alone, *networks in grouped(rows, lambda r: r.phase).values():
+        said.append(f"{alone.rate:.0f}/s: {_of(alone)} alone, {', '.join(map(_sized, networks))}")
+        faster = all(r.end_to_end_p50_us < alone.end_to_end_p50_us for r in networks)
+    return Finding("; ".join(said), faster)
 
 
 def _of(row: Row) -> str:
-    return duration(row.end_to_end_p50_us * 1000)
+    return _us(row.end_to_end_p50_us)
 
 
 def _sized(row: Row) -> str:
@@ -109,15 +99,14 @@ def all_do_more(results: Measured) -> Finding:
 
 def _work(results: Measured, value: Callable[[Row], float | None], less: bool) -> Finding:
     said, holds = [], []
-    for scenario in scenarios_of(results):
-        runs = [row for row in runs_of(results) if row.scenario == scenario]
-        known = [(row, found) for row in runs if (found := value(row)) is not None]
+    for scenario, rows in by_scenario(results.rows).items():
+        known = [(row, found) for row in runs_of(rows) if (found := value(row)) is not None]
         alone = next((found for row, found in known if row.routers == 1), None)
         if alone is None or len(known) < 2:
             return Finding("processor time of single nodes is not known of these runs", None)
-        many = [(row, found) for row, found in known if row.routers > 1]
-        told = ", ".join(f"{found / alone:.2f} x with {row.interfaces} interfaces" for row, found in many)
-        said.append(f"{scenario}: {told}, of the single router's")
+        many = [(row.interfaces, found) for row, found in known if row.routers > 1]
+        times = ", ".join(f"{found / alone:.2f} x with {interfaces} interfaces" for interfaces, found in many)
+        said.append(f"{scenario}: {times}, of the single router's")
         holds += [(found < alone) == less for _, found in many]
     return Finding("; ".join(said), all(holds))
 
@@ -125,8 +114,7 @@ def _work(results: Measured, value: Callable[[Row], float | None], less: bool) -
 @check
 def load_does_not_slow(results: Measured) -> Finding:
     """Whether any of them saturates: the median at the highest load over the worst of the lower ones."""
-    runs = dict.fromkeys(row.run for row in results.rows)
-    return Finding.each(_growth([r for r in results.rows if r.run == run]) for run in runs)
+    return Finding.each(map(_growth, grouped(results.rows, lambda r: r.run).values()))
 
 
 def _growth(rows: list[Row]) -> tuple[str, bool]:
@@ -138,33 +126,30 @@ def _growth(rows: list[Row]) -> tuple[str, bool]:
 
 def figures(experiment: Experiment, results: Measured) -> Mapping[str, Figure]:
     """One a scenario; what its name says beyond the first's tells them apart."""
-    first, *_ = scenarios_of(results)
-    found = {}
-    for scenario in scenarios_of(results):
+    found, (first, *_) = {}, by_scenario(results.rows)
+    for scenario, rows in by_scenario(results.rows).items():
         about = scenario, experiment.title, f"Median latency by load, {scenario}."
-        found[scenario.removeprefix(first)] = line_chart(about, SCALES, _lines(results, scenario))
+        found[scenario.removeprefix(first)] = line_chart(about, SCALES, _lines(rows))
     return found
 
 
-def _lines(results: Measured, scenario: str) -> Iterator[Series]:
-    rows = [row for row in results.rows if row.scenario == scenario]
-    for at, routers in enumerate(dict.fromkeys(row.routers for row in rows)):
-        mine = [row for row in rows if row.routers == routers]
-        name = "one router" if routers == 1 else f"{routers} routers, {mine[0].interfaces} interfaces"
-        yield Series(name, style(at), tuple((row.rate, row.end_to_end_p50_us * 1000) for row in mine))
+def _lines(rows: Iterable[Row]) -> Iterator[Series]:
+    for at, mine in enumerate(grouped(rows, lambda r: r.routers).values()):
+        name = f"{mine[0].routers} routers, {mine[0].interfaces} interfaces"
+        points = tuple((row.rate, row.end_to_end_p50_us * 1000) for row in mine)
+        yield Series("one router" if mine[0].routers == 1 else name, style(at), points)
 
 
 def tables(results: Measured) -> str:
     """All of them."""
-    parts, runs = ["## Every run", HOW], runs_of(results)
+    parts, runs = ["## Every run", HOW], runs_of(results.rows)
     if doubtful := [f"{r.scenario} with {r.routers}" for r in runs if r.fidelity not in TRUSTED]:
         parts.append(
             f"The machine did not keep up in {len(doubtful)} of {len(runs)} runs "
             f"({', '.join(doubtful)}): their certificates say *degraded*, and their latencies, tails above "
             "all, hold the machine's as well."
         )
-    for scenario in scenarios_of(results):
-        rows = [row for row in results.rows if row.scenario == scenario]
+    for scenario, rows in by_scenario(results.rows).items():
         parts += [f"### {scenario}", table(COLUMNS, rows)]
     return "\n\n".join(parts)
 
@@ -195,15 +180,14 @@ COLUMNS: tuple[Column[Row], ...] = (
 )
 
 KIND = Kind(
-    publication='"Forwarding in a Content-Based Network" (SIGCOMM 2003)',
+    publication=FWD,
     comparable="The paper computes its network from matching times of one router, links for nothing. Here "
     "whole networks run, as processes that share this machine's processors, and everything takes its time.",
-    read_sweep=partial(from_plain, Sweep),
-    check_sweep=check_sweep,
+    sweep=Sweep,
     measure=measure,
     row=Row,
     checks=check,
     figures=figures,
     tables=tables,
-    scale=lambda results: f"{len(runs_of(results))} runs",
+    scale=lambda results: f"{len(runs_of(results.rows))} runs",
 )

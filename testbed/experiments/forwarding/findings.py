@@ -9,14 +9,14 @@ tables, as in section 5.4.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from functools import partial
 from statistics import median
 
 from analysis.figures.axes import count, duration
 from testbed.experiments.forwarding.measure import ALGORITHMS, OURS, PRESELECTING, Row
 from testbed.experiments.kind import Checks, Finding
-from testbed.experiments.results import Results
+from testbed.experiments.results import Results, grouped
 
 Measured = Results[Row]
 
@@ -55,8 +55,8 @@ def curve_of(row: Row) -> str:
 @check
 def largest_time(results: Measured) -> Finding:
     """Absolute times at the largest table, of each number of interfaces where that is fixed."""
-    fixed = _by_interfaces([r for r in results.rows if not r.central]).items()
-    said = [f"{interfaces} interfaces: {_times(_largest(rows))}" for interfaces, rows in fixed]
+    fixed = _by_interfaces([r for r in results.rows if not r.central])
+    said = [f"{rows[0].interfaces} interfaces: {_times(_largest(rows))}" for rows in fixed]
     alone = [r for r in results.rows if r.central]
     if alone:
         said.append(_times(_largest(alone)))
@@ -88,9 +88,7 @@ def growth(results: Measured) -> Finding:
 @check
 def sublinear(results: Measured) -> Finding:
     """Exponents below one for every fixed number of interfaces."""
-    exponents = {
-        a: [_exponent(rows) for rows in _by_interfaces(rows_of(results, a)).values()] for a in ALGORITHMS
-    }
+    exponents = {a: [_exponent(rows) for rows in _by_interfaces(rows_of(results, a))] for a in ALGORITHMS}
     said = "; ".join(f"{a} {min(e):.2f} to {max(e):.2f}" for a, e in exponents.items())
     return Finding(f"time grows as C to the power of: {said}", max(exponents["counting"]) < 0.9)
 
@@ -180,19 +178,17 @@ def _largest(rows: Sequence[Row]) -> list[Row]:
     return [r for r in rows if r.constraints == most]
 
 
-def _by_interfaces(rows: Sequence[Row]) -> dict[int, list[Row]]:
-    fixed = sorted({r.interfaces for r in rows})
-    return {i: [r for r in rows if r.interfaces == i] for i in fixed}
+def _by_interfaces(rows: Iterable[Row]) -> Iterable[list[Row]]:
+    return grouped(sorted(rows, key=lambda r: r.interfaces), lambda r: r.interfaces).values()
 
 
 def _conditions(results: Measured) -> list[list[list[Row]]]:
     """Warm curves, then cold ones: from the smallest table to the largest, each by rounds."""
-    return [c for cold in (False, True) if (c := _curves([r for r in _selective(results) if r.cold == cold]))]
-
-
-def _curves(rows: Sequence[Row]) -> list[list[Row]]:
-    sizes = sorted({r.constraints for r in rows})
-    return [sorted((r for r in rows if r.constraints == c), key=lambda r: r.rounds) for c in sizes]
+    ordered = sorted(_selective(results), key=lambda r: (r.cold, r.constraints, r.rounds))
+    return [
+        list(grouped(rows, lambda r: r.constraints).values())
+        for rows in grouped(ordered, lambda r: r.cold).values()
+    ]
 
 
 def _exponent(rows: Sequence[Row]) -> float:
@@ -330,11 +326,8 @@ def _ends(results: Measured, algorithm: str) -> tuple[Row, Row, int]:
 
 def _twenty(results: Measured) -> list[list[Row]]:
     """The rows of the tables with few interfaces, table by table."""
-    tables: dict[tuple[int, int], list[Row]] = {}
-    for row in results.rows:
-        if row.interfaces == 20:
-            tables.setdefault((row.filters, row.constraints), []).append(row)
-    return list(tables.values())
+    rows = [row for row in results.rows if row.interfaces == 20]
+    return list(grouped(rows, lambda r: (r.filters, r.constraints)).values())
 
 
 def _of_twenty(results: Measured, algorithm: str) -> list[Row]:

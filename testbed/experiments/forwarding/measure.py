@@ -11,17 +11,17 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import product
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any, Self
 
 from fastpath.bench import Bench, BenchTable
 from fastpath.fib import ForwardingTable
 from fastpath.workload import FilterList, Generator, MessageList, Recipe
+from nodes.records import from_plain
+from testbed.experiments import kind
 from testbed.experiments.kind import DisagreementError
 from testbed.plan.problems import Key
 from testbed.plan.source import Source
-
-if TYPE_CHECKING:
-    from testbed.runs.world import Progress
+from testbed.runs.world import Progress
 
 ROUNDS = (10,)
 """Of preselection, as in all the paper's experiments but Fig. 11."""
@@ -70,44 +70,33 @@ class Table:
 
 
 @dataclass(frozen=True, slots=True)
-class Sweep:
+class Sweep(kind.Sweep):
     """The tables of a sweep, and how often each is measured with how many messages."""
 
     repeat: int
     messages: int
     tables: tuple[Table, ...]
 
+    @classmethod
+    def read(cls, data: Mapping[str, Any]) -> Self:
+        """Every table written out."""
+        tables = tuple(table for group in data["tables"] for table in _tables(group))
+        return cls(data["repeat"], data.get("messages", 100), tables)
 
-def read_sweep(data: Mapping[str, Any]) -> Sweep:
-    """The sweep as an experiment's file has it; it is in shape."""
-    return Sweep(
-        repeat=data["repeat"],
-        messages=data.get("messages", 100),
-        tables=tuple(table for group in data["tables"] for table in _tables(group)),
-    )
-
-
-def check_sweep(source: Source, key: Key, data: Mapping[str, Any]) -> None:
-    """Complain of what the schema cannot see."""
-    for at, group in enumerate(data["tables"]):
-        if any(t.interfaces > t.filters for t in _tables(group)):
-            what, expected = "more interfaces than filters", "at least one filter an interface"
-            source.complain((*key, "tables", at), what, expected)
+    @classmethod
+    def check(cls, source: Source, key: Key, data: Mapping[str, Any]) -> None:
+        """Complain of interfaces that can have no filter."""
+        for at, group in enumerate(data["tables"]):
+            if any(t.interfaces > t.filters for t in _tables(group)):
+                what, expected = "more interfaces than filters", "at least one filter an interface"
+                source.complain((*key, "tables", at), what, expected)
 
 
 def _tables(group: Mapping[str, Any]) -> Iterator[Table]:
     """Lists multiply: every number of interfaces with every number of filters."""
-    low, high = group.get("constraints", CONSTRAINTS)
     for interfaces, filters in product(group["interfaces"], group["filters"]):
-        yield Table(
-            filters=filters,
-            interfaces=filters if interfaces == "each" else interfaces,
-            constraints=(low, high),
-            rounds=tuple(group.get("rounds", ROUNDS)),
-            cold=group.get("cold", False),
-            even=group.get("even", False),
-            eliminations=group.get("eliminations", False),
-        )
+        size = {"filters": filters, "interfaces": filters if interfaces == "each" else interfaces}
+        yield from_plain(Table, {**group, **size})
 
 
 @dataclass(frozen=True, slots=True)

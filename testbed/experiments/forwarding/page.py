@@ -10,11 +10,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from analysis.figures.axes import count
 from analysis.figures.chart import DASHES, Scale, Series, line_chart, short_count
 from analysis.figures.svg import Figure
+from testbed.experiments.experiment import Experiment
 from testbed.experiments.forwarding.findings import (
     Measured,
     check,
@@ -31,14 +31,10 @@ from testbed.experiments.forwarding.measure import (
     PLAIN,
     PRESELECTING,
     Row,
-    check_sweep,
+    Sweep,
     measure,
-    read_sweep,
 )
-from testbed.experiments.kind import Column, Kind, table
-
-if TYPE_CHECKING:
-    from testbed.experiments.experiment import Experiment
+from testbed.experiments.kind import FWD, Column, Kind, table
 
 NAMES = {PLAIN: "counting (r = 0)", PRESELECTING: "selective (r = 10)", OURS: "fast"}
 HOW = (
@@ -189,11 +185,10 @@ COLUMNS: tuple[Column[Line], ...] = (
 )
 
 KIND = Kind(
-    publication='"Forwarding in a Content-Based Network" (SIGCOMM 2003)',
+    publication=FWD,
     comparable="Absolute times are not comparable: the paper's machine had 950 MHz and 512 MB. "
     "Shapes, ratios and counts are.",
-    read_sweep=read_sweep,
-    check_sweep=check_sweep,
+    sweep=Sweep,
     measure=measure,
     row=Row,
     checks=check,

@@ -11,7 +11,7 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache, cached_property
 from statistics import fmean
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from analysis.oracle import Oracle, judge_events
 from analysis.rundir import subscription_change
@@ -26,13 +26,11 @@ from testbed.experiments.kind import DisagreementError
 from testbed.experiments.schemes.networks import Case, Sweep, load_of, scenario
 from testbed.plan.load import plan_of
 from testbed.plan.model import Plan
+from testbed.runs.world import Progress
 from testbed.sim.capture import Tap
 from testbed.sim.frames import HEADER_BYTES, is_sent_by
 from testbed.sim.simulation import EPOCH_NS, Simulation, SimulationFailedError
 from topologies.ideal import DeliveryTree, ShortestPaths
-
-if TYPE_CHECKING:
-    from testbed.runs.world import Progress
 
 MILLISECOND = 1_000_000
 ACCESS_NS = 2_000

@@ -11,11 +11,12 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from itertools import product
 from random import Random
-from typing import Any
+from typing import Any, Self
 
 import networkx as nx
 
 from nodes.scheme_catalog import CATALOG
+from testbed.experiments import kind
 from testbed.plan.problems import Key, did_you_mean
 from testbed.plan.source import Source
 from topologies.generators import generate
@@ -53,29 +54,29 @@ class Case:
 
 
 @dataclass(frozen=True, slots=True)
-class Sweep:
+class Sweep(kind.Sweep):
     """All networks, in order."""
 
     cases: tuple[Case, ...]
 
+    @classmethod
+    def read(cls, data: Mapping[str, Any]) -> Self:
+        """Every case written out."""
+        return cls(tuple(case for group in data["networks"] for case in _cases(group)))
 
-def read_sweep(data: Mapping[str, Any]) -> Sweep:
-    """The sweep as an experiment's file has it; it is in shape."""
-    return Sweep(tuple(case for group in data["networks"] for case in _cases(group)))
-
-
-def check_sweep(source: Source, key: Key, data: Mapping[str, Any]) -> None:
-    """Complain of what the schema cannot see."""
-    for at, group in enumerate(data["networks"]):
-        for which, (senders, receivers) in enumerate(group["loads"]):
-            if max(senders, receivers) > min(group["routers"]):
-                what, expected = "more senders or receivers than routers", "at most one of each at a router"
-                source.complain((*key, "networks", at, "loads", which), what, expected)
-        for which, scheme in enumerate(group.get("schemes", ())):
-            if scheme not in CATALOG:
-                expected, hint = f"one of {', '.join(sorted(CATALOG))}", did_you_mean(scheme, CATALOG)
-                where = (*key, "networks", at, "schemes", which)
-                source.complain(where, f"unknown scheme {scheme!r}", expected, hint)
+    @classmethod
+    def check(cls, source: Source, key: Key, data: Mapping[str, Any]) -> None:
+        """Complain of what the schema cannot see."""
+        for at, group in enumerate(data["networks"]):
+            for which, load in enumerate(group["loads"]):
+                if max(load) > min(group["routers"]):
+                    what = "more senders or receivers than routers", "at most one of each at a router"
+                    source.complain((*key, "networks", at, "loads", which), *what)
+            for which, scheme in enumerate(group.get("schemes", ())):
+                if scheme not in CATALOG:
+                    what = f"unknown scheme {scheme!r}", f"one of {', '.join(sorted(CATALOG))}"
+                    where = (*key, "networks", at, "schemes", which)
+                    source.complain(where, *what, did_you_mean(scheme, CATALOG))
 
 
 def _cases(group: Mapping[str, Any]) -> Iterator[Case]:

@@ -7,20 +7,17 @@ what is held, control traffic until ready.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from math import log2
-from typing import TYPE_CHECKING
 
 from analysis.figures.axes import count, volume
 from analysis.figures.chart import Scale, Series, line_chart, short_count, style
 from analysis.figures.svg import Figure
-from testbed.experiments.kind import Checks, Column, Finding, Kind, table
-from testbed.experiments.results import Results
+from testbed.experiments.experiment import Experiment
+from testbed.experiments.kind import RTE, Checks, Column, Finding, Kind, table
+from testbed.experiments.results import Results, grouped
 from testbed.experiments.schemes.measure import Row, measure
-from testbed.experiments.schemes.networks import check_sweep, read_sweep
-
-if TYPE_CHECKING:
-    from testbed.experiments.experiment import Experiment
+from testbed.experiments.schemes.networks import Sweep
 
 Measured = Results[Row]
 
@@ -107,13 +104,10 @@ def ipsf_sends_as_psf(results: Measured) -> Finding:
 def ipsf_holds_less(results: Measured) -> Finding:
     """Ipsf <= psf in constraints and classes, a table a class."""
     pairs = paired(results, "ipsf", "psf")
-    shapes = sorted({a.shape for a, _ in pairs})
-    said = [f"{shape}: {_least_most(_of(pairs, shape))} of psf's constraints" for shape in shapes]
-    return Finding("; ".join(said), all(a.apart <= b.apart and a.classes <= b.classes for a, b in pairs))
-
-
-def _of(pairs: Iterable[tuple[Row, Row]], shape: str) -> list[float]:
-    return [a.apart / b.apart for a, b in pairs if a.shape == shape and b.apart]
+    shapes = grouped(sorted(pairs, key=lambda pair: pair[0].shape), lambda pair: pair[0].shape)
+    shares = {shape: [a.apart / b.apart for a, b in held if b.apart] for shape, held in shapes.items()}
+    said = "; ".join(f"{shape}: {_least_most(found)} of psf's constraints" for shape, found in shares.items())
+    return Finding(said, all(a.apart <= b.apart and a.classes <= b.classes for a, b in pairs))
 
 
 @check
@@ -206,10 +200,8 @@ def control_of_talkers(results: Measured) -> Finding:
 def _ratios(rows: list[Row]) -> str:
     if not rows:
         return "no such network in this sweep"
-    return "; ".join(
-        f"{s} {_least_most([r.ratio for r in rows if r.scheme == s])} x ideal"
-        for s in dict.fromkeys(r.scheme for r in rows)
-    )
+    ratios = {s: [r.ratio for r in held] for s, held in grouped(rows, lambda r: r.scheme).items()}
+    return "; ".join(f"{scheme} {_least_most(found)} x ideal" for scheme, found in ratios.items())
 
 
 def _least_most(values: list[float]) -> str:
@@ -260,8 +252,7 @@ def _lines(results: Measured, load: tuple[int, int], value: Callable[[Row], floa
 def tables(results: Measured) -> str:
     """All of them."""
     parts = ["## Every network", HOW]
-    for network in dict.fromkeys(row.network for row in results.rows):
-        rows = [row for row in results.rows if row.network == network]
+    for rows in grouped(results.rows, lambda row: row.network).values():
         parts += [_title(rows[0]), table(COLUMNS, rows)]
     return "\n\n".join(parts)
 
@@ -308,11 +299,10 @@ COLUMNS: tuple[Column[Row], ...] = (
 )
 
 KIND = Kind(
-    publication='"Understanding Content-Based Routing Schemes" (Lugano 2006/05)',
+    publication=RTE,
     comparable="The paper proves and computes; it has no measurements. Here its statements are held against "
     "runs of all schemes.",
-    read_sweep=read_sweep,
-    check_sweep=check_sweep,
+    sweep=Sweep,
     measure=measure,
     row=Row,
     checks=check,
