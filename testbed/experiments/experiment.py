@@ -17,7 +17,7 @@ from topologies.library import EXPERIMENT_SCHEMA
 
 @dataclass(frozen=True, slots=True)
 class Printed:
-    """A figure or a statement of the paper, and what to say if ours is another."""
+    """A figure or a statement of the paper, and why ours is another where it is."""
 
     check: str
     """A name among the checks of the experiment's kind."""
@@ -80,7 +80,7 @@ def load_experiment(path: Path, quick: bool = False) -> Experiment:
 
 
 def _check_kind(source: Source, name: str | None) -> None:
-    """Complain of what the experiment's kind knows to be wrong."""
+    """Complain of an unknown kind, and of what only the kind can check."""
     if name is None:
         return
     if name not in kind_names():

@@ -1,6 +1,6 @@
 """A kind of experiments: how one is read, measured, compared with its paper, drawn and tabulated.
 
-A kind is a folder of this room, and is known by being there. It has three files:
+A kind is a folder of this room; there is no list to add it to. It has three files:
 `sweep.schema.json` (what an experiment's file may vary), `measure.py` (the sweep as a
 value, and the plain rows that come of it) and `page.py` (what is made of the rows: the
 checks of what the paper printed, the drawings, the table), which ends in `KIND`.
@@ -53,8 +53,8 @@ class Finding:
     @classmethod
     def each(cls, parts: Iterable[tuple[str, bool]]) -> Finding:
         """Of several that have all to hold: a part of the text, and whether it holds."""
-        said, holds = zip(*parts, strict=True)
-        return cls("; ".join(said), all(holds))
+        texts, holds = zip(*parts, strict=True)
+        return cls("; ".join(texts), all(holds))
 
 
 Check = Callable[[Any], Finding]

@@ -94,9 +94,9 @@ def _findings(experiment: Experiment, results: Results[Any]) -> str:
     return "\n".join(lines)
 
 
-def _lines(said: str) -> str:
+def _lines(text: str) -> str:
     """What stands between semicolons gets a line of its own."""
-    return said.replace("; ", "<br>")
+    return text.replace("; ", "<br>")
 
 
 def _reasons(experiment: Experiment, results: Results[Any]) -> Iterator[str]:

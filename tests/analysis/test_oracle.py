@@ -6,7 +6,7 @@ import pyarrow as pa
 import pytest
 
 from analysis.expected import expected_batch
-from analysis.oracle import Oracle, readable_claims
+from analysis.oracle import Oracle, judge_events, readable_claims
 from analysis.windows import Clock
 from nodes.wire.codec import encode_attributes
 
@@ -88,3 +88,25 @@ def test_a_predicate_that_does_not_parse_is_named_and_left_out():
     kept, problems = readable_claims([good, bad])
     assert kept == [good]
     assert "node 2" in problems[0]
+
+
+def test_a_run_in_memory_is_judged_pair_by_pair():
+    ids = {"p": 9, "a": 1, "b": 2, "c": 3, "d": 4}
+    published = {
+        "event": "publish",
+        "node": "p",
+        "source": 9,
+        "sequence": 4,
+        "time_ns": 2_000,
+        "message": "x = 1",
+    }
+    got = [
+        {"event": "deliver", "node": name, "source": 9, "sequence": 4, "time_ns": 2_005}
+        for name in ("a", "a", "a", "c", "d")
+    ]
+    fresh = claim(3, "x = 1", from_ns=1_995)
+    judged = judge_events(Oracle([claim(1, "x = 1"), claim(2, "x > 0"), fresh]), [published, *got], ids)
+    assert (judged.owed, judged.allowed) == (2, 1)
+    assert judged.missing == [(9, 4, 2)]
+    assert judged.duplicate == [(9, 4, 1)] * 2
+    assert judged.spurious == [(9, 4, 4)]

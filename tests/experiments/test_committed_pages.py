@@ -53,6 +53,20 @@ def test_the_rows_are_a_whole_sweep_and_written_as_they_are_now(name: str) -> No
     assert to_json(results) == (PAGES / f"{name}.json").read_text(encoding="utf-8")
 
 
+@pytest.mark.parametrize(
+    ("written", "instead", "reported"),
+    [
+        ('"number": 2', '"number": "2"', r"rows\.1\.number: expected int, found '2'"),
+        ('"number": 2', '"numbr": 2', r"rows\.1\.numbr: unknown key"),
+        ('"seed": 1', '"sed": 1', "sed"),
+    ],
+)
+def test_rows_that_are_not_as_they_are_written_are_refused(written: str, instead: str, reported: str) -> None:
+    text = (PAGES / "rte-alpha-general.json").read_text(encoding="utf-8")
+    with pytest.raises(ValueError, match=reported):
+        from_json(text.replace(written, instead, 1), experiment_of("rte-alpha-general").of_kind.row)
+
+
 @pytest.mark.parametrize("name", [n for n in experiment_names() if n.startswith("fwd-")])
 def test_the_forwarding_rows_are_of_the_tables_that_the_file_has_now(name: str) -> None:
     swept = [(r.interfaces, r.rounds) for r in rows_of(name).rows if r.algorithm == "selective"]

@@ -1,4 +1,4 @@
-"""Whole runs beside each other: what a row is made of, what is said of rows, and a slice in the simulator."""
+"""Whole runs beside each other: what is in a row, what is found in rows, and a slice in the simulator."""
 
 from __future__ import annotations
 
@@ -133,9 +133,9 @@ def test_the_quick_slice_delivers_the_same_by_one_router_and_by_three(tmp_path, 
     assert (
         main(["reproduce", "single-vs-network", "--quick", "--json", "--out", str(tmp_path), "--quiet"]) == 0
     )
-    told = json.loads(capsys.readouterr().out)
-    assert told["statements"][0]["holds"], told["statements"][0]
-    rows = told["rows"]
+    reported = json.loads(capsys.readouterr().out)
+    assert reported["statements"][0]["holds"], reported["statements"][0]
+    rows = reported["rows"]
     assert [(r["routers"], r["phase"]) for r in rows] == [
         (n, p) for n in (1, 3) for p in ("low", "middle", "high")
     ]

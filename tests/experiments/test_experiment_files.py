@@ -1,4 +1,4 @@
-"""Experiment files: what is wrong in one is told by its place; the settings are the paper's."""
+"""Experiment files: what is wrong in one is reported with its place; the settings are the paper's."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def test_a_good_file_loads(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("written", "instead", "told"),
+    ("written", "instead", "reported"),
     [
         ("check: growth", "check: grwth", "bad.yaml:9:19: printed.0.check: unknown check 'grwth'"),
         ("check: growth", "check: grwth", "did you mean growth?"),
@@ -57,9 +57,11 @@ def test_a_good_file_loads(tmp_path: Path) -> None:
         ('paper: "yes"', "paper: 48", "put it in quotes"),
     ],
 )
-def test_what_is_wrong_is_told_with_its_place(written: str, instead: str, told: str, tmp_path: Path) -> None:
+def test_what_is_wrong_is_reported_with_its_place(
+    written: str, instead: str, reported: str, tmp_path: Path
+) -> None:
     assert written in GOOD
-    assert told in problems(GOOD.replace(written, instead, 1), tmp_path)
+    assert reported in problems(GOOD.replace(written, instead, 1), tmp_path)
 
 
 @pytest.mark.parametrize("name", experiment_names())
@@ -95,7 +97,7 @@ def test_E4_a_million_destinations_are_ten_routers_of_twenty_interfaces_away() -
     assert hops(10, 1_000_000) == 12, "the paper's 12 is that of 10 interfaces"
 
 
-def test_an_unknown_experiment_is_told_with_the_nearest_name(capsys: Any) -> None:
+def test_an_unknown_experiment_is_reported_with_the_nearest_name(capsys: Any) -> None:
     from testbed.cli.main import main
 
     assert main(["reproduce", "fwd-netwrk"]) == 2

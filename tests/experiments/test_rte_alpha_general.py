@@ -90,8 +90,8 @@ def test_the_quick_slice_leaves_rows_figures_and_a_page(
     assert (
         main(["reproduce", "rte-alpha-general", "--quick", "--quiet", "--json", "--out", str(tmp_path)]) == 0
     )
-    told = json.loads(capsys.readouterr().out)
-    assert [each["holds"] for each in told["statements"]] == [True, True, True, False]
+    reported = json.loads(capsys.readouterr().out)
+    assert [each["holds"] for each in reported["statements"]] == [True, True, True, False]
     results = from_json((tmp_path / "rows.json").read_text(encoding="utf-8"), Row)
     assert len(results.rows) == 2 * 2 * 2 * 7
     assert tuple(Row(**row) for row in pq.read_table(tmp_path / "rows.parquet").to_pylist()) == results.rows

@@ -168,8 +168,8 @@ def test_the_quick_slice_leaves_a_figure_for_each_set_of_names(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert main(["reproduce", "rte-alpha-model", "--quick", "--quiet", "--json", "--out", str(tmp_path)]) == 0
-    told = {each["claim"]: each["holds"] for each in json.loads(capsys.readouterr().out)["statements"]}
-    assert told["the more predicates are combined, the better the reduction"] is True
+    reported = {each["claim"]: each["holds"] for each in json.loads(capsys.readouterr().out)["statements"]}
+    assert reported["the more predicates are combined, the better the reduction"] is True
     assert {p.name for p in tmp_path.glob("*.svg")} == {
         "figure-zipf-500.svg",
         "figure-uniform-50.svg",

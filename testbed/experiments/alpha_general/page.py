@@ -44,8 +44,8 @@ def uniform_as_predicted(results: Measured) -> Finding:
     """The largest distance from E(alpha), where predicates are sets as in the formula."""
     worst = max(curve(results, (UNIFORM, SETS)), key=lambda r: abs(r.alpha_mean - r.expected))
     apart = abs(worst.alpha_mean - worst.expected)
-    said = f"at most {apart:.4f} beside it, at nk/|M| = {worst.ratio:g} of {_universe(worst)}"
-    return Finding(said, apart < NEAR)
+    text = f"at most {apart:.4f} beside it, at nk/|M| = {worst.ratio:g} of {_universe(worst)}"
+    return Finding(text, apart < NEAR)
 
 
 @check
@@ -78,15 +78,15 @@ def five_as_sets(results: Measured) -> Finding:
 
 def _five(results: Measured, reading: str) -> Finding:
     rows = [r for r in curve(results, (ZIPF, reading)) if r.number == FIVE]
-    said = "; ".join(f"alpha {r.alpha_mean:.2f} of {_universe(r)}" for r in rows)
-    return Finding(said, any(0.4 <= r.alpha_mean <= 0.6 for r in rows))
+    text = "; ".join(f"alpha {r.alpha_mean:.2f} of {_universe(r)}" for r in rows)
+    return Finding(text, any(0.4 <= r.alpha_mean <= 0.6 for r in rows))
 
 
 def figures(experiment: Experiment, results: Measured) -> Mapping[str, Figure]:
     """The whole range, and Zipf's curves near zero, as in the paper."""
     title = f"{experiment.title} ({experiment.paper})"
-    said = "The disjunction advantage by how many messages the predicates have together, over all there are."
-    whole, zoom = (experiment.name, title, said), (f"{experiment.name}-zoom", f"{title}: near zero", said)
+    text = "The disjunction advantage by how many messages the predicates have together, over all there are."
+    whole, zoom = (experiment.name, title, text), (f"{experiment.name}-zoom", f"{title}: near zero", text)
     near = {variant: style for variant, style in STYLES.items() if variant[0] == ZIPF}
     return {
         "": line_chart(whole, SCALES, _lines(results, STYLES, float("inf"))),

@@ -21,7 +21,7 @@ from testbed.runs.world import Progress
 
 UNIFORM, ZIPF = "uniform", "zipf"
 PAIRS, KERNEL = "pairs", "kernel"
-"""How a disjunction was reduced: by the paper's rule on pairs, or by all that `fastpath.cover` knows."""
+"""How a disjunction was reduced: by the paper's rule on pairs, or by `fastpath.cover`."""
 
 SIZES = {1: 10, 2: 40, 3: 30, 4: 10, 5: 5, 6: 5}
 STRING_OPS = {

@@ -91,12 +91,12 @@ def worst_needs_thousands(results: Measured) -> Finding:
     rows = curve(results, WORST)
     at = next((r for r in rows if r.number == PAPER_NUMBER), None)
     median, nearly_all = (_first_below(rows, which) for which in ("median", "p95"))
-    said = f"the median is below 0.5 from {median} predicates on, 95 of 100 from {nearly_all} on"
+    text = f"the median is below 0.5 from {median} predicates on, 95 of 100 from {nearly_all} on"
     if at is None:
-        return Finding(f"{said}; {PAPER_NUMBER} are not in this sweep", None)
+        return Finding(f"{text}; {PAPER_NUMBER} are not in this sweep", None)
     # D4 found 0.473 and 0.505 with another list of words.
     about_half = 0.43 < at.median < HALF and at.p95 < 0.53
-    return Finding(f"{said}; at 7000: median {at.median:.3f}, 95 of 100 below {at.p95:.3f}", about_half)
+    return Finding(f"{text}; at 7000: median {at.median:.3f}, 95 of 100 below {at.p95:.3f}", about_half)
 
 
 def _first_below(rows: list[Row], which: str) -> str:
@@ -110,9 +110,9 @@ def _first_below(rows: list[Row], which: str) -> str:
 def worst_is_worst(results: Measured) -> Finding:
     """Where each scenario ends: 500 uniform names highest."""
     ends = {names: rows[-1] for names, rows in curves(results).items()}
-    said = "; ".join(f"{names}: {row.median:.2f} at {row.number}" for names, row in ends.items())
+    text = "; ".join(f"{names}: {row.median:.2f} at {row.number}" for names, row in ends.items())
     others = [row.median for names, row in ends.items() if names != WORST]
-    return Finding(said, WORST in ends and ends[WORST].median > max(others))
+    return Finding(text, WORST in ends and ends[WORST].median > max(others))
 
 
 @check
@@ -123,8 +123,8 @@ def skewed_names_reduce_better(results: Measured) -> Finding:
     if not skewed:
         return Finding("not in this sweep", None)
     last = skewed[-1]
-    said = f"median {last.median:.2f} against {flat[last.number].median:.2f} at {last.number}"
-    return Finding(said, all(r.median <= flat[r.number].median for r in skewed))
+    text = f"median {last.median:.2f} against {flat[last.number].median:.2f} at {last.number}"
+    return Finding(text, all(r.median <= flat[r.number].median for r in skewed))
 
 
 @check
@@ -135,9 +135,9 @@ def varies_then_settles(results: Measured) -> Finding:
 
 def _settles(names: Names, rows: list[Row]) -> tuple[str, bool]:
     widest, last = max(rows, key=_width), rows[-1]
-    said = f"{names}: widest {_width(widest):.2f} at {widest.number} predicates, "
-    said += f"{_width(last):.2f} at {last.number}"
-    return said, widest.number < SMALL and _width(last) < _width(widest)
+    text = f"{names}: widest {_width(widest):.2f} at {widest.number} predicates, "
+    text += f"{_width(last):.2f} at {last.number}"
+    return text, widest.number < SMALL and _width(last) < _width(widest)
 
 
 def _width(row: Row) -> float:
@@ -148,10 +148,10 @@ def _width(row: Row) -> float:
 def kernel_drops_more(results: Measured) -> Finding:
     """What `fastpath.cover.reduce` takes off beyond the paper's rule."""
     ends = {n: (rows[-1].median, curve(results, n, KERNEL)[-1].median) for n, rows in curves(results).items()}
-    said = "; ".join(
+    text = "; ".join(
         f"{n}: {pairs:.3f} by pairs, {kernel:.3f} by the kernel" for n, (pairs, kernel) in ends.items()
     )
-    return Finding(said, None)
+    return Finding(text, None)
 
 
 def figures(experiment: Experiment, results: Measured) -> Mapping[str, Figure]:
@@ -159,8 +159,8 @@ def figures(experiment: Experiment, results: Measured) -> Mapping[str, Figure]:
     found = {}
     for names in curves(results):
         suffix = f"-{names.distribution}-{names.count}"
-        said = f"The disjunction advantage by the number of predicates, {names}."
-        about = experiment.name + suffix, f"{experiment.title}: {names}", said
+        text = f"The disjunction advantage by the number of predicates, {names}."
+        about = experiment.name + suffix, f"{experiment.title}: {names}", text
         lines = [
             Series(label, style, _points(curve(results, names, rule), field))
             for label, field, rule, style in LINES

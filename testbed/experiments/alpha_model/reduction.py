@@ -3,7 +3,7 @@
 Within a conjunction a constraint goes that another one implies; within the
 disjunction a conjunction goes that another one covers: each constraint of the
 wider is implied by one of the narrower. Which constraint implies which is asked
-of `fastpath.cover`, one pair at a time. `fastpath.cover.reduce` knows more: what
+of `fastpath.cover`, one pair at a time. `fastpath.cover.reduce` drops more: what
 several constraints imply together, and which conjunctions nothing can match.
 """
 

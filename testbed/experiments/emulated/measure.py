@@ -24,7 +24,7 @@ from testbed.runs.world import Progress
 from topologies.library import scenario_names
 
 RUN_WORKED = (0, 1)
-"""Exit codes of `cbn run`; 1: the verdict finds fault, and the page says so."""
+"""Exit codes of `cbn run`; 1: the verdict is not clean; the page shows it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +83,7 @@ class Row:
     hops: float
     """Routers on the way, mean, of the whole run."""
     digest: str
-    """Of what the run delivered to whom."""
+    """Of the run's deliveries: which message to which client."""
     busiest: str
     """The router that took the most of a processor, of the whole run; empty where that is not known."""
     busiest_us: float | None

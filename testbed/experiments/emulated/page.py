@@ -52,8 +52,8 @@ def same_deliveries(results: Measured) -> Finding:
     wrong = sum(row.wrong for row in results.rows)
     each = sum(row.expected for row in results.rows) // len(runs)
     sets = "1 set" if len(digests) == 1 else f"{len(digests)} different sets"
-    said = f"{len(runs)} runs of {count(each)} deliveries each, {sets}; {count(wrong)} wrong"
-    return Finding(said, len(digests) == 1 and not wrong)
+    text = f"{len(runs)} runs of {count(each)} deliveries each, {sets}; {count(wrong)} wrong"
+    return Finding(text, len(digests) == 1 and not wrong)
 
 
 @check
@@ -70,11 +70,11 @@ def far_network_is_faster(results: Measured) -> Finding:
 
 def _faster(rows: list[Row]) -> Finding:
     """Of the networks of a scenario, than the single router."""
-    said, faster = [], False
+    text, faster = [], False
     for alone, *networks in grouped(rows, lambda r: r.phase).values():
-        said.append(f"{alone.rate:.0f}/s: {_of(alone)} alone, {', '.join(map(_sized, networks))}")
+        text.append(f"{alone.rate:.0f}/s: {_of(alone)} alone, {', '.join(map(_sized, networks))}")
         faster = all(r.end_to_end_p50_us < alone.end_to_end_p50_us for r in networks)
-    return Finding("; ".join(said), faster)
+    return Finding("; ".join(text), faster)
 
 
 def _of(row: Row) -> str:
@@ -98,7 +98,7 @@ def all_do_more(results: Measured) -> Finding:
 
 
 def _work(results: Measured, value: Callable[[Row], float | None], less: bool) -> Finding:
-    said, holds = [], []
+    text, holds = [], []
     for scenario, rows in by_scenario(results.rows).items():
         known = [(row, found) for row in runs_of(rows) if (found := value(row)) is not None]
         alone = next((found for row, found in known if row.routers == 1), None)
@@ -106,9 +106,9 @@ def _work(results: Measured, value: Callable[[Row], float | None], less: bool) -
             return Finding("processor time of single nodes is not known of these runs", None)
         many = [(row.interfaces, found) for row, found in known if row.routers > 1]
         times = ", ".join(f"{found / alone:.2f} x with {interfaces} interfaces" for interfaces, found in many)
-        said.append(f"{scenario}: {times}, of the single router's")
+        text.append(f"{scenario}: {times}, of the single router's")
         holds += [(found < alone) == less for _, found in many]
-    return Finding("; ".join(said), all(holds))
+    return Finding("; ".join(text), all(holds))
 
 
 @check
@@ -120,8 +120,8 @@ def load_does_not_slow(results: Measured) -> Finding:
 def _growth(rows: list[Row]) -> tuple[str, bool]:
     before, last = max(row.end_to_end_p50_us for row in rows[:-1]), rows[-1]
     growth = last.end_to_end_p50_us / before if before else 0.0
-    said = f"{last.scenario}, {last.interfaces} interfaces: {growth:.2f} x"
-    return said, growth < 2 and not last.missing
+    text = f"{last.scenario}, {last.interfaces} interfaces: {growth:.2f} x"
+    return text, growth < 2 and not last.missing
 
 
 def figures(experiment: Experiment, results: Measured) -> Mapping[str, Figure]:

@@ -56,16 +56,16 @@ def curve_of(row: Row) -> str:
 def largest_time(results: Measured) -> Finding:
     """Absolute times at the largest table, of each number of interfaces where that is fixed."""
     fixed = _by_interfaces([r for r in results.rows if not r.central])
-    said = [f"{rows[0].interfaces} interfaces: {_times(_largest(rows))}" for rows in fixed]
+    text = [f"{rows[0].interfaces} interfaces: {_times(_largest(rows))}" for rows in fixed]
     alone = [r for r in results.rows if r.central]
     if alone:
-        said.append(_times(_largest(alone)))
-    return Finding("; ".join(said), None)
+        text.append(_times(_largest(alone)))
+    return Finding("; ".join(text), None)
 
 
 def _times(rows: Sequence[Row]) -> str:
-    said = ", ".join(f"{r.algorithm} {time(r.time_us)}" for r in rows)
-    return f"{said} at {rows[0].constraints / 1e6:.2g} M constraints"
+    text = ", ".join(f"{r.algorithm} {time(r.time_us)}" for r in rows)
+    return f"{text} at {rows[0].constraints / 1e6:.2g} M constraints"
 
 
 @check
@@ -74,8 +74,8 @@ def largest_gain(results: Measured) -> Finding:
     best = max(_selective(results), key=lambda r: r.gain)
     at = f"at {count(best.interfaces)} interfaces"
     last = max(_selective(results), key=lambda r: r.constraints)
-    said = f"up to {percent(best.gain)} {at}; {percent(last.gain)} at the largest table"
-    return Finding(said, 25 <= best.gain <= 60)
+    text = f"up to {percent(best.gain)} {at}; {percent(last.gain)} at the largest table"
+    return Finding(text, 25 <= best.gain <= 60)
 
 
 @check
@@ -89,8 +89,8 @@ def growth(results: Measured) -> Finding:
 def sublinear(results: Measured) -> Finding:
     """Exponents below one for every fixed number of interfaces."""
     exponents = {a: [_exponent(rows) for rows in _by_interfaces(rows_of(results, a))] for a in ALGORITHMS}
-    said = "; ".join(f"{a} {min(e):.2f} to {max(e):.2f}" for a, e in exponents.items())
-    return Finding(f"time grows as C to the power of: {said}", max(exponents["counting"]) < 0.9)
+    text = "; ".join(f"{a} {min(e):.2f} to {max(e):.2f}" for a, e in exponents.items())
+    return Finding(f"time grows as C to the power of: {text}", max(exponents["counting"]) < 0.9)
 
 
 @check
@@ -100,8 +100,8 @@ def rounds_make_no_difference(results: Measured) -> Finding:
     if not gains:
         return Finding("no table with that many filters per interface", None)
     typical = median(abs(g) for g in gains)
-    said = f"from {percent(min(gains))} to {percent(max(gains))}, typically {typical:.1f} %"
-    return Finding(said, typical < 5)
+    text = f"from {percent(min(gains))} to {percent(max(gains))}, typically {typical:.1f} %"
+    return Finding(text, typical < 5)
 
 
 @check
@@ -114,55 +114,55 @@ def _best_with_large(results: Measured, algorithm: str) -> tuple[str, bool]:
     rows = sorted(rows_of(results, algorithm), key=lambda r: r.filters / r.interfaces)
     fewest, most = rows[0], rows[-1]
     best, worst = min(rows, key=lambda r: r.time_us), max(rows, key=lambda r: r.time_us)
-    said = (
+    text = (
         f"{algorithm} {time(fewest.time_us)} with one filter an interface, {time(most.time_us)} with "
         f"{_ratio(most)}, at worst {time(worst.time_us)} with {_ratio(worst)}"
     )
     fastest = most.time_us <= 1.3 * best.time_us and most.time_us < fewest.time_us
-    return said, algorithm == OURS or fastest
+    return text, algorithm == OURS or fastest
 
 
 @check
 def gain_with_few_filters(results: Measured) -> Finding:
     """Preselection pays at the left, and not at the right."""
     rows = sorted(_selective(results), key=lambda r: r.filters / r.interfaces)
-    said = f"{percent(rows[0].gain)} with one filter an interface, {percent(rows[-1].gain)} with the most"
-    return Finding(said, rows[0].gain > 10 and abs(rows[-1].gain) < 10)
+    text = f"{percent(rows[0].gain)} with one filter an interface, {percent(rows[-1].gain)} with the most"
+    return Finding(text, rows[0].gain > 10 and abs(rows[-1].gain) < 10)
 
 
 @check
 def turns_to_cost(results: Measured) -> Finding:
     """Where the gain is gone, curve by curve."""
-    said, holds = [], []
+    text, holds = [], []
     for curves in _conditions(results):
         turns = [_turning(rows) for rows in curves]
-        said += [f"{curve_of(rows[0])}: {_turned(at, rows)}" for at, rows in zip(turns, curves, strict=True)]
+        text += [f"{curve_of(rows[0])}: {_turned(at, rows)}" for at, rows in zip(turns, curves, strict=True)]
         holds.append(all(at is not None and 40 <= at <= 80 for at in turns))
-    return Finding("; ".join(said), any(holds))
+    return Finding("; ".join(text), any(holds))
 
 
 @check
 def gain_rises_and_fades(results: Measured) -> Finding:
     """A maximum within the sweep."""
-    said, holds = [], []
+    text, holds = [], []
     for curves in _conditions(results):
         best = [max(rows, key=lambda r: r.gain) for rows in curves]
-        said += [f"{curve_of(r)}: {percent(r.gain)} at {r.rounds} rounds" for r in best]
+        text += [f"{curve_of(r)}: {percent(r.gain)} at {r.rounds} rounds" for r in best]
         ends = [(rows[0].rounds, rows[-1].rounds) for rows in curves]
         inside = [low < r.rounds < high for r, (low, high) in zip(best, ends, strict=True)]
         holds.append(all(inside) and min(r.gain for r in best) > 5)
-    return Finding("; ".join(said), any(holds))
+    return Finding("; ".join(text), any(holds))
 
 
 @check
 def more_constraints_more_gain(results: Measured) -> Finding:
     """The larger table has the higher curve, under every condition."""
-    said, holds = [], True
+    text, holds = [], True
     for curves in _conditions(results):
         best = [max(rows, key=lambda r: r.gain) for rows in curves]
-        said.append(", ".join(f"{curve_of(r)}: {percent(r.gain)}" for r in best))
+        text.append(", ".join(f"{curve_of(r)}: {percent(r.gain)}" for r in best))
         holds = holds and best[-1].gain > best[0].gain
-    return Finding(f"at best {'; '.join(said)}", holds)
+    return Finding(f"at best {'; '.join(text)}", holds)
 
 
 def _ratio(row: Row) -> str:
@@ -223,21 +223,21 @@ def _turned(at: float | None, rows: Sequence[Row]) -> str:
 @check
 def time_at_twenty(results: Measured) -> Finding:
     """Section 1's 3 ms, in the readings of E2."""
-    said = [
+    text = [
         f"{_table(rows[0])}: " + ", ".join(f"{r.algorithm} {time(r.time_us)}" for r in rows)
         for rows in _twenty(results)
         if rows[0].constraints_low in READINGS
     ]
-    return Finding("; ".join(said), None)
+    return Finding("; ".join(text), None)
 
 
 @check
 def matched_of_twenty(results: Measured) -> Finding:
     """18 of 20, by tables of filters from one constraint on (F9)."""
     tables = [rows[0] for rows in _twenty(results)]
-    said = "; ".join(f"{_table(row)}: {row.matched_mean:.1f} of {row.interfaces}" for row in tables)
+    text = "; ".join(f"{_table(row)}: {row.matched_mean:.1f} of {row.interfaces}" for row in tables)
     paper_like = [r for r in tables if r.constraints_low == 1]
-    return Finding(said, any(17.5 <= r.matched_mean <= 19.5 for r in paper_like))
+    return Finding(text, any(17.5 <= r.matched_mean <= 19.5 for r in paper_like))
 
 
 @check
@@ -256,13 +256,13 @@ def _fewer_matches(results: Measured, algorithm: str) -> tuple[str, bool]:
 def bytes_per_constraint(results: Measured) -> Finding:
     """48 bytes, of the tables the paper may have meant (E2); within a quarter where they are as large."""
     tables = [rows for rows in _twenty(results) if rows[0].constraints_low in READINGS]
-    said = [
+    text = [
         f"{_table(rows[0])}: " + ", ".join(f"{r.algorithm} {r.bytes_per_constraint:.0f}" for r in rows)
         for rows in tables
     ]
     large = 0.9 * max(rows[0].constraints for rows in tables)
     papers = [r for rows in tables for r in rows if r.algorithm != OURS and r.constraints > large]
-    return Finding("; ".join(said), all(r.bytes_per_constraint <= 1.25 * PAPER_BYTES for r in papers))
+    return Finding("; ".join(text), all(r.bytes_per_constraint <= 1.25 * PAPER_BYTES for r in papers))
 
 
 @check
@@ -273,15 +273,15 @@ def eliminated_by_ten(results: Measured) -> Finding:
     ]
     row = max(rows, key=lambda r: r.interfaces)
     share = (row.eliminated_mean or 0.0) / row.interfaces
-    said = f"{count(round(row.eliminated_mean or 0))} of {count(row.interfaces)} ({share:.0%})"
-    return Finding(said, abs(share - 131 / 200) < 0.07)
+    text = f"{count(round(row.eliminated_mean or 0))} of {count(row.interfaces)} ({share:.0%})"
+    return Finding(text, abs(share - 131 / 200) < 0.07)
 
 
 @check
 def single_router(results: Measured) -> Finding:
     """The first configuration of section 5.4."""
-    said = [f"{r.algorithm} {time(r.time_us)}" for r in results.rows if r.central]
-    return Finding(", ".join(said), None)
+    text = [f"{r.algorithm} {time(r.time_us)}" for r in results.rows if r.central]
+    return Finding(", ".join(text), None)
 
 
 @check
@@ -289,8 +289,8 @@ def hops_at_twenty(results: Measured) -> Finding:
     """E4: the formula gives 10 where the paper has 12."""
     destinations = next(r.filters for r in results.rows if r.central)
     fixed = sorted({r.interfaces for r in results.rows if not r.central})
-    said = ", ".join(f"{hops(i, destinations)} with {i} interfaces" for i in fixed)
-    return Finding(f"{said} (2 log_I {count(destinations)}, rounded up)", hops(20, destinations) <= 12)
+    text = ", ".join(f"{hops(i, destinations)} with {i} interfaces" for i in fixed)
+    return Finding(f"{text} (2 log_I {count(destinations)}, rounded up)", hops(20, destinations) <= 12)
 
 
 @check
@@ -304,16 +304,16 @@ def _network_beats_router(results: Measured, algorithm: str) -> tuple[str, bool]
     whole = network_us(row, hops_)
     won = whole < single.time_us
     times = f"{time(single.time_us)} alone, {time(whole)} over {hops_} routers"
-    said = f"{algorithm}: {'yes' if won else 'no'}, {times}, {single.time_us / whole:.2g} x"
-    return said, algorithm == OURS or won
+    text = f"{algorithm}: {'yes' if won else 'no'}, {times}, {single.time_us / whole:.2g} x"
+    return text, algorithm == OURS or won
 
 
 @check
 def break_even(results: Measured) -> Finding:
     """Not in the paper, which counts matching alone: what a further hop may cost besides."""
     spare = {algorithm: break_even_us(*_ends(results, algorithm)) for algorithm in ALGORITHMS}
-    said = ", ".join(f"{a} {time(us) if us > 0 else 'nothing'}" for a, us in spare.items())
-    return Finding(f"a further hop may cost besides matching: {said}", None)
+    text = ", ".join(f"{a} {time(us) if us > 0 else 'nothing'}" for a, us in spare.items())
+    return Finding(f"a further hop may cost besides matching: {text}", None)
 
 
 def _ends(results: Measured, algorithm: str) -> tuple[Row, Row, int]:

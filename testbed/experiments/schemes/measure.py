@@ -206,7 +206,7 @@ class Observed:
 
     @cached_property
     def oracle(self) -> Oracle:
-        """What is owed to whom."""
+        """What each subscriber is owed."""
         clients = {node.name: node.node_id for node in self.plan.clients}
         clock = Clock(self.start_ns, self.plan.timing.settle_ns)
         changes = [change for event in self.events if (change := subscription_change(event))]
@@ -336,7 +336,7 @@ def _plain(held: Held) -> Held:
 
 
 def _ideal_trees(seen: Observed, paths: Paths) -> list[DeliveryTree]:
-    """Of each message: to the routers of all whom it is owed to."""
+    """Of each message: to the routers of all subscribers that it is owed to."""
     trees = []
     for event in seen.of("publish"):
         owed = seen.oracle.expected(event["source"], event["time_ns"], parse_message(event["message"]))

@@ -1,4 +1,4 @@
-"""Which networks there are: the graphs, and the scenario of each: who is where, what is wanted, what is sent.
+"""The networks: their graphs, and the scenario of each, with its clients, subscriptions and messages.
 
 Each link has a cost from 1 to 3, so that there are often several shortest paths, and
 a delay of so many milliseconds: the shortest path is the fastest. Everything is drawn
@@ -106,7 +106,7 @@ def _edges(case: Case, rng: Random) -> set[tuple[int, int]]:
 
 @dataclass(frozen=True, slots=True)
 class Load:
-    """Who sends and who wants what; clients go by their router's number."""
+    """The senders, what each receiver wants, and the messages; clients go by their router's number."""
 
     senders: tuple[int, ...]
     wanted: dict[int, tuple[Range, ...]]

@@ -62,8 +62,8 @@ def all_are_correct(results: Measured) -> Finding:
     wrong = [f"{r.scheme} on {r.shape} of {r.routers}" for r in results.rows if r.wrong]
     owed = count(sum(r.owed for r in results.rows))
     names = ", ".join(schemes_of(results))
-    said = f"{owed} deliveries owed under {names}; {count(sum(r.wrong for r in results.rows))} wrong"
-    return Finding(said + (f": {', '.join(wrong[:3])}" if wrong else ""), not wrong)
+    text = f"{owed} deliveries owed under {names}; {count(sum(r.wrong for r in results.rows))} wrong"
+    return Finding(text + (f": {', '.join(wrong[:3])}" if wrong else ""), not wrong)
 
 
 @check
@@ -88,8 +88,8 @@ def pif_wastes(results: Measured) -> Finding:
     contained = all(a.crossings >= b.crossings for a, b in pairs)
     at = max(pairs, key=lambda pair: pair[0].ratio)[0]
     worst = f"at worst {at.ratio:.2f} x ideal, on {_on(at)}"
-    said = f"more crossings in {len(more)} of {len(pairs)} networks; {worst}"
-    return Finding(said, contained and bool(more))
+    text = f"more crossings in {len(more)} of {len(pairs)} networks; {worst}"
+    return Finding(text, contained and bool(more))
 
 
 @check
@@ -106,8 +106,8 @@ def ipsf_holds_less(results: Measured) -> Finding:
     pairs = paired(results, "ipsf", "psf")
     shapes = grouped(sorted(pairs, key=lambda pair: pair[0].shape), lambda pair: pair[0].shape)
     shares = {shape: [a.apart / b.apart for a, b in held if b.apart] for shape, held in shapes.items()}
-    said = "; ".join(f"{shape}: {_least_most(found)} of psf's constraints" for shape, found in shares.items())
-    return Finding(said, all(a.apart <= b.apart and a.classes <= b.classes for a, b in pairs))
+    text = "; ".join(f"{shape}: {_least_most(found)} of psf's constraints" for shape, found in shares.items())
+    return Finding(text, all(a.apart <= b.apart and a.classes <= b.classes for a, b in pairs))
 
 
 @check
@@ -134,8 +134,8 @@ def drp_as_formula(results: Measured) -> Finding:
     finding = _formula(results, "drp", lambda ratio: ratio <= 1)
     rows = [r for r in rows_of(results, "drp") if r.unreduced_bits]
     everywhere = [(r.unreduced_bits or 0) / _drp_everywhere(r) for r in rows]
-    said = f"{finding.ours}; {_least_most(everywhere)} of n (n - 1) log n + n r M_p"
-    return Finding(said, finding.holds)
+    text = f"{finding.ours}; {_least_most(everywhere)} of n (n - 1) log n + n r M_p"
+    return Finding(text, finding.holds)
 
 
 def _drp_everywhere(row: Row) -> float:
@@ -151,20 +151,20 @@ def _formula(results: Measured, scheme: str, holds: Callable[[float], bool]) -> 
     reduced = [(r.state_bits or 0) / (r.formula_bits or 1) for r in rows]
     if not rows:
         return Finding("no such network in this sweep", None)
-    said = f"{_least_most(plain)} of the formula unreduced, {_least_most(reduced)} reduced"
-    return Finding(said, all(map(holds, plain)))
+    text = f"{_least_most(plain)} of the formula unreduced, {_least_most(reduced)} reduced"
+    return Finding(text, all(map(holds, plain)))
 
 
 @check
-def reduction_earns(results: Measured) -> Finding:
+def reduction_saves(results: Measured) -> Finding:
     """Constraints in the tables with reduction over those without."""
-    said = []
+    text = []
     for scheme in schemes_of(results):
         rows = [r for r in rows_of(results, scheme) if r.unreduced]
         best = min(rows, key=lambda r: r.constraints / r.unreduced, default=None)
         if best is not None:
-            said.append(f"{scheme} down to {100 * best.constraints / best.unreduced:.0f} % on {_on(best)}")
-    return Finding("; ".join(said), None)
+            text.append(f"{scheme} down to {100 * best.constraints / best.unreduced:.0f} % on {_on(best)}")
+    return Finding("; ".join(text), None)
 
 
 @check
@@ -172,8 +172,8 @@ def latency_minimal(results: Measured) -> Finding:
     """Deliveries over the fastest path, in every scheme that uses the sources' trees."""
     late = {s: max(r.stretch_max for r in rows_of(results, s)) for s in schemes_of(results)}
     others = {s: worst for s, worst in late.items() if worst > 1.0001}
-    said = ", ".join(f"{s} up to {worst:.1f} x" for s, worst in others.items()) or "1.00 x in all"
-    return Finding(f"{len(late) - len(others)} of {len(late)} schemes; {said}", not others)
+    text = ", ".join(f"{s} up to {worst:.1f} x" for s, worst in others.items()) or "1.00 x in all"
+    return Finding(f"{len(late) - len(others)} of {len(late)} schemes; {text}", not others)
 
 
 @check
@@ -185,16 +185,16 @@ def unicast_costs(results: Measured) -> Finding:
 
 
 @check
-def control_of_talkers(results: Measured) -> Finding:
+def control_traffic(results: Measured) -> Finding:
     """Bytes to the fixpoint, over those of pif, which floods interest."""
-    said = []
+    text = []
     for scheme in ("cbcb", "siena", "flood"):
         pairs = [(a, b) for a, b in paired(results, scheme, "pif") if b.control_bytes]
         if pairs:
             largest = max((a for a, _ in pairs), key=lambda row: row.routers)
             spread = _least_most([a.control_bytes / b.control_bytes for a, b in pairs])
-            said.append(f"{scheme} {spread} of pif's, {volume(largest.control_bytes)} on {_on(largest)}")
-    return Finding("; ".join(said), None)
+            text.append(f"{scheme} {spread} of pif's, {volume(largest.control_bytes)} on {_on(largest)}")
+    return Finding("; ".join(text), None)
 
 
 def _ratios(rows: list[Row]) -> str:
@@ -221,10 +221,10 @@ def figures(experiment: Experiment, results: Measured) -> Mapping[str, Figure]:
     load = loads.most_common(1)[0][0] if loads else (0, 0)
     found = {}
     for suffix, (title, up, value) in DRAWN.items():
-        said = f"{title}, on random graphs with {load[0]} senders and {load[1]} receivers."
+        text = f"{title}, on random graphs with {load[0]} senders and {load[1]} receivers."
         lines = _lines(results, load, value)
         scales = Scale("routers", short_count), up
-        found[suffix] = line_chart((experiment.name + suffix, title, said), scales, lines)
+        found[suffix] = line_chart((experiment.name + suffix, title, text), scales, lines)
     return found
 
 
