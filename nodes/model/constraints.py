@@ -63,7 +63,6 @@ _MEANINGS: dict[Op, Callable[[Any, Any], bool]] = {
 }
 
 _EVERY_TYPE = {Op.EQ, Op.NE, Op.ANY}
-_ORDERED = {Op.LT, Op.GT, Op.LE, Op.GE}
 _STRING_ONLY = {Op.PREFIX, Op.SUFFIX, Op.SUBSTRING}
 
 

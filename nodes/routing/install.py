@@ -18,7 +18,7 @@ from fastpath.fib import ClassEntry, Fib, ForwardingTable, Route
 from fastpath.interests import Predicate, TableEditor
 from nodes.config import NodeConfig
 from nodes.routing.channel import UDP_OVERHEAD_BYTES
-from nodes.routing.predicates import REDUCED_FILTERS_MAX, filters_of, reduced_union
+from nodes.routing.predicates import REDUCED_FILTERS_MAX, filters_of
 from nodes.routing.schemes.base import EVERYTHING, FibSpec, RouteSpec, Source, TableSpec
 from nodes.routing.store import PredicateStore
 from nodes.wire.packets import Role
@@ -71,13 +71,6 @@ class _Table:
 def _effective(sources: tuple[Source, ...]) -> tuple[Source, ...]:
     """Each source once; beside what every message matches, nothing else counts."""
     return (EVERYTHING,) if EVERYTHING in sources else tuple(dict.fromkeys(sources))
-
-
-def united(sources: tuple[Source, ...], store: PredicateStore) -> frozenset[bytes]:
-    """The filters of a union of named predicates."""
-    if EVERYTHING in sources:
-        return frozenset(filters_of(MATCHES_EVERYTHING))
-    return frozenset(filters_of(reduced_union(store.predicate(source) for source in sources)))
 
 
 class Installer:

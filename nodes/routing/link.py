@@ -16,8 +16,7 @@ from nodes.routing.channel import UDP_OVERHEAD_BYTES, Channel
 from nodes.routing.drops import Reason
 from nodes.routing.effects import Drop, Log, Output, Send
 from nodes.routing.outbound import Promise
-from nodes.wire.bundle import bundle
-from nodes.wire.codec import WireError, decode, encode
+from nodes.wire.codec import WireError, bundle, decode, encode
 from nodes.wire.packets import Ack, Control, Hello, Packet, Pad
 
 

@@ -3,7 +3,7 @@
 Names are `nodes.routing.schemes.base.Source`s, or anything else that can be a
 key. The filters are in the compiled kernel, each once however many predicates
 have it; a predicate is a compact set of them. Whoever holds something made of
-predicates is told the difference when one changes, or asks by version.
+predicates is told the difference when one changes.
 
 Not here: what the names mean (`schemes`), and flooding (`interest`).
 """
@@ -28,10 +28,8 @@ class PredicateStore:
         self.pool = FilterPool()
         self._empty = Predicate(self.pool)
         self._predicates: dict[Hashable, Predicate] = {}
-        self._versions: dict[Hashable, int] = {}
         self._encoded: dict[Hashable, bytes] = {}
         self._watchers: list[Watcher] = []
-        self._serial = 0
 
     def replace(self, name: Hashable, predicate: bytes | Predicate) -> bool:
         """Let a name stand for a predicate; whether that is a change.
@@ -56,8 +54,6 @@ class PredicateStore:
             self._predicates[name] = Predicate(self.pool)
         self._predicates[name].change(removed, added)
         self._encoded.pop(name, None)
-        self._serial += 1
-        self._versions[name] = self._serial
         for tell in self._watchers:
             tell(name, removed, added)
         return True
@@ -66,7 +62,6 @@ class PredicateStore:
         """The name stands for nothing again, and takes no memory."""
         self.replace(name, self._empty)
         self._predicates.pop(name, None)
-        self._versions.pop(name, None)
 
     def watch(self, watcher: Watcher) -> None:
         """Let somebody know of every change from now on."""
@@ -95,10 +90,6 @@ class PredicateStore:
     def wants(self, name: Hashable) -> bool:
         """Whether any message can match it."""
         return len(self.named(name)) > 0
-
-    def version(self, name: Hashable) -> int:
-        """Another number after every change; 0 before the first."""
-        return self._versions.get(name, 0)
 
     def stats(self) -> dict[str, int]:
         """`predicates`, `filters` (different ones) and the `bytes` that all of it takes in the kernel."""

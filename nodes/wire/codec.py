@@ -1,4 +1,4 @@
-"""The codec the nodes use: packets, payloads and predicates as bytes and back.
+"""The codec the nodes use: packets, attributes, filters and predicates as bytes and back.
 
 A typed face over the compiled codec; everything the other rooms need of the
 format can be imported from here. `docs/wire-format.md` is the authority; the
@@ -10,46 +10,39 @@ given a value the format cannot carry raises `UsageError`.
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from fastpath import codec as compiled
 from fastpath.codec import UsageError, WireError
+from nodes.model import Constraint, Filter, Op, Predicate, Time, Type, Value, type_of
+from nodes.model import UsageError as ModelUsageError
 from nodes.wire.packets import Ack, Control, Hello, Message, Packet, PacketType, Pad, Role, Trailer
-from nodes.wire.payloads import decode_payload, encode_payload, kind_of
-from nodes.wire.predicates import (
-    attribute_mapping,
-    attribute_tuples,
-    decode_attributes,
-    decode_filter,
-    decode_predicate,
-    encode_attributes,
-    encode_filter,
-    encode_predicate,
-)
 
 if TYPE_CHECKING:
-    from fastpath.codec import TrailerTuple
+    from fastpath.codec import Attribute, ConstraintTuple, Scalar, TrailerTuple
 
 __all__ = [
     "UsageError",
     "WireError",
+    "bundle",
     "decode",
     "decode_attributes",
     "decode_datagram",
     "decode_destinations",
     "decode_filter",
-    "decode_payload",
     "decode_predicate",
     "encode",
     "encode_attributes",
     "encode_destinations",
     "encode_filter",
-    "encode_payload",
     "encode_predicate",
-    "kind_of",
     "split_datagram",
     "validate_message",
 ]
+
+DATAGRAM_MAX = 65_507
+"""What a UDP datagram over IPv4 can carry."""
 
 validate_message = compiled.validate_message
 encode_destinations = compiled.encode_destinations
@@ -109,6 +102,106 @@ def decode_datagram(data: bytes) -> list[Packet]:
     return [decode(packet) for _, packet in split_datagram(data)]
 
 
+def attribute_tuples(attributes: Mapping[str, Value]) -> list[Attribute]:
+    """The attributes as the compiled codec takes them.
+
+    Raises:
+        UsageError: A value has none of the five types.
+    """
+    try:
+        return [(type_of(value), name, _scalar(value)) for name, value in attributes.items()]
+    except ModelUsageError as error:
+        raise UsageError(str(error)) from None
+
+
+def attribute_mapping(attributes: Iterable[Attribute]) -> dict[str, Value]:
+    """The attributes as the model has them, by ascending name."""
+    return {name: Time(int(value)) if kind == Type.TIME else value for kind, name, value in attributes}
+
+
+def filter_tuples(filter_: Filter) -> list[ConstraintTuple]:
+    """The constraints as the compiled codec takes them."""
+    return [
+        (c.type, c.op, c.name, None if c.value is None else _scalar(c.value)) for c in filter_.constraints
+    ]
+
+
+def filter_value(constraints: Iterable[ConstraintTuple]) -> Filter:
+    """The filter of decoded constraints."""
+    return Filter(_constraint(*constraint) for constraint in constraints)
+
+
+def predicate_tuples(predicate: Predicate) -> list[list[ConstraintTuple]]:
+    """The filters as the compiled codec takes them."""
+    return [filter_tuples(filter_) for filter_ in predicate.filters]
+
+
+def predicate_value(filters: Iterable[Iterable[ConstraintTuple]]) -> Predicate:
+    """The predicate of decoded filters."""
+    return Predicate(filter_value(constraints) for constraints in filters)
+
+
+def encode_attributes(attributes: Mapping[str, Value]) -> bytes:
+    """The attribute section of a message; its count is the mapping's."""
+    return compiled.encode_attributes(attribute_tuples(attributes))
+
+
+def decode_attributes(data: bytes, count: int) -> dict[str, Value]:
+    """A section of exactly `count` attributes.
+
+    Raises:
+        WireError: It is malformed.
+    """
+    return attribute_mapping(compiled.decode_attributes(data, count))
+
+
+def encode_filter(filter_: Filter) -> bytes:
+    """The canonical bytes of a filter: equal filters, equal bytes."""
+    return compiled.encode_filter(filter_tuples(filter_))
+
+
+def decode_filter(data: bytes) -> Filter:
+    """One filter and nothing after it.
+
+    Raises:
+        WireError: The bytes are malformed or not canonical.
+    """
+    return filter_value(compiled.decode_filter(data))
+
+
+def encode_predicate(predicate: Predicate) -> bytes:
+    """The canonical bytes of a predicate: equal predicates, equal bytes."""
+    return compiled.encode_predicate(predicate_tuples(predicate))
+
+
+def decode_predicate(data: bytes) -> Predicate:
+    """One predicate and nothing after it.
+
+    Raises:
+        WireError: The bytes are malformed or not canonical.
+    """
+    return predicate_value(compiled.decode_predicate(data))
+
+
+def bundle(packets: Iterable[bytes], size: int) -> list[bytes]:
+    """Datagrams of at most `size` bytes; a packet that is larger travels alone.
+
+    Raises:
+        UsageError: A packet fits no datagram at all.
+    """
+    datagrams: list[bytearray] = []
+    for packet in packets:
+        if len(packet) > DATAGRAM_MAX:
+            raise UsageError(
+                f"a packet of {len(packet)} bytes fits no datagram; expected at most {DATAGRAM_MAX}"
+            )
+        if datagrams and len(datagrams[-1]) + len(packet) <= size:
+            datagrams[-1] += packet
+        else:
+            datagrams.append(bytearray(packet))
+    return [bytes(datagram) for datagram in datagrams]
+
+
 def _trailer_tuple(trailer: Trailer | None) -> TrailerTuple | None:
     return None if trailer is None else (trailer.tag, trailer.key_id, trailer.algorithm)
 
@@ -149,3 +242,14 @@ def _build(kind: int, *fields: Any) -> Packet:
     if kind == PacketType.ACK:
         return Ack(*values)
     return Hello(Role(values[0]), *values[1:])
+
+
+def _scalar(value: Value) -> Scalar:
+    return value.ns if isinstance(value, Time) else value
+
+
+def _constraint(kind: int, op: int, name: str, scalar: Scalar | None) -> Constraint:
+    value: Value | None = scalar
+    if kind == Type.TIME and scalar is not None:
+        value = Time(int(scalar))
+    return Constraint(name, Type(kind), Op(op), value)

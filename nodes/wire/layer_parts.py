@@ -32,6 +32,7 @@ from scapy.fields import (
 )
 from scapy.packet import Packet
 
+from fastpath.codec import WireError, decode_destinations
 from nodes.model import Op, Type
 from nodes.wire.packets import Kind
 
@@ -56,6 +57,19 @@ class Utf8LenField(StrLenField):
     def i2repr(self, pkt: Packet | None, x: bytes) -> str:
         """Show text."""
         return repr(self.i2h(pkt, x))
+
+
+class RouteField(XStrLenField):
+    """The route of a message: bytes, shown with the destinations they name if they are a list of these."""
+
+    def i2repr(self, pkt: Packet | None, x: bytes) -> str:
+        """Show the bytes and, if there are any, the destinations."""
+        shown = str(super().i2repr(pkt, x))
+        try:
+            routers = decode_destinations(bytes(x))
+        except WireError:
+            return shown
+        return f"{shown} (to {', '.join(map(str, routers))})" if routers else shown
 
 
 class Part(Packet):

@@ -12,7 +12,7 @@ What stands inside packets is in `layer_parts`.
 Lengths and counts are computed when a packet is built and believed when one is
 read. Where Scapy has its own use for a name, the field is called otherwise:
 `attribute` for an attribute's name, `route_data`, `fragment_data`. Whether
-bytes are canonical is not judged here: see `layer_values`.
+bytes are canonical is for `nodes.wire.codec` to judge.
 `docs/wire-format.md` is the authority.
 """
 
@@ -66,8 +66,8 @@ from nodes.wire.layer_parts import (
     CBNTrailer,
     CBNUnsubscribe,
     Part,
+    RouteField,
 )
-from nodes.wire.layer_routes import RouteField
 from nodes.wire.packets import DEFAULT_HOP_LIMIT, PORT, VERSION, Kind, PacketType, Role
 
 __all__ = [

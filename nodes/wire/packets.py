@@ -1,7 +1,8 @@
-"""The packets and control payloads of the CBN wire format as plain values.
+"""The packets of the CBN wire format as plain values, and the names of its numbers.
 
-`docs/wire-format.md` is the authority; `nodes.wire.codec` turns these into
-bytes and back. No behaviour lives here.
+`docs/wire-format.md` is the authority; `nodes.wire.codec` turns packets into
+bytes and back. Control payloads stay bytes here: whoever works on a kind reads
+and writes it (`fastpath.codec`, `nodes.wire.scheme_payloads`, `nodes.routing`).
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import IntEnum
 
-from nodes.model import Predicate, Value
+from nodes.model import Value
 
 PORT = 61803
 VERSION = 1
@@ -123,125 +124,3 @@ class Ack:
 
 
 Packet = Pad | Message | Hello | Control | Ack
-
-
-@dataclass(frozen=True, slots=True)
-class LinkState:
-    """The links of one router: pairs of neighbour id and cost."""
-
-    origin: int
-    sequence: int
-    neighbours: tuple[tuple[int, int], ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Interest:
-    """What the clients of one router want."""
-
-    origin: int
-    sequence: int
-    predicate: Predicate
-
-
-@dataclass(frozen=True, slots=True)
-class Subscribe:
-    """A client adds or replaces one of its subscriptions."""
-
-    subscription: int
-    predicate: Predicate
-
-
-@dataclass(frozen=True, slots=True)
-class Unsubscribe:
-    """A client withdraws one of its subscriptions."""
-
-    subscription: int
-
-
-@dataclass(frozen=True, slots=True)
-class InterestChange:
-    """How what the clients of one router want has changed since the sequence before."""
-
-    origin: int
-    sequence: int
-    digest: bytes
-    """Of the predicate that the change leads to."""
-    removed: Predicate
-    added: Predicate
-
-
-@dataclass(frozen=True, slots=True)
-class RecordRequest:
-    """A router asks its neighbour for all that it holds of an origin: LINK_STATE and INTEREST."""
-
-    origin: int
-
-
-@dataclass(frozen=True, slots=True)
-class CbcbAdvertisement:
-    """`cbcb`, RA: what a router wants besides what it said before in this era."""
-
-    origin: int
-    era: int
-    revision: int
-    narrowed: bool
-    predicate: Predicate
-
-
-@dataclass(frozen=True, slots=True)
-class CbcbRequest:
-    """`cbcb`, SR: a router asks what is wanted below its neighbour."""
-
-    origin: int
-    era: int
-    request: int
-    periodic: bool
-
-
-@dataclass(frozen=True, slots=True)
-class CbcbReply:
-    """`cbcb`, UR: what is wanted by its sender and below, for the origin of a request."""
-
-    origin: int
-    era: int
-    request: int
-    predicate: Predicate
-
-
-@dataclass(frozen=True, slots=True)
-class CbcbEra:
-    """`cbcb`: routers whose links came or went, as (router, renewal, nonce)."""
-
-    records: tuple[tuple[int, int, int], ...]
-
-
-@dataclass(frozen=True, slots=True)
-class SienaSubscribe:
-    """`siena`: filters that are wanted beyond its sender, on behalf of an issuer."""
-
-    issuer: int
-    predicate: Predicate
-
-
-@dataclass(frozen=True, slots=True)
-class SienaUnsubscribe:
-    """`siena`: filters that are not, any more."""
-
-    issuer: int
-    predicate: Predicate
-
-
-Payload = (
-    LinkState
-    | Interest
-    | Subscribe
-    | Unsubscribe
-    | InterestChange
-    | RecordRequest
-    | CbcbAdvertisement
-    | CbcbRequest
-    | CbcbReply
-    | CbcbEra
-    | SienaSubscribe
-    | SienaUnsubscribe
-)

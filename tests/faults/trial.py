@@ -2,7 +2,7 @@
 
 The oracle is the analysis's own (`analysis.oracle`), asked about the events of
 the run; the tables at each fixpoint are compared with what
-`nodes.routing.central` computes from the plan and the faults.
+`tests.routing.central` computes from the plan and the faults.
 """
 
 from __future__ import annotations
@@ -17,8 +17,6 @@ from analysis.oracle import Oracle, judge_events
 from analysis.rundir import subscription_change
 from analysis.windows import Clock, claims_of
 from nodes.model import parse_predicate
-from nodes.routing.central import Network as Whole
-from nodes.routing.comparison import Tables, differences
 from nodes.routing.predicates import reduced_union
 from nodes.wire.codec import encode_predicate
 from testbed.plan.load import plan_of
@@ -27,6 +25,8 @@ from testbed.sim.network import Network
 from testbed.sim.scheduler import SimulationStuckError
 from testbed.sim.simulation import Simulation, SimulationFailedError
 from tests.faults.schedules import Schedule
+from tests.routing.central import Network as Whole
+from tests.routing.comparison import Tables, differences
 
 Event = dict[str, Any]
 SHOWN = 3

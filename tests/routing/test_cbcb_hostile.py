@@ -10,14 +10,15 @@ import pytest
 from nodes.config import LimitConfig
 from nodes.model import parse_predicate
 from nodes.routing.drops import Reason
-from nodes.wire.cbcb_payloads import Advertisement, Reply, Request
-from nodes.wire.codec import encode_payload, encode_predicate
-from nodes.wire.packets import CbcbEra, Kind
+from nodes.wire.codec import encode_predicate
+from nodes.wire.packets import Kind
+from nodes.wire.scheme_payloads import Advertisement, Reply, Request
 from tests.routing.cbcb_networks import central, held, network, routers
 from tests.routing.cbcb_talkers import Office
 from tests.routing.fabric import LIMITS, MS, SECOND, Network, line, ring
 from tests.routing.impostor import Impostor
 from tests.routing.test_cbcb_faults import subscribe
+from tests.wire.payloads import CbcbEra, encode_payload
 
 PREDICATE = encode_predicate(parse_predicate("x = 1 or x = 2"))
 BIG = encode_predicate(parse_predicate(" or ".join(f"x = {n}" for n in range(40))))

@@ -10,13 +10,13 @@ import pytest
 
 from nodes.config import Action, NodeConfig
 from nodes.model import parse_predicate
-from nodes.routing.central import Network as Whole
-from nodes.routing.comparison import Tables, differences, tables_equal
 from nodes.routing.schemes import SCHEMES
 from nodes.routing.schemes.base import ClassSpec, FibSpec, RouteSpec, learned, of_router
 from nodes.routing.store import PredicateStore
 from nodes.routing.trees import Edge
 from nodes.wire.codec import encode_predicate
+from tests.routing.central import Network as Whole
+from tests.routing.comparison import Tables, differences, tables_equal
 from tests.routing.fabric import SECOND, Network, configure, random_graph
 from tests.routing.test_schemes import schemes
 

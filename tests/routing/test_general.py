@@ -11,19 +11,20 @@ from hypothesis import strategies as st
 
 from nodes.model import parse_filter, parse_predicate
 from nodes.routing.schemes.base import Source
-from nodes.routing.schemes.general import (
-    BY_CONTENT,
-    BY_EQUALITY,
-    Hops,
-    covering,
-    next_hops,
-    subnets,
-)
-from nodes.routing.schemes.multicast import groups, mappings
 from nodes.routing.trees import Topology
 from nodes.wire.codec import decode_filter, encode, encode_filter
 from nodes.wire.packets import Message
 from tests.routing.fabric import random_graph
+from tests.routing.general_model import (
+    BY_CONTENT,
+    BY_EQUALITY,
+    Hops,
+    covering,
+    groups,
+    mappings,
+    next_hops,
+    subnets,
+)
 from tests.routing.test_schemes import random_case, store, view
 from tests.routing.test_trees import FIGURE
 from tests.routing.trips import World, publish

@@ -14,10 +14,11 @@ from nodes.routing.drops import Reason
 from nodes.routing.effects import Log
 from nodes.routing.router import Router
 from nodes.scheme_catalog import CATALOG
-from nodes.wire.codec import encode, encode_payload
-from nodes.wire.packets import Ack, Control, Hello, Interest, Kind, LinkState, Message, Role, Subscribe
+from nodes.wire.codec import encode
+from nodes.wire.packets import Ack, Control, Hello, Kind, Message, Role
 from tests.routing.fabric import MS, SECOND, Network, configure, line, ring
 from tests.routing.impostor import Impostor
+from tests.wire.payloads import Interest, LinkState, Subscribe, encode_payload
 
 WANTS = [Action(-1, "subscribe", 1, "x > 1"), Action(-1, "subscribe", 2, 'y = "a"')]
 

@@ -15,10 +15,11 @@ from nodes.routing.interest import InterestDatabase
 from nodes.routing.predicates import reduced_union
 from nodes.routing.schemes.base import of_router
 from nodes.routing.store import PredicateStore
-from nodes.wire.codec import decode_datagram, encode_payload, encode_predicate
-from nodes.wire.packets import Control, Interest, Kind
+from nodes.wire.codec import decode_datagram, encode_predicate
+from nodes.wire.packets import Control, Kind
 from tests.routing.fabric import MS, SECOND, Network, Weather, configure, line, random_graph, ring
 from tests.routing.impostor import Impostor
+from tests.wire.payloads import Interest, encode_payload
 
 
 def network(edges: list[tuple[int, int, int]], seed: int = 1, **weather: object) -> Network:

@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 from fastpath import cover
 from nodes.model import matches_filter
 from nodes.routing.predicates import filters_of
-from nodes.routing.schemes.siena_match import match
 from nodes.routing.schemes.siena_poset import Forwarding, Poset
 from nodes.wire.codec import decode_filter
+from tests.routing.poset_match import match
 from tests.routing.siena_cases import check, encoded, text, texts
 
 NEIGHBOURS = 0b1111

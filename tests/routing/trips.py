@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING
 from fastpath.fib import DropReason, Fib
 from nodes.config import NodeConfig
 from nodes.model import Predicate, Value
-from nodes.routing.central import Network
 from nodes.routing.install import Installer
 from nodes.routing.schemes.base import Options
 from nodes.routing.trees import Edge
 from nodes.wire.codec import decode, encode, encode_predicate
 from nodes.wire.packets import Message, Role
+from tests.routing.central import Network
 from tests.routing.fabric import configure
 
 if TYPE_CHECKING:

@@ -8,10 +8,11 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from random import Random
 
-from nodes.wire import codec, layer_packets, layer_routes, layer_values
+from nodes.wire import codec
 from nodes.wire.codec import WireError
 from nodes.wire.layers import CBN
 from nodes.wire.packets import Kind
+from tests.wire import payloads, scapy_codec
 from tests.wire.generated import Generator
 from tests.wire.mutated import Mutator
 
@@ -33,15 +34,15 @@ class Form:
 def _payload_form(kind: Kind) -> Form:
     return Form(
         f"payload {kind.name}",
-        lambda data: codec.decode_payload(kind, data),
-        codec.encode_payload,
-        lambda data: layer_values.decode_payload(kind, data),
+        lambda data: payloads.decode_payload(kind, data),
+        payloads.encode_payload,
+        lambda data: scapy_codec.decode_payload(kind, data),
     )
 
 
-PACKET = Form("packet", codec.decode, codec.encode, layer_packets.decode)
-PREDICATE = Form("predicate", codec.decode_predicate, codec.encode_predicate, layer_values.decode_predicate)
-ROUTE = Form("route", codec.decode_destinations, codec.encode_destinations, layer_routes.decode_destinations)
+PACKET = Form("packet", codec.decode, codec.encode, scapy_codec.decode)
+PREDICATE = Form("predicate", codec.decode_predicate, codec.encode_predicate, scapy_codec.decode_predicate)
+ROUTE = Form("route", codec.decode_destinations, codec.encode_destinations, scapy_codec.decode_destinations)
 PAYLOADS = {kind: _payload_form(kind) for kind in Kind}
 
 
@@ -68,9 +69,9 @@ def check_agreement(seed: str, packets: int, figures: Figures) -> Iterator[int]:
     for number in range(1, packets + 1):
         packet = generator.packet()
         data = codec.encode(packet)
-        _same("the codecs encode the same bytes", data, layer_packets.encode(packet), data)
+        _same("the codecs encode the same bytes", data, scapy_codec.encode(packet), data)
         _same("the compiled codec decodes what it encoded", data, codec.decode(data), packet)
-        _same("Scapy decodes what was encoded", data, layer_packets.from_layer(CBN(data)), packet)
+        _same("Scapy decodes what was encoded", data, scapy_codec.from_layer(CBN(data)), packet)
         figures.packets[type(packet).__name__] += 1
         if number % STEP == 0 or number == packets:
             yield number
@@ -102,7 +103,7 @@ def make_corpus(seed: str, size: int = 2000) -> list[tuple[Form, bytes]]:
         found += [
             (PACKET, codec.encode(generator.packet())),
             (PACKET, codec.encode(generator.packet())),
-            (PAYLOADS[codec.kind_of(payload)], codec.encode_payload(payload)),
+            (PAYLOADS[payloads.kind_of(payload)], payloads.encode_payload(payload)),
             (PREDICATE, codec.encode_predicate(generator.predicate())),
             (ROUTE, codec.encode_destinations(generator.destinations())),
         ]

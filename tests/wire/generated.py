@@ -3,29 +3,23 @@
 from random import Random
 
 from nodes.model import Constraint, Filter, Op, Predicate, Time, Type, Value, allows
-from nodes.wire.codec import encode_payload, kind_of
-from nodes.wire.packets import (
-    Ack,
+from nodes.wire.packets import Ack, Control, Hello, Message, Packet, Pad, Role, Trailer
+from tests.wire.payloads import (
     CbcbAdvertisement,
     CbcbEra,
     CbcbReply,
     CbcbRequest,
-    Control,
-    Hello,
     Interest,
     InterestChange,
     LinkState,
-    Message,
-    Packet,
-    Pad,
     Payload,
     RecordRequest,
-    Role,
     SienaSubscribe,
     SienaUnsubscribe,
     Subscribe,
-    Trailer,
     Unsubscribe,
+    encode_payload,
+    kind_of,
 )
 
 ALPHABET = "abcxyzABC019 .-_\x00\n\"'`\\éßÿĀ€東\ud7ff\ue000\uffff🛫\U0010ffff"

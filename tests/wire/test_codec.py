@@ -5,19 +5,9 @@ import pytest
 from nodes.model import Constraint, Filter, Op, Predicate, Time, Type
 from nodes.wire import codec
 from nodes.wire.codec import UsageError, WireError
-from nodes.wire.packets import (
-    Ack,
-    Control,
-    Hello,
-    Interest,
-    LinkState,
-    Message,
-    Pad,
-    Role,
-    Subscribe,
-    Trailer,
-    Unsubscribe,
-)
+from nodes.wire.packets import Ack, Control, Hello, Message, Pad, Role, Trailer
+from tests.wire import payloads
+from tests.wire.payloads import Interest, LinkState, Subscribe, Unsubscribe
 
 
 def message(**fields):
@@ -91,7 +81,7 @@ REFUSED_PAYLOADS = {
 @pytest.mark.parametrize(("said", "payload"), REFUSED_PAYLOADS.items(), ids=REFUSED_PAYLOADS.keys())
 def test_what_a_payload_cannot_carry_is_refused_by_name(said, payload):
     with pytest.raises(UsageError) as caught:
-        codec.encode_payload(payload)
+        payloads.encode_payload(payload)
     assert said in str(caught.value)
 
 
@@ -139,9 +129,9 @@ def test_only_bytes_are_decoded(value):
 
 def test_a_payload_of_an_unknown_kind_is_rejected():
     with pytest.raises(WireError, match="kind 63 are unknown"):
-        codec.decode_payload(63, b"")
+        payloads.decode_payload(63, b"")
 
 
 def test_something_that_is_no_payload_has_no_kind():
     with pytest.raises(UsageError, match="no control payload"):
-        codec.kind_of("subscribe")
+        payloads.kind_of("subscribe")

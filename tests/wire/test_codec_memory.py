@@ -5,7 +5,7 @@ import sys
 
 from nodes.wire import codec
 from nodes.wire.codec import WireError
-from tests.wire import vectors
+from tests.wire import payloads, vectors
 from tests.wire.vectors import PACKET_FILES, PAYLOAD_FILES, kind_number, packet_of, payload_of
 
 ROUNDS = 50
@@ -26,8 +26,8 @@ def once() -> None:
         codec.decode(vector.data)
         codec.encode(packet_of(vector.fields["packet"]))
     for vector in PAYLOADS:
-        codec.decode_payload(kind_number(vector.fields["kind"]), vector.data)
-        codec.encode_payload(payload_of(vector.fields["kind"], vector.fields["payload"]))
+        payloads.decode_payload(kind_number(vector.fields["kind"]), vector.data)
+        payloads.encode_payload(payload_of(vector.fields["kind"], vector.fields["payload"]))
     for vector in INVALID:
         for decode in DECODERS:
             try:

@@ -14,20 +14,9 @@ from scapy.utils import wrpcap
 
 from nodes.model import format_filter, format_message
 from nodes.wire import codec
-from nodes.wire.packets import (
-    PORT,
-    Ack,
-    CbcbEra,
-    Control,
-    Hello,
-    InterestChange,
-    LinkState,
-    Message,
-    PacketType,
-    Role,
-    Trailer,
-)
+from nodes.wire.packets import PORT, Ack, Control, Hello, Message, PacketType, Role, Trailer
 from tests.wire import vectors
+from tests.wire.payloads import CbcbEra, InterestChange, LinkState
 from tests.wire.vectors import PACKET_FILES, PAYLOAD_FILES, Vector, kind_number, packet_of, payload_of
 
 SCRIPT = Path(__file__).parents[2] / "nodes" / "wire" / "cbn.lua"

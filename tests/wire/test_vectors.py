@@ -5,9 +5,9 @@ from types import ModuleType
 
 import pytest
 
-from nodes.wire import codec, layer_packets, layer_routes, layer_values
+from nodes.wire import codec
 from nodes.wire.codec import WireError
-from tests.wire import vectors
+from tests.wire import payloads, scapy_codec, vectors
 from tests.wire.vectors import PACKET_FILES, PAYLOAD_FILES, Vector, kind_number, packet_of, payload_of
 
 
@@ -17,12 +17,11 @@ class Codec:
 
     packets: ModuleType
     payloads: ModuleType
-    routes: ModuleType
 
 
 CODECS = {
-    "compiled": Codec(codec, codec, codec),
-    "scapy": Codec(layer_packets, layer_values, layer_routes),
+    "compiled": Codec(codec, payloads),
+    "scapy": Codec(scapy_codec, scapy_codec),
 }
 
 
@@ -68,8 +67,8 @@ def test_payloads_encode_to_their_bytes(either: Codec, vector: Vector):
 @given("route")
 def test_T5_a_route_names_its_destinations_and_they_make_it(either: Codec, vector: Vector):
     routers = tuple(vector.fields["destinations"])
-    assert either.routes.decode_destinations(vector.data) == routers
-    assert either.routes.encode_destinations(routers) == vector.data
+    assert either.packets.decode_destinations(vector.data) == routers
+    assert either.packets.encode_destinations(routers) == vector.data
 
 
 @given("invalid")
@@ -108,7 +107,7 @@ def decode_as_it_claims(either: Codec, vector: Vector) -> object:
         case "datagram":
             return either.packets.decode_datagram(vector.data)
         case "route":
-            return either.routes.decode_destinations(vector.data)
+            return either.packets.decode_destinations(vector.data)
         case "payload":
             return either.payloads.decode_payload(kind_number(vector.fields["kind"]), vector.data)
     raise AssertionError(f"unknown `of` in {vector.id}")

@@ -11,28 +11,20 @@ from pathlib import Path
 from typing import Any
 
 from nodes.model import Constraint, Filter, Op, Predicate, Time, Type, Value
-from nodes.wire.packets import (
-    Ack,
+from nodes.wire.packets import Ack, Control, Hello, Kind, Message, Packet, Pad, Role, Trailer
+from tests.wire.payloads import (
     CbcbAdvertisement,
     CbcbEra,
     CbcbReply,
     CbcbRequest,
-    Control,
-    Hello,
     Interest,
     InterestChange,
-    Kind,
     LinkState,
-    Message,
-    Packet,
-    Pad,
     Payload,
     RecordRequest,
-    Role,
     SienaSubscribe,
     SienaUnsubscribe,
     Subscribe,
-    Trailer,
     Unsubscribe,
 )
 

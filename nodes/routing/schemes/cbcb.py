@@ -42,9 +42,9 @@ from nodes.routing.schemes.cbcb_links import Links
 from nodes.routing.schemes.cbcb_pull import Asking, Relay, Unions
 from nodes.routing.schemes.cbcb_timers import Timers
 from nodes.routing.schemes.sources import source_classes
-from nodes.wire.cbcb_payloads import Advertisement, Reply, Request
 from nodes.wire.codec import WireError
 from nodes.wire.packets import Kind
+from nodes.wire.scheme_payloads import Advertisement, Reply, Request
 
 Handler = Callable[[int, int, bytes], None]
 

@@ -17,16 +17,15 @@ from __future__ import annotations
 import hashlib
 import random
 import struct
-from collections.abc import Iterator
 
 from fastpath.codec import WireError
-from nodes.routing.records import HEAD, Records, Verdict, head
+from nodes.routing.records import Records, Verdict, head
 from nodes.routing.schemes.base import View
 from nodes.routing.trees import Topology
 from nodes.wire.packets import Kind
+from nodes.wire.scheme_payloads import split_records
 
 NONCE = struct.Struct(">Q")
-RECORD_BYTES = HEAD.size + NONCE.size
 ORIGINS_MAX = 65_536
 """Of so many routers records are kept; more than any network this is made for."""
 
@@ -63,7 +62,7 @@ class Eras:
         Raises:
             WireError: It is malformed or too much; nothing was changed.
         """
-        records = list(_split(payload))
+        records = split_records(payload)
         verdicts = [(record, self._records.consider(record)) for record in records]
         news = [record for record, v in verdicts if v in (Verdict.NEWER, Verdict.CONTRADICTION)]
         ours = [record for record, verdict in verdicts if verdict is Verdict.OURS]
@@ -101,20 +100,3 @@ class Eras:
     def between(self, a: int, b: int) -> bool:
         """Whether we are on the way between two routers."""
         return self._topology is not None and self._node in self._topology.path(a, b)
-
-
-def _split(payload: bytes) -> Iterator[bytes]:
-    if not payload or len(payload) % RECORD_BYTES:
-        raise WireError(
-            f"a CBCB_ERA has one or more records of {RECORD_BYTES} bytes; this has {len(payload)}"
-        )
-    before = 0
-    for offset in range(0, len(payload), RECORD_BYTES):
-        record = payload[offset : offset + RECORD_BYTES]
-        origin, _ = head(record)
-        if origin <= before:
-            raise WireError(
-                f"origin {origin} at byte {offset} comes after {before}; expected ascending order"
-            )
-        before = origin
-        yield record

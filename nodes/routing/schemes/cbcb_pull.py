@@ -16,7 +16,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from nodes.routing.predicates import NOTHING, reduced_union
-from nodes.wire.cbcb_payloads import Request
+from nodes.wire.scheme_payloads import Request
 
 REMEMBERED_BYTES = 4 * 1024 * 1024
 PARTS_MAX = 64

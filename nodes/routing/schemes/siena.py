@@ -30,8 +30,7 @@ from collections.abc import Mapping
 from typing import ClassVar
 
 from nodes.routing.drops import Reason
-from nodes.routing.schemes.base import FibSpec, Options, Source, TableSpec, Talk, View, learned
-from nodes.routing.schemes.pif import by_next_hop
+from nodes.routing.schemes.base import FibSpec, Options, Source, Talk, View, learned
 from nodes.routing.schemes.siena_clients import Clients
 from nodes.routing.schemes.siena_literal import LiteralTable
 from nodes.routing.schemes.siena_messages import KINDS, Said, encode, payloads, read
@@ -129,15 +128,8 @@ class Siena:
 
     def compile(self, view: View) -> FibSpec:
         """One class a source router, all over one table: at an interface, what was told to us there."""
-        return self._on_trees(view, self._by_neighbour(view))
-
-    def foresee(self, view: View) -> FibSpec:
-        """What it comes to when all has been said (`nodes.routing.central`): F* along the trees we use."""
-        return self._on_trees(view, by_next_hop(on_shared_tree(view) if self._shared else view))
-
-    def _on_trees(self, view: View, table: TableSpec) -> FibSpec:
         classes = source_classes(on_shared_tree(view) if self._shared else view)
-        return FibSpec(view.node, classes, ({**table, **view.client_tables},))
+        return FibSpec(view.node, classes, ({**self._by_neighbour(view), **view.client_tables},))
 
     @property
     def _router(self) -> Talk:

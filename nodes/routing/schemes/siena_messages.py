@@ -16,9 +16,9 @@ from typing import NamedTuple
 
 from fastpath import cover
 from nodes.routing.predicates import COUNT, filters_of
-from nodes.wire import siena_payloads
 from nodes.wire.codec import WireError
 from nodes.wire.packets import Kind
+from nodes.wire.scheme_payloads import join_issuer, split_issuer
 
 KINDS = frozenset({int(Kind.SIENA_SUBSCRIBE), int(Kind.SIENA_UNSUBSCRIBE)})
 PAYLOAD_BYTES = 48 * 1024
@@ -56,12 +56,12 @@ def payloads(issuer: int, filters: Iterable[bytes]) -> Iterator[bytes]:
     size = 0
     for filter_ in sorted(filters):
         if chosen and size + len(filter_) > PAYLOAD_BYTES:
-            yield siena_payloads.join(issuer, encode(chosen))
+            yield join_issuer(issuer, encode(chosen))
             chosen, size = [], 0
         chosen.append(filter_)
         size += len(filter_)
     if chosen:
-        yield siena_payloads.join(issuer, encode(chosen))
+        yield join_issuer(issuer, encode(chosen))
 
 
 def read(payload: bytes) -> tuple[int, list[bytes]]:
@@ -70,7 +70,7 @@ def read(payload: bytes) -> tuple[int, list[bytes]]:
     Raises:
         WireError: It is malformed, or without a filter.
     """
-    issuer, predicate = siena_payloads.split(payload)
+    issuer, predicate = split_issuer(payload)
     filters = dict.fromkeys(map(cover.reduce_filter, filters_of(predicate)))
     if not filters:
         raise WireError("a subscription or its withdrawal names at least one filter; this names none")

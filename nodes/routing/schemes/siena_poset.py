@@ -21,7 +21,7 @@ as bit masks of interfaces, where open(f) = neighbors - NST(f). What is forwarde
 to one neighbour is thereby an antichain: the roots of what may go there (S3).
 
 Not here: trees (`siena_trees`), messages (`siena_messages`), matching
-(`siena_match`).
+(`tests/routing/poset_match.py`).
 """
 
 from __future__ import annotations

@@ -19,7 +19,6 @@ from collections.abc import Mapping, Sequence
 from nodes.routing.schemes.base import ClassSpec, View, mask
 
 TREE = "tree"
-REVERSE_PATH = "reverse-path"
 
 
 def source_classes(view: View, broadcast: str = TREE) -> tuple[ClassSpec, ...]:

@@ -11,24 +11,29 @@ the instance: in unicast it is a node and has one next hop, in multicast a
 group, and a message is covered by the address it bears; in content-based
 routing it is a filter.
 
-This is the definition, for whoever asks what a table would be or what it costs;
-routers forward by the compiled FIB (`multicast` says how the one is the other).
+This is the definition, for tests that ask what a table would be or what it costs.
+Routers forward by the compiled FIB; `nodes.routing.schemes.multicast` explains how
+the one is the other, and `groups` gives the rows that it does not keep.
 """
 
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
 from fastpath import cover
 from nodes.model import Value, matches_filter
+from nodes.routing.schemes.base import Source, View
+from nodes.routing.schemes.pif import by_next_hop
 from nodes.wire.codec import decode_filter
 
 Address = TypeVar("Address")
 Message = TypeVar("Message")
 Hops = frozenset[int]
+FiltersOf = Callable[[Source], Collection[bytes]]
+"""The encoded filters of a predicate, as `PredicateStore.filters`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,3 +79,19 @@ def subnets(table: Mapping[Address, Hops], how: Addressing[Address, Message]) ->
         if any(hops <= more and how.covers(wide, narrow) for wide, more in others):
             del kept[narrow]
     return kept
+
+
+def groups(view: View, filters: FiltersOf) -> dict[bytes, Hops]:
+    """The routing table x -> H, by ascending x: every filter and the interfaces towards who wants it."""
+    table: dict[bytes, set[int]] = {}
+    for interface, sources in {**by_next_hop(view), **view.client_tables}.items():
+        for source in sources:
+            for filter_ in filters(source):
+                table.setdefault(filter_, set()).add(interface)
+    return {filter_: frozenset(table[filter_]) for filter_ in sorted(table)}
+
+
+def mappings(view: View, filters: FiltersOf) -> tuple[int, int]:
+    """How many rows the table has, and how many the subnet rule leaves."""
+    table = groups(view, filters)
+    return len(table), len(subnets(table, BY_CONTENT))

@@ -1,12 +1,12 @@
 """What every router should hold at the fixpoint, computed from the whole network at once.
 
-To compare with: no router uses it. The graph and what clients want are taken
-from the configurations, not from what routers told each other, so whatever
-flooding, conversation or editing of tables got wrong shows as a difference.
+The graph and what clients want are taken from the configurations, not from what
+routers told each other, so whatever flooding, talking or editing of tables got
+wrong shows as a difference.
 
 Schemes that need everybody's interest are given it. For those that talk it is
 F*: with unique symmetric paths the predicates of all routers, grouped by next
-hop (E7), unless a scheme says itself what it comes to (`Foreseen`).
+hop (E7), along the shared tree if that is what `siena` was told to use.
 
 Not here: how tables come about (`install`) and messages (`fastpath`).
 """
@@ -15,23 +15,16 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
 from functools import cached_property
-from typing import Protocol, runtime_checkable
 
 from nodes.config import InterfaceConfig, NodeConfig
 from nodes.routing.predicates import NOTHING, reduced_union
 from nodes.routing.schemes import make_scheme
 from nodes.routing.schemes.base import FibSpec, Options, View, of_client, of_router, talks
+from nodes.routing.schemes.siena_trees import on_shared_tree
 from nodes.routing.store import PredicateStore
 from nodes.routing.trees import Edge, Topology
+from nodes.scheme_catalog import complete
 from nodes.wire.packets import Role
-
-
-@runtime_checkable
-class Foreseen(Protocol):
-    """A scheme that talks and comes to something else than F* along each source's own tree."""
-
-    def foresee(self, view: View) -> FibSpec:
-        """Its tables at the fixpoint, in names of what routers want; `view.wanting` is complete."""
 
 
 class Network:
@@ -59,10 +52,10 @@ class Network:
     def expected(self, router: int, scheme: str, options: Options | None = None) -> FibSpec:
         """What a router's scheme should come to, in names of `store`."""
         made = make_scheme(scheme, options or {})
-        if isinstance(made, Foreseen):
-            return made.foresee(self.view(router))
         if talks(made):
-            return make_scheme("pif", {}).compile(self.view(router))
+            view = self.view(router)
+            shared = scheme == "siena" and complete(scheme, options or {})["tree"] == "shared"
+            return make_scheme("pif", {}).compile(on_shared_tree(view) if shared else view)
         return made.compile(self.view(router, interest=made.floods_interest))
 
     def view(self, router: int, interest: bool = True) -> View:

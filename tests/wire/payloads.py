@@ -1,35 +1,143 @@
-"""Control payloads as bytes and back, by kind.
+"""Every control payload as a readable value, and as bytes and back, by kind.
 
-Cutting them into CONTROL packets and joining them again is the reliable
-channel's task (`nodes.routing`).
+For tests alone: they describe payloads by these values, and compare what the
+two codecs make of them. Routers and clients work on bytes.
 """
 
 from __future__ import annotations
 
+import struct
 from collections.abc import Callable
+from dataclasses import dataclass
 
 from fastpath import codec as compiled
 from fastpath.codec import UsageError, WireError
 from nodes.model import Predicate
-from nodes.wire import cbcb_payloads as cbcb
-from nodes.wire import siena_payloads as siena
-from nodes.wire.packets import (
-    CbcbAdvertisement,
-    CbcbEra,
-    CbcbReply,
-    CbcbRequest,
-    Interest,
-    InterestChange,
-    Kind,
-    LinkState,
-    Payload,
-    RecordRequest,
-    SienaSubscribe,
-    SienaUnsubscribe,
-    Subscribe,
-    Unsubscribe,
+from nodes.wire import scheme_payloads
+from nodes.wire.codec import encode_predicate, predicate_tuples, predicate_value
+from nodes.wire.packets import Kind
+
+
+@dataclass(frozen=True, slots=True)
+class LinkState:
+    """The links of one router: pairs of neighbour id and cost."""
+
+    origin: int
+    sequence: int
+    neighbours: tuple[tuple[int, int], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Interest:
+    """What the clients of one router want."""
+
+    origin: int
+    sequence: int
+    predicate: Predicate
+
+
+@dataclass(frozen=True, slots=True)
+class Subscribe:
+    """A client adds or replaces one of its subscriptions."""
+
+    subscription: int
+    predicate: Predicate
+
+
+@dataclass(frozen=True, slots=True)
+class Unsubscribe:
+    """A client withdraws one of its subscriptions."""
+
+    subscription: int
+
+
+@dataclass(frozen=True, slots=True)
+class InterestChange:
+    """How what the clients of one router want has changed since the sequence before."""
+
+    origin: int
+    sequence: int
+    digest: bytes
+    """Of the predicate that the change leads to."""
+    removed: Predicate
+    added: Predicate
+
+
+@dataclass(frozen=True, slots=True)
+class RecordRequest:
+    """A router asks its neighbour for all that it holds of an origin: LINK_STATE and INTEREST."""
+
+    origin: int
+
+
+@dataclass(frozen=True, slots=True)
+class CbcbAdvertisement:
+    """`cbcb`, RA: what a router wants besides what it said before in this era."""
+
+    origin: int
+    era: int
+    revision: int
+    narrowed: bool
+    predicate: Predicate
+
+
+@dataclass(frozen=True, slots=True)
+class CbcbRequest:
+    """`cbcb`, SR: a router asks what is wanted below its neighbour."""
+
+    origin: int
+    era: int
+    request: int
+    periodic: bool
+
+
+@dataclass(frozen=True, slots=True)
+class CbcbReply:
+    """`cbcb`, UR: what is wanted by its sender and below, for the origin of a request."""
+
+    origin: int
+    era: int
+    request: int
+    predicate: Predicate
+
+
+@dataclass(frozen=True, slots=True)
+class CbcbEra:
+    """`cbcb`: routers whose links came or went, as (router, renewal, nonce)."""
+
+    records: tuple[tuple[int, int, int], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class SienaSubscribe:
+    """`siena`: filters that are wanted beyond its sender, on behalf of an issuer."""
+
+    issuer: int
+    predicate: Predicate
+
+
+@dataclass(frozen=True, slots=True)
+class SienaUnsubscribe:
+    """`siena`: filters that are not, any more."""
+
+    issuer: int
+    predicate: Predicate
+
+
+Payload = (
+    LinkState
+    | Interest
+    | Subscribe
+    | Unsubscribe
+    | InterestChange
+    | RecordRequest
+    | CbcbAdvertisement
+    | CbcbRequest
+    | CbcbReply
+    | CbcbEra
+    | SienaSubscribe
+    | SienaUnsubscribe
 )
-from nodes.wire.predicates import predicate_tuples, predicate_value
 
 _KINDS: dict[type[Payload], Kind] = {
     LinkState: Kind.LINK_STATE,
@@ -77,17 +185,17 @@ def encode_payload(payload: Payload) -> bytes:
         case RecordRequest():
             return compiled.encode_record_request(payload.origin)
         case CbcbAdvertisement() as p:
-            predicate = compiled.encode_predicate(predicate_tuples(p.predicate))
-            return cbcb.Advertisement(p.origin, p.era, p.revision, p.narrowed, predicate).encode()
+            predicate = encode_predicate(p.predicate)
+            return scheme_payloads.Advertisement(p.origin, p.era, p.revision, p.narrowed, predicate).encode()
         case CbcbRequest() as p:
-            return cbcb.Request(p.origin, p.era, p.request, p.periodic).encode()
+            return scheme_payloads.Request(p.origin, p.era, p.request, p.periodic).encode()
         case CbcbReply() as p:
-            predicate = compiled.encode_predicate(predicate_tuples(p.predicate))
-            return cbcb.Reply(p.origin, p.era, p.request, predicate).encode()
+            predicate = encode_predicate(p.predicate)
+            return scheme_payloads.Reply(p.origin, p.era, p.request, predicate).encode()
         case CbcbEra():
-            return cbcb.join_records(payload.records)
+            return b"".join(struct.pack(">IQQ", *record) for record in sorted(payload.records))
         case SienaSubscribe() | SienaUnsubscribe():
-            return siena.join(payload.issuer, compiled.encode_predicate(predicate_tuples(payload.predicate)))
+            return scheme_payloads.join_issuer(payload.issuer, encode_predicate(payload.predicate))
 
 
 def decode_payload(kind: int, data: bytes) -> Payload:
@@ -132,27 +240,27 @@ def _record_request(data: bytes) -> RecordRequest:
 
 
 def _advertisement(data: bytes) -> CbcbAdvertisement:
-    a = cbcb.Advertisement.decode(data)
+    a = scheme_payloads.Advertisement.decode(data)
     predicate = predicate_value(compiled.decode_predicate(a.predicate))
     return CbcbAdvertisement(a.origin, a.era, a.revision, a.narrowed, predicate)
 
 
 def _request(data: bytes) -> CbcbRequest:
-    r = cbcb.Request.decode(data)
+    r = scheme_payloads.Request.decode(data)
     return CbcbRequest(r.origin, r.era, r.number, r.periodic)
 
 
 def _reply(data: bytes) -> CbcbReply:
-    r = cbcb.Reply.decode(data)
+    r = scheme_payloads.Reply.decode(data)
     return CbcbReply(r.origin, r.era, r.number, predicate_value(compiled.decode_predicate(r.predicate)))
 
 
 def _era(data: bytes) -> CbcbEra:
-    return CbcbEra(tuple(cbcb.split_records(data)))
+    return CbcbEra(tuple(struct.unpack(">IQQ", record) for record in scheme_payloads.split_records(data)))
 
 
 def _issued(data: bytes) -> tuple[int, Predicate]:
-    issuer, _ = siena.split(data)
+    issuer, _ = scheme_payloads.split_issuer(data)
     # A SUBSCRIBE is laid out alike, and the codec names the byte at which its predicate is wrong.
     return issuer, predicate_value(compiled.decode_subscribe(data)[1])
 

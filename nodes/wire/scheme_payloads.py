@@ -1,6 +1,7 @@
-"""The payloads of the scheme `cbcb` as bytes (docs/wire-format.md, kinds 16 to 19), predicates left encoded.
+"""The payloads of the schemes whose routers talk, as bytes (docs/wire-format.md, kinds 16 to 21).
 
-Routers work on these; `payloads` turns them into the readable values of `packets`.
+Predicates stay encoded, as routers work on them. `Advertisement`, `Request`, `Reply`
+and the records of an era are `cbcb`'s; a payload of `siena` is an issuer and a predicate.
 """
 
 from __future__ import annotations
@@ -12,8 +13,9 @@ from dataclasses import dataclass
 from fastpath import cover
 from fastpath.codec import UsageError, WireError
 
-_RA, _SR, _UR, _RECORD = (struct.Struct(layout) for layout in (">IQIB", ">IQIB", ">IQI", ">IQQ"))
-RECORD_BYTES = _RECORD.size
+_RA, _SR, _UR, _RECORD, _ISSUER = (
+    struct.Struct(layout) for layout in (">IQIB", ">IQIB", ">IQI", ">IQQ", ">I")
+)
 _RA_FIELDS = (("origin", 4), ("era", 8), ("revision", 4), ("flags", 1))
 _SR_FIELDS = (("origin", 4), ("era", 8), ("request", 4), ("flags", 1))
 _UR_FIELDS = (("origin", 4), ("era", 8), ("request", 4))
@@ -96,40 +98,41 @@ class Reply:
         return cls(_origin(origin), era, number, _predicate(data, _UR.size))
 
 
-def join_records(records: tuple[tuple[int, int, int], ...]) -> bytes:
-    """An ERA payload of (router, renewal, nonce) records.
-
-    Raises:
-        UsageError: The format cannot carry it.
-    """
-    joined = b"".join(_pack(_RECORD, *record) for record in sorted(records))
-    try:
-        split_records(joined)
-    except WireError as error:
-        raise UsageError(f"these are not the records of an ERA payload: {error}") from error
-    return joined
-
-
-def split_records(data: bytes) -> list[tuple[int, int, int]]:
-    """The (router, renewal, nonce) records of an ERA payload.
+def split_records(data: bytes) -> list[bytes]:
+    """The records of an ERA payload, each (router, renewal, nonce), checked.
 
     Raises:
         WireError: It is none.
     """
-    whole = len(data) - len(data) % RECORD_BYTES
+    whole = len(data) - len(data) % _RECORD.size
     if not data or whole < len(data):
         _require(_RECORD_FIELDS, data, whole)
-    records = list(_RECORD.iter_unpack(data))
     before = 0
-    for number, (router, renewal, _) in enumerate(records):
-        at = number * RECORD_BYTES
+    for at in range(0, whole, _RECORD.size):
+        router, renewal, _ = _RECORD.unpack_from(data, at)
         _origin(router, "router", at)
         if router <= before:
             raise WireError(f"router at byte {at} is not above the one before it")
         if renewal >> 63:
             raise WireError(f"renewal at byte {at + 4} has its top bit set")
         before = router
-    return records
+    return [data[at : at + _RECORD.size] for at in range(0, whole, _RECORD.size)]
+
+
+def join_issuer(issuer: int, predicate: bytes) -> bytes:
+    """A SIENA_SUBSCRIBE or SIENA_UNSUBSCRIBE."""
+    return _ISSUER.pack(issuer) + predicate
+
+
+def split_issuer(payload: bytes) -> tuple[int, bytes]:
+    """(Issuer, encoded predicate); what the predicate says is not looked at.
+
+    Raises:
+        WireError: There is no room for an issuer.
+    """
+    if len(payload) < _ISSUER.size:
+        raise WireError("issuer at byte 0 runs past the end")
+    return int(_ISSUER.unpack_from(payload)[0]), payload[_ISSUER.size :]
 
 
 def _pack(layout: struct.Struct, origin: int, *fields: int) -> bytes:

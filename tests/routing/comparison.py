@@ -9,9 +9,9 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from fastpath import cover
-from nodes.routing.install import Installer, united
-from nodes.routing.predicates import COUNT, filters_of
-from nodes.routing.schemes.base import ClassSpec, FibSpec, RouteSpec, Source
+from nodes.routing.install import MATCHES_EVERYTHING, Installer
+from nodes.routing.predicates import COUNT, filters_of, reduced_union
+from nodes.routing.schemes.base import EVERYTHING, ClassSpec, FibSpec, RouteSpec, Source
 from nodes.routing.store import PredicateStore
 
 Filters = frozenset[bytes]
@@ -44,6 +44,13 @@ class Tables:
     def at(self, entry: ClassSpec, interface: int) -> Filters:
         """What a class has to match to be sent there."""
         return self.contents[entry.table].get(interface, NONE) if entry.out >> interface & 1 else NONE
+
+
+def united(sources: tuple[Source, ...], store: PredicateStore) -> frozenset[bytes]:
+    """The filters of a union of named predicates."""
+    if EVERYTHING in sources:
+        return frozenset(filters_of(MATCHES_EVERYTHING))
+    return frozenset(filters_of(reduced_union(store.predicate(source) for source in sources)))
 
 
 def tables_equal(left: Tables, right: Tables) -> bool:
