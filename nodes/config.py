@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 
 from nodes.wire.packets import PORT, Role
 
+MILLISECOND_NS = 1_000_000
 MOST_DILATE = 1000
 """How many times slower than real time a node's time may go at most."""
 

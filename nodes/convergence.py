@@ -23,7 +23,7 @@ def unconverged(
     everybody has noticed where it ends.
 
     Args:
-        statuses: What `status()` of every node's core said, by the node's name.
+        statuses: What `status()` of every node's core returned, by the node's name.
         down: Names of nodes that are meant to be down, and of interfaces whose
             link is (both ends): their neighbours must have noticed, and nothing
             else is asked of them. Nodes that are down need no status.
@@ -38,7 +38,7 @@ def unconverged(
         *_silence_reasons(routers, clients, down, mended),
         *(f"{name} is not settled" for name, status in routers.items() if not status["settled"]),
         *_digest_reasons(routers, down),
-        *_conversation_reasons(routers, down),
+        *_exchange_reasons(routers, down),
         *_client_reasons(clients, _attachable(routers, down)),
         *_subscription_reasons(routers, clients, down),
     ]
@@ -97,12 +97,12 @@ def _parts(routers: Statuses, down: Collection[str]) -> Iterator[list[str]]:
         yield part
 
 
-def _conversation_reasons(routers: Statuses, down: Collection[str]) -> Iterator[str]:
-    """What a scheme's routers have told each other must be what they have heard, link by link."""
+def _exchange_reasons(routers: Statuses, down: Collection[str]) -> Iterator[str]:
+    """What a scheme's routers have sent each other must be what they have received, link by link."""
     for name, status in routers.items():
         for peer in sorted({a["peer"] for a in status["adjacencies"]} & {*routers}):
-            if _digests(status, "told", peer, down) != _digests(routers[peer], "heard", name, down):
-                yield f"{peer} has not heard all that {name} has told it"
+            if _digests(status, "sent", peer, down) != _digests(routers[peer], "received", name, down):
+                yield f"{peer} has not received all that {name} has sent it"
 
 
 def _digests(status: Status, which: str, peer: str, down: Collection[str]) -> list[str]:

@@ -17,8 +17,7 @@ from dataclasses import dataclass
 from nodes.config import NodeConfig
 from nodes.model import Predicate, UsageError, Value, check_message
 from nodes.routing.adjacency import draw_incarnation
-from nodes.routing.drops import Reason
-from nodes.routing.effects import Deliver, Drop, Output
+from nodes.routing.effects import Deliver, Drop, Output, Reason
 from nodes.routing.link import Arrived, Link, LinkEvent, LinkUp
 from nodes.routing.subscriptions import subscriptions_digest
 from nodes.wire.codec import WireError, decode, encode, encode_predicate

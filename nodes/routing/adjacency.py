@@ -25,12 +25,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import Enum
 
-from nodes.config import InterfaceConfig, NodeConfig
-from nodes.routing.drops import Reason
-from nodes.routing.effects import Log
+from nodes.config import MILLISECOND_NS, InterfaceConfig, NodeConfig
+from nodes.routing.effects import Log, Reason
 from nodes.wire.packets import Hello
 
-MILLISECOND_NS = 1_000_000
 RETIRED_KEPT = 16
 """How many of a neighbour's earlier incarnations are known as stale."""
 

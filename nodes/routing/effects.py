@@ -8,7 +8,7 @@ The seam of all three worlds. A shell (the simulator or the daemon) does:
     core.take_outputs() -> list[Output]       # after each of the above
     core.status() -> dict[str, object]        # for readiness and for people
 
-and carries out the outputs in order. `now_ns` never goes backwards. MESSAGE
+and executes the outputs in order. `now_ns` never goes backwards. MESSAGE
 packets do not come here in a router: they go through the installed FIB. In a
 client they do.
 """
@@ -17,10 +17,40 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from enum import StrEnum
 from typing import Protocol
 
 from fastpath.fib import Fib
 from nodes.wire.packets import Message
+
+
+class Reason(StrEnum):
+    """Why the control plane of a node drops a packet or a payload.
+
+    The core's status and the shell count drops by these names, and `docs/protocols.md` explains
+    each. The data plane counts its own (`fastpath.fib.DropReason`).
+    """
+
+    MALFORMED = "malformed"
+    UNEXPECTED_PACKET = "unexpected_packet"
+    WRONG_PEER = "wrong_peer"
+    OWN_ID = "own_id"
+    STALE_HELLO = "stale_hello"
+    OTHER_SESSION = "other_session"
+    DUPLICATE_CONTROL = "duplicate_control"
+    OUTSIDE_WINDOW = "outside_window"
+    IMPOSSIBLE_ACK = "impossible_ack"
+    FRAGMENT_WITHOUT_FIRST = "fragment_without_first"
+    UNFINISHED_PAYLOAD = "unfinished_payload"
+    OVERSIZE_PAYLOAD = "oversize_payload"
+    MALFORMED_PAYLOAD = "malformed_payload"
+    UNKNOWN_KIND = "unknown_kind"
+    UNEXPECTED_KIND = "unexpected_kind"
+    STALE_PAYLOAD = "stale_payload"
+    TOO_MANY_FILTERS = "too_many_filters"
+    TOO_MUCH_HELD = "too_much_held"
+    INTEREST_GAP = "interest_gap"
+    UNKNOWN_SUBSCRIPTION = "unknown_subscription"
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,12 +1,12 @@
 """From a scheme's plain tables to the compiled FIB, changing only what changed.
 
 A table is kept and edited. For each interface the kernel counts which filters
-the union of the named predicates has. When a predicate changes, the store tells
-the difference, which is counted in wherever the predicate stands; when the names
-change, the predicates that came or went are counted in or out. What follows for
-the table is committed at once. A union of few filters is installed reduced (D2),
-a large one as it is (`predicates`). FIBs made before hold the table as it was
-then, so each is immutable and the swap is atomic.
+the union of the named predicates has. When a predicate changes, the store reports
+the difference, which is counted in wherever the predicate stands; when a scheme
+gives other names, the predicates that came or went are counted in or out. What
+follows for the table is committed together (`build`, `refresh`). A union of few
+filters is installed reduced (D2), a large one as it is (`predicates`). FIBs made
+before hold the table as it was then, so each is immutable and the swap is atomic.
 """
 
 from __future__ import annotations
@@ -85,6 +85,8 @@ class Installer:
         self._datagram_bytes = [i.mtu - UDP_OVERHEAD_BYTES for i in config.interfaces]
         self._tables: list[_Table] = []
         self._spec: FibSpec | None = None
+        self._entries: list[ClassEntry] = []
+        self._route: Route | None = None
         self._fib: Fib | None = None
         self._places: dict[Hashable, list[tuple[_Table, int]]] = {}
         store.watch(self._note)
@@ -106,9 +108,16 @@ class Installer:
         if spec == self._spec and not any(changes):
             return None
         self._spec = spec
-        self._fib = self._make(spec)
-        self.serial += 1
-        return self._fib
+        self._entries = [
+            ClassEntry(c.header_class, c.accept, c.out, c.table, c.rewrite, c.routed) for c in spec.classes
+        ]
+        self._route = _route(self._node, spec.route) if spec.route else None
+        return self._make(spec)
+
+    def refresh(self) -> Fib | None:
+        """The same for the specification of the last FIB: predicates alone may have changed."""
+        changes = [table.editor.settle() for table in self._tables]
+        return self._make(self._spec) if self._spec is not None and any(changes) else None
 
     def contents(self) -> tuple[dict[int, frozenset[bytes]], ...]:
         """The filters at each interface of each table, as they were installed."""
@@ -135,12 +144,10 @@ class Installer:
                     self._places.setdefault(source, []).append((table, interface))
 
     def _make(self, spec: FibSpec) -> Fib:
-        entries = [
-            ClassEntry(c.header_class, c.accept, c.out, c.table, c.rewrite, c.routed) for c in spec.classes
-        ]
         tables = [table.compiled for table in self._tables]
-        route = _route(self._node, spec.route) if spec.route else None
-        return Fib(spec.origin_class, self._clients, entries, tables, self._datagram_bytes, route)
+        made = Fib(spec.origin_class, self._clients, self._entries, tables, self._datagram_bytes, self._route)
+        self._fib, self.serial = made, self.serial + 1
+        return made
 
 
 def _route(node: int, spec: RouteSpec) -> Route:

@@ -3,14 +3,14 @@
 A router floods one predicate, the union of what its clients subscribed to,
 reduced (M6: subscriptions of a predicate at an interface; RTE 2: pred(v)). The
 predicates themselves are in the router's store; here is which state of each
-origin's predicate that is, and the latest changes as they were said, so that
-whoever knows an earlier state can be told the difference.
+origin's predicate that is, and the latest changes as they were announced, so that
+whoever holds an earlier state can be sent the difference.
 
 A state is named by its sequence and the digest of its predicate. States of one
 origin are ordered by both: of two with one sequence the greater digest wins
 everywhere.
 
-Not here: who knows what (`telling`), what is taken from whom (`exchange`).
+Not here: what is taken from neighbours and sent to them (`interest_exchange`).
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ class State(NamedTuple):
 
 
 class Step(NamedTuple):
-    """A change from one state to the next, as it was said."""
+    """A change from one state to the next, as it was announced."""
 
     before: State
     after: State
@@ -60,6 +60,8 @@ class InterestDatabase:
     """What the clients of every router want."""
 
     def __init__(self, node: int, store: PredicateStore) -> None:
+        self.version = 0
+        """Another number when an origin came, went, or began or ceased to want anything."""
         self._node = node
         self._store = store
         self._records: dict[int, _Record] = {}
@@ -87,7 +89,7 @@ class InterestDatabase:
         return self._store.named(of_router(origin))
 
     def originate(self, removed: Predicate, added: Predicate) -> bool:
-        """Say how what our clients want has changed; False if it has not and was said."""
+        """Our clients want something else; False if they do not, and it was announced."""
         if not len(removed) and not len(added) and self._node in self._records:
             return False
         known = self._node in self._records
@@ -101,19 +103,24 @@ class InterestDatabase:
         return True
 
     def jump_above(self, sequence: int) -> None:
-        """Forget that we said anything, so that the next `originate` outdoes this sequence, whole."""
+        """Forget what we announced, so that the next `originate` supersedes this sequence, whole."""
         self._sequence = max(self._sequence, sequence)
         self._records.pop(self._node, None)
+        self.version += 1
 
     def take(
         self, origin: int, after: State, removed: Predicate, added: Predicate, step: bytes | None = None
     ) -> None:
-        """Hold a later state of an origin; `step` is the change as it was said, None for one that was not."""
+        """Hold a later state of an origin; `step` is the change as announced, None if it was not."""
+        wanted = self._wants(origin)
         self._store.change(of_router(origin), removed, added)
         record = self._records.get(origin)
         if record is None:
             record = self._records[origin] = _Record(after)
             step = None
+            self.version += 1
+        elif self._wants(origin) is not wanted:
+            self.version += 1
         if step is None:
             record.steps.clear()
             record.step_bytes = 0
@@ -128,11 +135,12 @@ class InterestDatabase:
     def forget(self, origin: int) -> None:
         """An origin is gone for good."""
         self._records.pop(origin, None)
+        self.version += 1
         self._drop_encoded(origin)
         self._store.forget(of_router(origin))
 
     def step_after(self, origin: int, known: State) -> Step | None:
-        """The change to tell who knows an earlier state; None if it must be told all."""
+        """The change to send to a holder of an earlier state; None if it must be sent everything."""
         steps = self._records[origin].steps
         if steps and 0 <= (at := known.sequence - steps[0].before.sequence) < len(steps):
             return steps[at] if steps[at].before == known else None
@@ -165,7 +173,7 @@ class InterestDatabase:
 
     def wanted(self, origins: Iterable[int]) -> tuple[int, ...]:
         """Those of these routers that want anything."""
-        return tuple(origin for origin in origins if self._says(origin))
+        return tuple(origin for origin in origins if self._wants(origin))
 
     def digest(self, origins: Iterable[int]) -> str:
         """SHA-256 over what these routers want, in the order given."""
@@ -174,5 +182,5 @@ class InterestDatabase:
             whole.update(COUNT.pack(origin) + self._records[origin].state.digest)
         return whole.hexdigest()
 
-    def _says(self, origin: int) -> bool:
+    def _wants(self, origin: int) -> bool:
         return origin in self._records and len(self.predicate(origin)) > 0

@@ -13,8 +13,7 @@ from dataclasses import dataclass
 from nodes.config import InterfaceConfig, NodeConfig
 from nodes.routing.adjacency import Adjacency, Change, State
 from nodes.routing.channel import UDP_OVERHEAD_BYTES, Channel
-from nodes.routing.drops import Reason
-from nodes.routing.effects import Drop, Log, Output, Send
+from nodes.routing.effects import Drop, Log, Output, Reason, Send
 from nodes.routing.outbound import Promise
 from nodes.wire.codec import WireError, bundle, decode, encode
 from nodes.wire.packets import Ack, Control, Hello, Packet, Pad

@@ -1,18 +1,24 @@
-"""The map: which router says it is joined to which, and the topology that follows.
+"""Who is joined to whom: every router's record of its links, the topology that follows, and their exchange.
 
 A link counts only if both its ends list each other; its cost is the greater of
-the two said. Records of dead routers lead nowhere, as their neighbours no
+the two listed. Records of dead routers lead nowhere, as their neighbours no
 longer list them, until they are forgotten.
 
-Not here: flooding (`flooding`), trees (`trees`).
+A record is flooded: passed on to all neighbouring routers but the one it came
+from. The channels are reliable and a new neighbour is sent every record, so
+what was flooded once reaches every router; there is nothing to repeat.
+
+Not here: which record is news and how much is held (`records`), trees (`trees`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 
 from fastpath import codec
-from nodes.routing.records import HEAD, Records
+from nodes.routing.link import Link
+from nodes.routing.pending import Pending
+from nodes.routing.records import HEAD, Records, Rules, Verdict, head
 from nodes.routing.trees import Edge, Topology
 from nodes.wire.packets import Kind
 
@@ -20,29 +26,21 @@ NO_LINKS = codec.encode_link_state(1, 0, [])[HEAD.size :]
 
 
 class LinkStateDatabase:
-    """What every router says of its links."""
+    """The records of all routers' links."""
 
     def __init__(self, node: int) -> None:
         self.records = Records(Kind.LINK_STATE, node, NO_LINKS)
         self._node = node
-        self._said: dict[int, dict[int, int]] = {}
+        self._listed: dict[int, dict[int, int]] = {}
         self._topology: Topology | None = None
 
     def originate(self, neighbours: Mapping[int, int]) -> bytes | None:
-        """Say who our neighbours are and at what cost: the payload to flood, or None if nothing changed."""
+        """Record our neighbours and their costs: the payload to flood, or None if nothing changed."""
         pairs = sorted(neighbours.items())
         payload = self.records.originate(codec.encode_link_state(self._node, 0, pairs)[HEAD.size :])
         if payload is not None:
             self._learn(payload)
         return payload
-
-    def check(self, payload: bytes) -> None:
-        """Nothing, if the record is well-formed.
-
-        Raises:
-            WireError: It is not.
-        """
-        codec.decode_link_state(payload)
 
     def store(self, payload: bytes) -> None:
         """Keep a record that `records.consider` found newer.
@@ -56,12 +54,12 @@ class LinkStateDatabase:
     def forget(self, origin: int) -> None:
         """An origin is gone for good."""
         self.records.forget(origin)
-        self._said.pop(origin, None)
+        self._listed.pop(origin, None)
         self._topology = None
 
     def neighbours(self, origin: int) -> list[int]:
-        """Whom an origin says it is joined to."""
-        return list(self._said.get(origin, ()))
+        """The routers that an origin lists."""
+        return list(self._listed.get(origin, ()))
 
     def topology(self) -> Topology:
         """The network as far as we are connected with it."""
@@ -71,14 +69,114 @@ class LinkStateDatabase:
 
     def _learn(self, payload: bytes) -> None:
         origin, _, neighbours = codec.decode_link_state(payload)
-        self._said[origin] = dict(neighbours)
+        self._listed[origin] = dict(neighbours)
         self._topology = None
 
     def _edges(self) -> list[Edge]:
-        said = self._said
+        listed = self._listed
         return [
-            (origin, other, max(cost, said[other][origin]))
-            for origin, neighbours in said.items()
+            (origin, other, max(cost, listed[other][origin]))
+            for origin, neighbours in listed.items()
             for other, cost in neighbours.items()
-            if origin < other and origin in said.get(other, ())
+            if origin < other and origin in listed.get(other, ())
         ]
+
+
+class LinkStateExchange:
+    """What neighbouring routers send us of links, and what we send them.
+
+    Args:
+        node: Our id.
+        links: Our links to routers.
+        rules: What we hold, and for how long.
+        announcement: When our own record is to be made anew.
+        changed: Called with the time when a record is new.
+        returned: Called with the time and routers that may have been forgotten and are mentioned again.
+    """
+
+    def __init__(
+        self,
+        node: int,
+        links: Sequence[Link],
+        *,
+        rules: Rules,
+        announcement: Pending,
+        changed: Callable[[int], None],
+        returned: Callable[[int, list[int]], None],
+    ) -> None:
+        self.database = LinkStateDatabase(node)
+        self.announcement = announcement
+        self._records = self.database.records
+        self._links = links
+        self._rules = rules
+        self._changed = changed
+        self._returned = returned
+
+    def interfaces(self) -> dict[int, tuple[int, ...]]:
+        """The live interfaces to each neighbouring router, the cheapest first."""
+        found: dict[int, list[tuple[int, int]]] = {}
+        for link in self._links:
+            if link.up:
+                interface = link.interface
+                found.setdefault(interface.peer_id, []).append((interface.cost, interface.index))
+        return {peer: tuple(index for _, index in sorted(pairs)) for peer, pairs in sorted(found.items())}
+
+    def joined(self, now_ns: int, link: Link) -> None:
+        """Send a new neighbour every record; what it sends meanwhile is not sent back (`take_record`)."""
+        for origin, payload in self._records.payloads():
+            link.send(now_ns, Kind.LINK_STATE, payload, key=(Kind.LINK_STATE, origin))
+
+    def handle_timer(self, now_ns: int) -> None:
+        """Announce our links if that is due and they have changed."""
+        if self.announcement.take(now_ns):
+            payload = self.database.originate(self._costs())
+            if payload is not None:
+                self._flood(now_ns, payload)
+
+    def take_record(self, now_ns: int, link: Link, payload: bytes) -> None:
+        """LINK_STATE.
+
+        Raises:
+            WireError: It is malformed; nothing was changed.
+        """
+        origin, sequence = head(payload)
+        verdict, rules = self._records.consider(payload), self._rules
+        if verdict is not Verdict.OLDER:
+            link.forget((Kind.LINK_STATE, origin))
+        if verdict is Verdict.OURS:
+            if rules.identity.superseded(now_ns, Kind.LINK_STATE, sequence, self.announcement):
+                self._records.jump_above(sequence)
+        elif verdict is Verdict.OLDER and rules.ageing.may_be_forgotten(now_ns, origin):
+            self.answer(now_ns, link, origin)
+        elif verdict in (Verdict.NEWER, Verdict.CONTRADICTION):
+            codec.decode_link_state(payload)
+            if rules.holdings.charge(link, Kind.LINK_STATE, origin, len(payload)):
+                self.database.store(payload)
+                rules.ageing.stored(now_ns, origin)
+                self._flood(now_ns, payload, link)
+                self._returned(now_ns, [origin, *self.database.neighbours(origin)])
+
+    def answer(self, now_ns: int, link: Link, origin: int) -> None:
+        """Send one neighbour what we hold of an origin."""
+        payload = self._records.payload(origin)
+        if payload is not None:
+            link.send(now_ns, Kind.LINK_STATE, payload, key=(Kind.LINK_STATE, origin))
+
+    def forget(self, origin: int) -> None:
+        """An origin is gone for good."""
+        self.database.forget(origin)
+        self._rules.holdings.release(Kind.LINK_STATE, origin)
+
+    def _costs(self) -> dict[int, int]:
+        if self._rules.identity.refused:
+            return {}
+        costs = {link.interface.index: link.interface.cost for link in self._links}
+        return {neighbour: costs[best] for neighbour, (best, *_) in self.interfaces().items()}
+
+    def _flood(self, now_ns: int, payload: bytes, source: Link | None = None) -> None:
+        """Send a record to all neighbours but its source; it replaces an older one that still waits."""
+        self._changed(now_ns)
+        key = (Kind.LINK_STATE, head(payload)[0])
+        for link in self._links:
+            if link.up and link is not source:
+                link.send(now_ns, Kind.LINK_STATE, payload, key)

@@ -3,8 +3,8 @@
 Payloads wait under a key and are cut into fragments only when the window has
 room, so a newer payload of the same key replaces the older one in its place
 and the queue is bounded by the number of keys. At most a window of fragments is
-unacknowledged. What is to be said may also be promised: it is then made when its
-turn comes, of what is known by then.
+unacknowledged. A payload may also be promised: it is then made when its
+turn comes, from what is known by then.
 
 There are two lanes. Urgent payloads, which are small, are cut before others and
 between the fragments of a large one, so that links are not waited for while
@@ -15,7 +15,7 @@ with exponential backoff. From then until everything sent before is
 acknowledged (recovery, as in NewReno), each acknowledgement resends the first
 few outstanding fragments unless they were sent within the last round trip.
 
-Not here: packets (`channel`) and the receiving half (`inbound`).
+Not here: packets and the receiving half (`channel`).
 """
 
 from __future__ import annotations
@@ -26,11 +26,10 @@ from dataclasses import dataclass, field
 from itertools import islice
 from typing import NamedTuple
 
-from nodes.config import LimitConfig, TimerConfig
-from nodes.routing.roundtrip import RoundTrip
+from nodes.config import MILLISECOND_NS, LimitConfig, TimerConfig
 
 FIRST_WINDOW = 8
-"""Packets sent before the neighbour has said how many it takes."""
+"""Packets sent before the neighbour has announced how many it takes."""
 REPEATS_THAT_MEAN_LOSS = 3
 RECOVERY_BURST = 2
 LAST_SEQUENCE = 0xFFFF_FFFF
@@ -46,7 +45,7 @@ class Made(NamedTuple):
 
 
 Promise = Callable[[], Made | None]
-"""Called once its turn has come; None if there is nothing to say any more."""
+"""Called once its turn has come; None if there is nothing to send any more."""
 
 
 @dataclass(slots=True)
@@ -100,8 +99,59 @@ class _Lane:
         return _Waiting(waiting.ticket, made.kind, made.payload)
 
 
+class RoundTrip:
+    """How long a round trip takes and how long to wait for an acknowledgement (RFC 6298, in integers)."""
+
+    def __init__(self, timers: TimerConfig) -> None:
+        self._initial_ns = timers.retransmit_ms * MILLISECOND_NS
+        self._least_ns = self._initial_ns // 4
+        self._most_ns = max(timers.retransmit_max_ms * MILLISECOND_NS, self._initial_ns)
+        self._smoothed_ns: int | None = None
+        self._variation_ns = 0
+        self._doublings = 0
+
+    @property
+    def timeout_ns(self) -> int:
+        """How long to wait before the first outstanding packet is taken for lost."""
+        return min(self._base_ns << self._doublings, self._most_ns)
+
+    @property
+    def typical_ns(self) -> int:
+        """Within this time after sending, a missing acknowledgement means nothing yet."""
+        smoothed = self._initial_ns if self._smoothed_ns is None else self._smoothed_ns
+        return smoothed + smoothed // 4
+
+    def sample(self, taken_ns: int) -> None:
+        """A packet sent once was acknowledged after this time."""
+        if self._smoothed_ns is None:
+            self._smoothed_ns, self._variation_ns = taken_ns, taken_ns // 2
+            return
+        self._variation_ns += (abs(self._smoothed_ns - taken_ns) - self._variation_ns) // 4
+        self._smoothed_ns += (taken_ns - self._smoothed_ns) // 8
+
+    def sample_resent(self, taken_ns: int) -> None:
+        """The same of a packet sent again; it may be the first copy that was acknowledged (Karn)."""
+        if self._smoothed_ns is None or 2 * taken_ns >= self._smoothed_ns:
+            self.sample(taken_ns)
+
+    def back_off(self) -> None:
+        """A time-out, and nothing received from the neighbour since the last: wait twice as long."""
+        if self.timeout_ns < self._most_ns:
+            self._doublings += 1
+
+    def progress(self) -> None:
+        """Something new was acknowledged: the path works."""
+        self._doublings = 0
+
+    @property
+    def _base_ns(self) -> int:
+        if self._smoothed_ns is None:
+            return self._initial_ns
+        return max(self._smoothed_ns + 4 * self._variation_ns, self._least_ns)
+
+
 class Outbound:
-    """What one end has to say and what of it has arrived."""
+    """What one end has to send and what of it has arrived."""
 
     def __init__(self, fragment_bytes: int, timers: TimerConfig, limits: LimitConfig) -> None:
         self.acknowledged_ticket = 0
@@ -117,7 +167,7 @@ class Outbound:
         self._repeats = 0
         self._recover: int | None = None
         self._resend = 0
-        self._heard = False
+        self._acked_since_timeout = False
         self._expires_at: int | None = None
 
     @property
@@ -172,7 +222,7 @@ class Outbound:
 
     def acknowledge(self, now_ns: int, ack: int, window: int, pure: bool) -> None:
         """Take a plausible acknowledgement; a window of 0 still lets one packet through, as a probe."""
-        self._heard = True
+        self._acked_since_timeout = True
         if ack >= self._acknowledged:
             self._window = min(max(window, 1), self._window_limit)
         if ack > self._acknowledged:
@@ -184,9 +234,9 @@ class Outbound:
         """Resend the first outstanding fragment if its time is over, and wait longer for the next."""
         if self._expires_at is None or now_ns < self._expires_at:
             return
-        if not self._heard:
+        if not self._acked_since_timeout:
             self._round_trip.back_off()
-        self._heard = False
+        self._acked_since_timeout = False
         self._recover, self._repeats = self._sent, 0
         self._resend = 1
         self._flights[0].sent_ns = -1

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-MILLISECOND_NS = 1_000_000
-CALM = 8
+from nodes.config import MILLISECOND_NS
+
+QUIET = 8
 """After so many delays without work, the next work waits the shortest delay again."""
 
 
@@ -21,8 +22,8 @@ class Pending:
         """There is cause to do the work."""
         if self.at is not None:
             return
-        calm = self._done_at is None or now_ns - self._done_at > CALM * self._delay_ns
-        self._delay_ns = self._shortest_ns if calm else min(2 * self._delay_ns, self._longest_ns)
+        quiet = self._done_at is None or now_ns - self._done_at > QUIET * self._delay_ns
+        self._delay_ns = self._shortest_ns if quiet else min(2 * self._delay_ns, self._longest_ns)
         self.at = now_ns + self._delay_ns
 
     def take(self, now_ns: int) -> bool:

@@ -1,4 +1,4 @@
-"""What a router says of itself: its status as data, its tables as text."""
+"""What a router reports: its status as data, its tables as text."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 def status(router: Router) -> dict[str, object]:
     """A JSON-ready account; `nodes.convergence` and people read it."""
-    topology = router.network.topology()
+    topology = router.linkstate.database.topology()
     return {
         "node": router.config.name,
         "node_id": router.config.node_id,
@@ -25,11 +25,11 @@ def status(router: Router) -> dict[str, object]:
         "settled": router.settled,
         "adjacencies": [_adjacency(router, link) for link in router.links],
         "link_state_digest": topology.digest,
-        "interest_digest": router.interest.digest(topology.nodes),
+        "interest_digest": router.interest.database.digest(topology.nodes),
         "routers_known": len(topology.nodes),
-        "id_refused": router.identity.refused,
+        "id_refused": router.rules.identity.refused,
         "predicates": router.store.stats(),
-        "held_bytes": {router.links[i].interface.name: n for i, n in router.holdings.stats().items()},
+        "held_bytes": {router.links[i].interface.name: n for i, n in router.rules.holdings.stats().items()},
         "fib_serial": router.installer.serial,
         "fib": router.installer.stats(),
         "drops": dict(sorted(router.drops.items())),
@@ -71,8 +71,8 @@ def _adjacency(router: Router, link: Link) -> dict[str, object]:
         "incarnation": link.incarnation,
         "retransmissions": link.retransmissions,
     }
-    found |= router.conversation.account(interface.index)
-    held = router.subscriptions.get(interface.index)
+    found |= router.scheme_exchange.account(interface.index)
+    held = router.clients.by_interface.get(interface.index)
     if held is not None:
         found |= {"subscriptions": len(held), "subscriptions_digest": held.digest()}
     return found

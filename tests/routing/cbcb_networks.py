@@ -54,7 +54,7 @@ def central(net: Network) -> dict[tuple[int, int], bytes]:
     alive = routers(net)
     found: dict[tuple[int, int], list[bytes]] = {}
     for u, router in alive.items():
-        for v, hop in router.network.topology().first_hops(u).items():
+        for v, hop in router.linkstate.database.topology().first_hops(u).items():
             found.setdefault((u, hop), []).append(alive[v].store.predicate(of_router(v)))
     return {key: reduced_union(wanted) for key, wanted in found.items()}
 

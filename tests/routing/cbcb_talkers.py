@@ -12,7 +12,7 @@ from collections.abc import Hashable
 
 from nodes.config import LimitConfig
 from nodes.model import parse_predicate
-from nodes.routing.drops import Reason
+from nodes.routing.effects import Reason
 from nodes.routing.predicates import reduced_union
 from nodes.routing.schemes import make_scheme
 from nodes.routing.schemes.base import View, learned, of_router

@@ -110,11 +110,11 @@ def table(router: Router) -> dict[str, Predicate]:
 def central(network: Network, name: str, shared: bool) -> dict[str, Predicate]:
     """What a computation that sees all finds: predicates by the next router on the tree to who wants them."""
     router = network.router(name)
-    topology = router.network.topology()
+    topology = router.linkstate.database.topology()
     towards = (shared_tree(topology) if shared else topology).first_hops(router.config.node_id)
     found: dict[str, Predicate] = {}
     for other, hop in towards.items():
         there = network.router(f"r{other}")
-        filters = [decode_filter(f) for i in there.subscriptions for f in there.store.filters(of_client(i))]
+        filters = [decode_filter(f) for i in there.clients.by_interface for f in there.store.filters(of_client(i))]
         found[f"r{hop}"] = found.get(f"r{hop}", Predicate()).union(Predicate(filters))
     return {hop: reduce(predicate) for hop, predicate in found.items() if predicate.filters}

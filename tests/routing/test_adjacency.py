@@ -9,7 +9,7 @@ from itertools import product
 import pytest
 
 from nodes.routing.adjacency import TRANSITIONS, Adjacency, Change, Event, State
-from nodes.routing.drops import Reason
+from nodes.routing.effects import Reason
 from nodes.wire.packets import Hello, Role
 from tests.routing.fabric import MS, configure
 

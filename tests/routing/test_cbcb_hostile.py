@@ -9,7 +9,7 @@ import pytest
 
 from nodes.config import LimitConfig
 from nodes.model import parse_predicate
-from nodes.routing.drops import Reason
+from nodes.routing.effects import Reason
 from nodes.wire.codec import encode_predicate
 from nodes.wire.packets import Kind
 from nodes.wire.scheme_payloads import Advertisement, Reply, Request
@@ -36,7 +36,7 @@ def settled(limits: LimitConfig = LIMITS) -> Network:
 def era(net: Network) -> int:
     """The era that r1 is in, which its status tells beside what it told."""
     adjacencies = net.router("r1").status()["adjacencies"]
-    return int(adjacencies[0]["told_digest"].split("/")[1], 16)  # type: ignore[index]
+    return int(adjacencies[0]["sent_digest"].split("/")[1], 16)  # type: ignore[index]
 
 
 def tables(net: Network) -> list[str]:

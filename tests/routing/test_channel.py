@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from nodes.config import LimitConfig, TimerConfig
 from nodes.routing.channel import URGENT, Channel
-from nodes.routing.drops import Reason
+from nodes.routing.effects import Reason
 from nodes.routing.outbound import Made
 from nodes.wire.codec import decode
 from nodes.wire.packets import Ack, Control, Kind

@@ -94,7 +94,7 @@ def test_subscriptions_are_said_again_to_a_restarted_router() -> None:
 
 def test_what_router_and_client_hold_is_compared_not_only_counted() -> None:
     network = attached(c1=[Action(-1, "subscribe", 1, "x = 1")])
-    held = network.router("r1").subscriptions[0]
+    held = network.router("r1").clients.by_interface[0]
     predicate = held._predicates[1]
     held.set(1, b"\0\0\0\0")
     assert network.reasons() == ["r1 does not hold what c1 subscribed to"]

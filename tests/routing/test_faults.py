@@ -38,7 +38,7 @@ def test_a_link_that_dies_in_one_direction_is_down_at_both_ends() -> None:
     network.run(2500 * MS)
     assert network.router("r2").links[0].state.value == "down"
     assert network.router("r1").links[0].state.value == "heard"
-    assert (1, 2) not in {edge[:2] for edge in network.router("r3").network.topology().edges}
+    assert (1, 2) not in {edge[:2] for edge in network.router("r3").linkstate.database.topology().edges}
     network.wires["r1", 0].cut = False
     network.converge(within_ns=SECOND)
 
@@ -66,7 +66,7 @@ def test_a_restarted_router_withdraws_what_its_former_clients_wanted() -> None:
     network.run(50 * MS)
     network.start("r1")
     network.converge(within_ns=SECOND, down=gone)
-    assert 1 not in network.router("r3").interest.wanted([1, 2, 3])
+    assert 1 not in network.router("r3").interest.database.wanted([1, 2, 3])
 
 
 def test_a_dead_router_is_forgotten_by_the_tables_and_comes_back() -> None:

@@ -10,8 +10,7 @@ import pytest
 from fastpath import codec
 from nodes.config import Action, LimitConfig
 from nodes.model import UsageError, parse_predicate
-from nodes.routing.drops import Reason
-from nodes.routing.effects import Log
+from nodes.routing.effects import Log, Reason
 from nodes.routing.router import Router
 from nodes.scheme_catalog import CATALOG
 from nodes.wire.codec import encode
@@ -211,7 +210,7 @@ def test_somebody_elses_record_in_our_name_is_outdone() -> None:
     impostor = Impostor(net, 0)
     impostor.send(Kind.LINK_STATE, forged)
     net.run(SECOND)
-    sequence = codec.decode_link_state(dict(net.router("r3").network.records.payloads())[1])[1]
+    sequence = codec.decode_link_state(dict(net.router("r3").linkstate.database.records.payloads())[1])[1]
     assert sequence == 1_001
 
 
@@ -223,11 +222,11 @@ def test_of_two_records_with_one_sequence_the_same_wins_everywhere() -> None:
     for name, payload in (("r1", low), ("r3", high)):
         router = net.router(name)
         link = router.links[0]
-        router._take_links(net.now_ns, link, payload)
-        router._flood(net.now_ns, payload)
+        router.linkstate.take_record(net.now_ns, link, payload)
+        router.linkstate._flood(net.now_ns, payload)
         net.after(name)
     net.run(SECOND)
-    held = {dict(net.router(n).network.records.payloads())[50] for n in ("r1", "r2", "r3")}
+    held = {dict(net.router(n).linkstate.database.records.payloads())[50] for n in ("r1", "r2", "r3")}
     assert held == {high}
 
 

@@ -10,7 +10,7 @@ import pytest
 
 from nodes.config import LimitConfig, TimerConfig
 from nodes.model import parse_predicate
-from nodes.routing.drops import Reason
+from nodes.routing.effects import Reason
 from nodes.routing.interest import InterestDatabase
 from nodes.routing.predicates import reduced_union
 from nodes.routing.schemes.base import of_router
@@ -73,14 +73,14 @@ def test_many_changes_within_the_delay_are_one_step() -> None:
     net = network(line(2))
     subscribe(net, "c1", many(50), 1)
     net.converge()
-    sequence = net.router("r1").interest.sequence
+    sequence = net.router("r1").interest.database.sequence
     for number in range(2, 30):
         subscribe(net, "c1", f"y = {number}", number)
     net.run(5 * MS)
     for number in range(2, 29):
         unsubscribe(net, "c1", number)
     net.converge()
-    assert net.router("r1").interest.sequence == sequence + 1
+    assert net.router("r1").interest.database.sequence == sequence + 1
     assert "y = 29" in net.router("r2").tables()
 
 
@@ -105,7 +105,7 @@ def test_a_new_neighbour_is_told_records_and_an_old_one_what_it_missed_while_its
         subscribe(net, "c1", f"y = {number}", number)
         net.run(20 * MS)
     net.converge()
-    assert net.router("r3").interest.digest([1, 2, 3]) == net.router("r1").interest.digest([1, 2, 3])
+    assert net.router("r3").interest.database.digest([1, 2, 3]) == net.router("r1").interest.database.digest([1, 2, 3])
     assert "y = 39" in net.router("r3").tables()
     began = net.now_ns
     net.kill("r3")
@@ -189,7 +189,7 @@ def record(origin: int, sequence: int, text: str) -> bytes:
 
 def held(net: Network, name: str, origin: int) -> tuple[int, bytes] | None:
     router = net.router(name)
-    state = router.interest.state(origin)
+    state = router.interest.database.state(origin)
     return None if state is None else (state.sequence, router.store.predicate(of_router(origin)))
 
 
@@ -256,7 +256,7 @@ def test_contradicting_steps_end_in_the_same_state_everywhere(texts: tuple[str, 
     for end, text in zip(ends, texts, strict=True):
         end.send(Kind.INTEREST_CHANGE, change(50, 8, "x = 1", "", text))
     net.run(5 * SECOND)
-    states = {net.router(f"r{i}").interest.state(50) for i in range(1, 5)}
+    states = {net.router(f"r{i}").interest.database.state(50) for i in range(1, 5)}
     assert len(states) == 1, states
 
 
@@ -273,7 +273,7 @@ def test_a_router_that_restarts_is_believed_however_its_steps_were_counted_befor
         subscribe(net, "c1", f"x = {number}", number)
         net.run(30 * MS)
     net.converge()
-    assert net.router("r3").interest.digest([1, 2, 3]) == net.router("r1").interest.digest([1, 2, 3])
+    assert net.router("r3").interest.database.digest([1, 2, 3]) == net.router("r1").interest.database.digest([1, 2, 3])
     assert all(f"x = {i}" in net.router("r3").tables() for i in range(9))
 
 
@@ -323,7 +323,7 @@ def test_routers_that_are_gone_for_long_are_forgotten_and_believed_when_they_com
     net.run(4 * SECOND)
     for name in ("r1", "r2"):
         assert held(net, name, 3) is None
-        assert 3 not in dict(net.router(name).network.records.payloads())
+        assert 3 not in dict(net.router(name).linkstate.database.records.payloads())
     net.start("r3")
     net.start("c3")
     net.converge()
@@ -365,10 +365,10 @@ def test_who_has_forgotten_asks_neighbours_who_have_not_when_a_partition_heals(s
     net.cut("r2", "r3")
     net.run(5 * SECOND)
     router = net.router("r1")
-    for origin in router._ageing.take_due(net.now_ns + 4 * SECOND):
+    for origin in router.rules.ageing.take_due(net.now_ns + 4 * SECOND):
         router._forget(origin)
-    assert 4 not in dict(router.network.records.payloads())
-    assert 4 in dict(net.router("r2").network.records.payloads())
+    assert 4 not in dict(router.linkstate.database.records.payloads())
+    assert 4 in dict(net.router("r2").linkstate.database.records.payloads())
     net.cut("r2", "r3", down=False)
     net.converge()
     assert router.status()["routers_known"] == 5

@@ -9,7 +9,7 @@ import pytest
 from fastpath import codec
 from nodes.config import LimitConfig
 from nodes.model import parse_predicate
-from nodes.routing.drops import Reason
+from nodes.routing.effects import Reason
 from nodes.wire.codec import encode_predicate
 from nodes.wire.packets import Kind
 from tests.routing.fabric import MS, SECOND, Network, Weather, random_graph, ring
@@ -88,7 +88,7 @@ def test_a_partition_is_served_on_both_sides_and_heals_with_another_root(options
     down = [f"r{a}-eth{i.index}" for a, b in ((1, 2), (2, 1), (4, 5), (5, 4)) for i in
             net.configs[f"r{a}"].interfaces if i.peer_name == f"r{b}"]  # fmt: skip
     whole = central(net, "r3", options is SHARED)
-    sides = [net.router(f"r{n}").network.topology().nodes for n in (1, 2)]
+    sides = [net.router(f"r{n}").linkstate.database.topology().nodes for n in (1, 2)]
     assert sides == [(1, 5, 6), (2, 3, 4)]
     for name in ("r1", "r2", "r3", "r4", "r5", "r6"):
         assert table(net.router(name)) == central(net, name, options is SHARED), name

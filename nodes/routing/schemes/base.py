@@ -6,12 +6,12 @@ data plane knows none of them. Tables are given in names: which predicates of
 the router's store are united at which interface. So a scheme never touches a
 filter, and a change of a predicate costs what changed (`install`).
 
-A scheme whose routers tell each other more than the core does (CBCB, Siena) is
+A scheme whose routers exchange more than links and interest (CBCB, Siena) is
 a `TalkingScheme` besides. A new scheme is one module with a class and one line
 in the registry (`nodes.routing.schemes`).
 
 Not here: predicates (`nodes.routing.store`), the compiled FIB (`install`),
-flooding (`router`).
+the exchange of links and interest (`linkstate`, `interest_exchange`).
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from dataclasses import dataclass
 from typing import ClassVar, NamedTuple, Protocol, TypeGuard
 
 from nodes.config import LimitConfig
-from nodes.routing.drops import Reason
+from nodes.routing.effects import Reason
 from nodes.routing.store import PredicateStore
 from nodes.routing.trees import Topology
 from nodes.scheme_catalog import OptionValue
@@ -138,7 +138,11 @@ class Scheme(Protocol):
         """Take all options that the catalog lists, their values checked (`nodes.scheme_catalog`)."""
 
     def compile(self, view: View) -> FibSpec:
-        """The tables for what the router knows now."""
+        """The tables for what the router knows now.
+
+        A pure function of the view, for a talking scheme also of its names: it is called
+        only when one of them has changed, and not when a predicate has.
+        """
 
 
 class Talk(Protocol):
@@ -160,19 +164,21 @@ class Talk(Protocol):
         """Count a payload that was well-formed and is not taken; with fields, also say it in the log."""
 
     def changed(self, now_ns: int) -> None:
-        """`compile` would give something else, or a learned predicate changed: make the tables anew soon."""
+        """A learned predicate or `names_version` has changed: the FIB is to be made anew soon."""
 
 
 class TalkingScheme(Protocol):
-    """A scheme whose routers speak with their neighbours. All of it is sans-IO, as the router is.
+    """A scheme whose routers exchange payloads of its own. All of it is sans-IO, as the router is.
 
-    It speaks over each link to a router apart, also where two lead to the same neighbour.
-    What was told and heard over a link counts until the link is lost; after `joined`
-    all must be said anew.
+    Each link to a router is a conversation apart, also where two lead to the same neighbour.
+    What was sent and received over a link counts until the link is lost; after `joined`
+    all must be sent anew.
     """
 
     kinds: ClassVar[frozenset[int]]
-    """The kinds of payload it speaks (`nodes.wire.packets.Kind`)."""
+    """The kinds of its payloads (`nodes.wire.packets.Kind`)."""
+    names_version: int
+    """Another number when `compile` would give other names for the same view; constant if it never does."""
 
     def attach(self, talk: Talk, rng: random.Random) -> None:
         """Called once, before all else."""
@@ -181,7 +187,7 @@ class TalkingScheme(Protocol):
         """A link to a neighbouring router is up; `look` follows at once."""
 
     def lost(self, now_ns: int, interface: int) -> None:
-        """It is not any more; what was heard over it is void. `look` follows at once."""
+        """It is not any more; what was received over it is void. `look` follows at once."""
 
     def look(self, now_ns: int, view: View) -> None:
         """The topology, the links, or what our clients want may have changed."""
@@ -197,10 +203,10 @@ class TalkingScheme(Protocol):
 
     @property
     def settled(self) -> bool:
-        """Whether all that was heard has been acted upon (periodic repetition apart)."""
+        """Whether all that was received has been acted upon (periodic repetition apart)."""
 
     def accounts(self) -> Mapping[int, tuple[str, str]]:
-        """For each link that has joined, digests of (what we have told over it, what we have heard).
+        """For each link that has joined, digests of (what we have sent over it, what we have received).
 
         Where each end's first is the other's second, the network agrees.
         """

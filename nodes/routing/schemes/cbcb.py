@@ -34,7 +34,7 @@ from collections.abc import Callable, Mapping
 from typing import ClassVar
 
 from fastpath import cover
-from nodes.routing.drops import Reason
+from nodes.routing.effects import Reason
 from nodes.routing.predicates import NOTHING, filter_count
 from nodes.routing.schemes.base import FibSpec, Options, Talk, View, learned, of_router
 from nodes.routing.schemes.cbcb_era import ORIGINS_MAX, Eras
@@ -54,6 +54,8 @@ class Cbcb:
 
     name: ClassVar[str] = "cbcb"
     floods_interest: ClassVar[bool] = False
+    names_version = 0
+    """What was learned from a neighbour has one name, whatever it is."""
     kinds: ClassVar[frozenset[int]] = frozenset({Kind.CBCB_RA, Kind.CBCB_SR, Kind.CBCB_UR, Kind.CBCB_ERA})
 
     def __init__(self, options: Options) -> None:

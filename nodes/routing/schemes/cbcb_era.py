@@ -73,7 +73,7 @@ class Eras:
             self._records.store(record)
             self._known[head(record)[0]] = record
         for record in ours:
-            self._records.jump_above(record)
+            self._records.jump_above(head(record)[1])
         return b"".join(news), bool(ours)
 
     def see(self, view: View) -> bool:

@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import random
 
-from nodes.routing.pending import MILLISECOND_NS, Pending
+from nodes.config import MILLISECOND_NS
+from nodes.routing.pending import Pending
 from nodes.routing.schemes.base import Options
 
 DELAY_MS = 10

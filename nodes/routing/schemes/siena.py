@@ -29,7 +29,7 @@ import random
 from collections.abc import Mapping
 from typing import ClassVar
 
-from nodes.routing.drops import Reason
+from nodes.routing.effects import Reason
 from nodes.routing.schemes.base import FibSpec, Options, Source, Talk, View, learned
 from nodes.routing.schemes.siena_clients import Clients
 from nodes.routing.schemes.siena_literal import LiteralTable
@@ -59,6 +59,8 @@ class Siena:
         self._told: dict[int, Said] = {}
         self._basis: object = None
         self._clients: Clients | None = None
+        self.names_version = 0
+        """Counts the changes of `_learned`."""
         self._learned: dict[int, set[Source]] = {}
         """The names of what was told to us at each interface."""
 
@@ -186,8 +188,9 @@ class Siena:
         for (interface, key), removed, added in self.table.take_changes():
             name = learned(interface << ISSUER_BITS | key)
             store.change(name, store.pool.read(encode(removed)), store.pool.read(encode(added)))
-            if store.wants(name):
-                self._learned.setdefault(interface, set()).add(name)
-            else:
-                self._learned.get(interface, set()).discard(name)
+            names = self._learned.setdefault(interface, set())
+            if store.wants(name) is not (name in names):
+                names ^= {name}
+                self.names_version += 1
+            if name not in names:
                 store.forget(name)

@@ -249,7 +249,7 @@ def observe(case: Case, scheme: str, seed: int) -> Observed:
         fib_bytes=fib_bytes,
         state=state,
         all_classes=all_classes,
-        figures=figures_of(cores[0].network.topology(), wants, load.senders),
+        figures=figures_of(cores[0].linkstate.database.topology(), wants, load.senders),
     )
 
 

@@ -1,29 +1,32 @@
-"""The link between a router and a scheme that talks: who has joined, what is sent, what arrives.
+"""The exchange of a scheme's own payloads: a router's side of a `TalkingScheme`.
 
-Not here: what is said (`schemes`), and the channels it travels in (`link`).
+Not here: what the payloads are (`schemes`), and the channels they travel in (`link`).
 """
 
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from functools import partial
 
 from nodes.config import LimitConfig
-from nodes.routing.drops import Reason
+from nodes.routing.effects import Reason
 from nodes.routing.link import Link, LinkDown, LinkUp
-from nodes.routing.schemes.base import TalkingScheme, View
+from nodes.routing.schemes.base import Scheme, TalkingScheme, View, talks
 from nodes.routing.store import PredicateStore
 
 
-class Conversation:
-    """A `Talk` for one scheme, and the scheme's side of what happens to the router.
+class SchemeExchange:
+    """A `Talk` for a scheme, if it talks; else there is nothing to do.
 
     Args:
         node: The router's id.
         links: All its links.
         store: The router's predicates.
         limits: What a neighbour may make it hold.
-        changed: To be told, with the time, that tables are to be made anew.
+        scheme: The router's scheme.
+        rng: The scheme's randomness.
+        changed: Called with the time when the FIB is to be made anew.
     """
 
     def __init__(
@@ -32,6 +35,9 @@ class Conversation:
         links: Sequence[Link],
         store: PredicateStore,
         limits: LimitConfig,
+        *,
+        scheme: Scheme,
+        rng: random.Random,
         changed: Callable[[int], None],
     ) -> None:
         self.node = node
@@ -39,17 +45,25 @@ class Conversation:
         self.limits = limits
         self._links = links
         self._changed = changed
-        self._scheme: TalkingScheme | None = None
+        self._scheme: TalkingScheme | None = scheme if talks(scheme) else None
+        if self._scheme is not None:
+            self._scheme.attach(self, rng)
 
-    def join(self, scheme: TalkingScheme, rng: random.Random) -> None:
-        """Let the scheme speak; once, before all else."""
-        self._scheme = scheme
-        scheme.attach(self, rng)
+    @property
+    def handlers(self) -> Mapping[int, Callable[[int, Link, bytes], None]]:
+        """What takes the scheme's payloads, by their kind."""
+        kinds = () if self._scheme is None else sorted(self._scheme.kinds)
+        return {kind: partial(self._take, kind) for kind in kinds}
 
     @property
     def settled(self) -> bool:
         """Whether the scheme has nothing under way."""
         return self._scheme is None or self._scheme.settled
+
+    @property
+    def names_version(self) -> int:
+        """As `TalkingScheme` says; 0 for a scheme that does not talk."""
+        return 0 if self._scheme is None else self._scheme.names_version
 
     def send(self, now_ns: int, interface: int, kind: int, payload: bytes, key: Hashable = None) -> None:
         """As `Talk` says."""
@@ -64,20 +78,7 @@ class Conversation:
         """As `Talk` says."""
         self._changed(now_ns)
 
-    def hears(self, kind: int) -> bool:
-        """Whether the scheme takes payloads of this kind."""
-        return self._scheme is not None and kind in self._scheme.kinds
-
-    def take(self, now_ns: int, link: Link, kind: int, payload: bytes) -> None:
-        """Hand the scheme a payload of a neighbouring router.
-
-        Raises:
-            WireError: It is malformed.
-        """
-        assert self._scheme is not None
-        self._scheme.take(now_ns, link.interface.index, kind, payload)
-
-    def note(self, now_ns: int, link: Link, event: LinkUp | LinkDown, view: Callable[[], View]) -> None:
+    def take_event(self, now_ns: int, link: Link, event: LinkUp | LinkDown, view: Callable[[], View]) -> None:
         """A link to a router came up or went down."""
         if self._scheme is None:
             return
@@ -104,9 +105,13 @@ class Conversation:
         return None if self._scheme is None else self._scheme.next_deadline()
 
     def account(self, interface: int) -> dict[str, object]:
-        """What a status says of an adjacency: the digests of what was told and heard there."""
+        """What a status reports of an adjacency: digests of what was sent and received there."""
         accounts = {} if self._scheme is None else self._scheme.accounts()
         if interface not in accounts:
             return {}
-        told, heard = accounts[interface]
-        return {"told_digest": told, "heard_digest": heard}
+        sent, received = accounts[interface]
+        return {"sent_digest": sent, "received_digest": received}
+
+    def _take(self, kind: int, now_ns: int, link: Link, payload: bytes) -> None:
+        assert self._scheme is not None
+        self._scheme.take(now_ns, link.interface.index, kind, payload)

@@ -1,0 +1,248 @@
+"""The exchange of interest between neighbours: what is news, refused or passed on, and what is sent next.
+
+A record is all that an origin's clients want, a change leads from one state to
+the next, a request asks for a record (docs/protocols.md, "Link state and
+interest"). A change that does not fit what we hold is counted, and the record
+requested; from a neighbour that keeps to the protocol there is none.
+
+For every live link and every origin `Announcements` keeps which state the
+neighbour holds at least: the last that we sent it or that it sent us. What it
+is to be sent is promised to the channel and made when its turn comes: nothing
+if the neighbour has it by then, the next step if it holds the state before,
+else the whole record. So a queue holds one promise for each origin however fast
+interest changes, a slow neighbour is sent the sum of what it missed, and a step
+always fits.
+
+Not here: what we hold (`interest`), for how long and how much (`records`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from functools import partial
+
+from fastpath import codec
+from fastpath.interests import Predicate, read_change
+from nodes.routing.effects import Reason
+from nodes.routing.interest import InterestDatabase, State
+from nodes.routing.link import Link
+from nodes.routing.outbound import Made
+from nodes.routing.pending import Pending
+from nodes.routing.predicates import filter_count
+from nodes.routing.records import HEAD, Rules, head
+from nodes.routing.store import PredicateStore
+from nodes.wire.packets import Kind
+
+REFUSED_MAX = 65_536
+"""So many (link, origin)s are remembered as refused; made-up origins must not fill our memory."""
+
+
+class Announcements:
+    """What each neighbour knows of everybody's interest, and what it is sent next."""
+
+    def __init__(self, links: Sequence[Link], database: InterestDatabase) -> None:
+        self._links = links
+        self._database = database
+        self._known: dict[int, dict[int, State]] = {link.interface.index: {} for link in self._links}
+
+    def joined(self, now_ns: int, link: Link) -> None:
+        """A new session: the neighbour is promised every record."""
+        self._known[link.interface.index].clear()
+        for origin in self._database.origins:
+            self._promise(now_ns, link, origin)
+
+    def spread(self, now_ns: int, origin: int) -> None:
+        """An origin's interest has changed: all neighbours are to know."""
+        for link in self._links:
+            if link.up:
+                self._promise(now_ns, link, origin)
+
+    def learned(self, link: Link, origin: int, state: State) -> None:
+        """A neighbour shows which state it holds."""
+        known = self._known[link.interface.index]
+        known[origin] = max(state, known.get(origin, state))
+
+    def repeat(self, now_ns: int, link: Link, origin: int) -> None:
+        """A neighbour turned out not to hold what we thought: it is sent the whole record."""
+        self._known[link.interface.index].pop(origin, None)
+        if self._database.state(origin) is not None:
+            self._promise(now_ns, link, origin)
+
+    def forget(self, origin: int) -> None:
+        """An origin is gone for good."""
+        for known in self._known.values():
+            known.pop(origin, None)
+
+    def _promise(self, now_ns: int, link: Link, origin: int) -> None:
+        link.promise(now_ns, (Kind.INTEREST, origin), partial(self._next, link.interface.index, origin))
+
+    def _next(self, interface: int, origin: int) -> Made | None:
+        held, known = self._database.state(origin), self._known[interface]
+        if held is None or (origin in known and known[origin] >= held):
+            return None
+        step = self._database.step_after(origin, known[origin]) if origin in known else None
+        if step is None:
+            known[origin] = held
+            return Made(Kind.INTEREST, self._database.payload(origin), more=False)
+        known[origin] = step.after
+        return Made(Kind.INTEREST_CHANGE, step.payload, more=step.after != held)
+
+
+class InterestExchange:
+    """What neighbouring routers send us of interest, and what we send them.
+
+    Args:
+        node: Our id.
+        links: Our links to routers.
+        store: Where the predicates are kept.
+        rules: What we hold, and for how long.
+        announcement: When what our clients want is to be announced anew.
+        changed: Called with the time after every change.
+    """
+
+    def __init__(
+        self,
+        node: int,
+        links: Sequence[Link],
+        store: PredicateStore,
+        *,
+        rules: Rules,
+        announcement: Pending,
+        changed: Callable[[int], None],
+    ) -> None:
+        self.database = InterestDatabase(node, store)
+        self.announcement = announcement
+        self._announcements = Announcements(links, self.database)
+        self._node = node
+        self._links = links
+        self._pool = store.pool
+        self._rules = rules
+        self._changed = changed
+        self._asked: set[tuple[int, int]] = set()
+        self._refused: set[tuple[int, int]] = set()
+
+    def joined(self, now_ns: int, link: Link) -> None:
+        """A new session with a neighbouring router: it is sent everything."""
+        interface = link.interface.index
+        self._asked = {each for each in self._asked if each[0] != interface}
+        self._refused = {each for each in self._refused if each[0] != interface}
+        self._announcements.joined(now_ns, link)
+
+    def originate(self, now_ns: int, removed: Predicate, added: Predicate) -> None:
+        """Announce how what our clients want has changed, if it has."""
+        if self.database.originate(removed, added):
+            self._spread(now_ns, self._node)
+
+    def take_record(self, now_ns: int, link: Link, payload: bytes) -> None:
+        """INTEREST.
+
+        Raises:
+            WireError: It is malformed; nothing was changed.
+        """
+        origin, sequence = head(payload)
+        place, held = (link.interface.index, origin), self.database.state(origin)
+        self._asked.discard(place)
+        if origin != self._node and held is not None and sequence < held.sequence:
+            if self._rules.ageing.may_be_forgotten(now_ns, origin):
+                self._announcements.repeat(now_ns, link, origin)
+        elif self._rules.holdings.admits_filters(link, filter_count(memoryview(payload)[HEAD.size :])):
+            self._take_state(now_ns, link, payload)
+        else:
+            self._refuse(place)
+
+    def take_change(self, now_ns: int, link: Link, payload: bytes) -> None:
+        """INTEREST_CHANGE.
+
+        Raises:
+            WireError: It is malformed; nothing was changed.
+        """
+        head(payload)
+        origin, sequence, digest, removed, added = read_change(self._pool, payload)
+        after, held = State(sequence, digest), self.database.state(origin)
+        if origin == self._node:
+            self._take_own(now_ns, after)
+        elif held is not None and after <= held:
+            self._announcements.learned(link, origin, after)
+        elif not self._follows(origin, after, removed, added):
+            link.drop(Reason.INTEREST_GAP)
+            self._announcements.learned(link, origin, after)
+            self.ask(now_ns, link, origin)
+        elif self._room(link, origin, removed, added):
+            self.database.take(origin, after, removed, added, payload)
+            self._announcements.learned(link, origin, after)
+            self._spread(now_ns, origin)
+        else:
+            self._refuse((link.interface.index, origin))
+
+    def ask(self, now_ns: int, link: Link, origin: int) -> None:
+        """Ask for an origin's records: once until they come, and not for what we had to refuse."""
+        place = (link.interface.index, origin)
+        if place not in self._asked and place not in self._refused:
+            self._asked.add(place)
+            link.send(now_ns, Kind.RECORD_REQUEST, codec.encode_record_request(origin))
+
+    def returned(self, now_ns: int, origins: Iterable[int]) -> None:
+        """Routers are mentioned again: ask for the records of those that we had forgotten."""
+        for origin in self._rules.ageing.recall(origins):
+            for link in self._links:
+                if link.up:
+                    self.ask(now_ns, link, origin)
+
+    def _refuse(self, place: tuple[int, int]) -> None:
+        if len(self._refused) < REFUSED_MAX:
+            self._refused.add(place)
+
+    def answer(self, now_ns: int, link: Link, origin: int) -> None:
+        """A neighbour asks what we hold of an origin: it is sent all of it."""
+        self._announcements.repeat(now_ns, link, origin)
+
+    def forget(self, origin: int) -> None:
+        """An origin is gone for good."""
+        self.database.forget(origin)
+        self._announcements.forget(origin)
+        self._rules.holdings.release(Kind.INTEREST, origin)
+
+    def _take_state(self, now_ns: int, link: Link, payload: bytes) -> None:
+        origin, sequence = head(payload)
+        predicate = self._pool.read(payload[HEAD.size :])
+        after, held = State(sequence, predicate.digest()), self.database.state(origin)
+        if origin == self._node:
+            self._take_own(now_ns, after)
+        elif held is not None and after <= held:
+            self._announcements.learned(link, origin, after)
+        elif self._rules.holdings.charge(link, Kind.INTEREST, origin, len(payload)):
+            before = self.database.predicate(origin)
+            self.database.take(origin, after, before.minus(predicate), predicate.minus(before))
+            self.database.remember(origin, payload)
+            self._announcements.learned(link, origin, after)
+            self._refused.discard((link.interface.index, origin))
+            self._spread(now_ns, origin)
+        else:
+            self._refuse((link.interface.index, origin))
+
+    def _take_own(self, now_ns: int, state: State) -> None:
+        """A state in our own name, which may be later than ours (`Identity`)."""
+        ours, sequence = (self.database.sequence, self.database.state(self._node)), state.sequence
+        if (sequence > ours[0] or (sequence == ours[0] and state != ours[1])) and (
+            self._rules.identity.superseded(now_ns, Kind.INTEREST, sequence, self.announcement)
+        ):
+            self.database.jump_above(sequence)
+
+    def _follows(self, origin: int, after: State, removed: Predicate, added: Predicate) -> bool:
+        held = self.database.state(origin)
+        if held is None or after.sequence != held.sequence + 1:
+            return False
+        predicate = self.database.predicate(origin)
+        return predicate.fits(removed, added) and predicate.digest_after(removed, added) == after.digest
+
+    def _room(self, link: Link, origin: int, removed: Predicate, added: Predicate) -> bool:
+        predicate = self.database.predicate(origin)
+        filters = len(predicate) - len(removed) + len(added)
+        size = HEAD.size + predicate.encoded_bytes - removed.encoded_bytes + added.encoded_bytes
+        admitted = self._rules.holdings.admits_filters(link, filters)
+        return admitted and self._rules.holdings.charge(link, Kind.INTEREST, origin, size)
+
+    def _spread(self, now_ns: int, origin: int) -> None:
+        self._rules.ageing.stored(now_ns, origin)
+        self._changed(now_ns)
+        self._announcements.spread(now_ns, origin)
