@@ -1,7 +1,8 @@
-"""The routing schemes by name, with what each of them lets a scenario choose.
+"""The routing schemes by name: where each is implemented, and what it lets a scenario choose.
 
-Data alone, for whoever checks a scenario, documents it or makes a scheme. The
-schemes themselves are in `nodes.routing.schemes`, one module each.
+The only registration of a scheme. It is data alone, so that a scenario can be
+checked and documented without loading the schemes, which are in
+`nodes.routing.schemes`, one module each.
 """
 
 from __future__ import annotations
@@ -86,26 +87,35 @@ _SIENA = (
     ),
 )
 
-CATALOG: Mapping[str, tuple[Option, ...]] = {
-    "drp": (),
-    "cbcb": _CBCB,
-    "flood": (_BROADCAST,),
-    "ipsf": (),
-    "multicast": (),
-    "pif": (_BROADCAST,),
-    "psf": (),
-    "siena": _SIENA,
-    "unicast": (),
-}
-"""The options of every scheme there is."""
 
-ROUTED = frozenset({"drp", "unicast"})
-"""The schemes whose messages carry their destinations, so that they grow in the network."""
+@dataclass(frozen=True, slots=True)
+class SchemeEntry:
+    """One scheme."""
+
+    code: str
+    """`module:Class` below `nodes.routing.schemes`."""
+    options: tuple[Option, ...] = ()
+    routed: bool = False
+    """Whether messages carry their destinations, so that they grow in the network."""
+
+
+CATALOG: Mapping[str, SchemeEntry] = {
+    "cbcb": SchemeEntry("cbcb:Cbcb", _CBCB),
+    "drp": SchemeEntry("drp:Drp", routed=True),
+    "flood": SchemeEntry("flood:Flood", (_BROADCAST,)),
+    "ipsf": SchemeEntry("ipsf:Ipsf"),
+    "multicast": SchemeEntry("multicast:Multicast"),
+    "pif": SchemeEntry("pif:Pif", (_BROADCAST,)),
+    "psf": SchemeEntry("psf:Psf"),
+    "siena": SchemeEntry("siena:Siena", _SIENA),
+    "unicast": SchemeEntry("unicast:Unicast", routed=True),
+}
+"""Every scheme there is."""
 
 
 def option_problem(scheme: str, name: str, value: OptionValue) -> str:
     """What was expected instead of this option or value; empty if all is well."""
-    options = {option.name: option for option in CATALOG[scheme]}
+    options = {option.name: option for option in CATALOG[scheme].options}
     if name not in options:
         return f"one of {', '.join(options)}" if options else "no options"
     return options[name].problem(value)
@@ -113,4 +123,4 @@ def option_problem(scheme: str, name: str, value: OptionValue) -> str:
 
 def complete(scheme: str, given: Mapping[str, OptionValue]) -> dict[str, OptionValue]:
     """All options of a scheme: those given, and the defaults of the others."""
-    return {option.name: given.get(option.name, option.default) for option in CATALOG[scheme]}
+    return {option.name: given.get(option.name, option.default) for option in CATALOG[scheme].options}

@@ -203,7 +203,7 @@ def _scheme(source: Source, data: Mapping[str, Any]) -> tuple[str, dict[str, Any
     told = data.get("scheme", "pif")
     options = {} if isinstance(told, str) else dict(told)
     name = told if isinstance(told, str) else options.pop("name", "pif")
-    known = [option.name for option in CATALOG[name]]
+    known = [option.name for option in CATALOG[name].options]
     for option, value in options.items():
         if option not in known:
             why, expected = f"{name} has no option {option}", option_problem(name, option, value)

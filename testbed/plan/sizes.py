@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from nodes.model import Time, Value
-from nodes.scheme_catalog import ROUTED
+from nodes.scheme_catalog import CATALOG
 
 _DATAGRAM_OVERHEAD = 28  # IPv4 and UDP
 _FIXED_BYTES = 36
@@ -35,7 +35,7 @@ class Room:
     @property
     def route_bytes(self) -> int:
         """What one destination takes, if messages carry any: that of the highest id."""
-        if self.scheme not in ROUTED or self.routers < 2:
+        if not CATALOG[self.scheme].routed or self.routers < 2:
             return 0
         return max(1, -(-(self.routers - 1).bit_length() // _DESTINATION_BITS))
 

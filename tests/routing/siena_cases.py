@@ -115,6 +115,8 @@ def central(network: Network, name: str, shared: bool) -> dict[str, Predicate]:
     found: dict[str, Predicate] = {}
     for other, hop in towards.items():
         there = network.router(f"r{other}")
-        filters = [decode_filter(f) for i in there.clients.by_interface for f in there.store.filters(of_client(i))]
+        filters = [
+            decode_filter(f) for i in there.clients.by_interface for f in there.store.filters(of_client(i))
+        ]
         found[f"r{hop}"] = found.get(f"r{hop}", Predicate()).union(Predicate(filters))
     return {hop: reduce(predicate) for hop, predicate in found.items() if predicate.filters}

@@ -41,6 +41,10 @@ def unsubscribe(net: Network, client: str, number: int) -> None:
     net.after(client)
 
 
+def interest_digest(net: Network, name: str) -> str:
+    return net.router(name).interest.database.digest([1, 2, 3])
+
+
 def many(count: int) -> str:
     return " or ".join(f"x = {i}" for i in range(count))
 
@@ -105,7 +109,9 @@ def test_a_new_neighbour_is_told_records_and_an_old_one_what_it_missed_while_its
         subscribe(net, "c1", f"y = {number}", number)
         net.run(20 * MS)
     net.converge()
-    assert net.router("r3").interest.database.digest([1, 2, 3]) == net.router("r1").interest.database.digest([1, 2, 3])
+    assert net.router("r3").interest.database.digest([1, 2, 3]) == net.router("r1").interest.database.digest(
+        [1, 2, 3]
+    )
     assert "y = 39" in net.router("r3").tables()
     began = net.now_ns
     net.kill("r3")
@@ -273,7 +279,9 @@ def test_a_router_that_restarts_is_believed_however_its_steps_were_counted_befor
         subscribe(net, "c1", f"x = {number}", number)
         net.run(30 * MS)
     net.converge()
-    assert net.router("r3").interest.database.digest([1, 2, 3]) == net.router("r1").interest.database.digest([1, 2, 3])
+    assert net.router("r3").interest.database.digest([1, 2, 3]) == net.router("r1").interest.database.digest(
+        [1, 2, 3]
+    )
     assert all(f"x = {i}" in net.router("r3").tables() for i in range(9))
 
 

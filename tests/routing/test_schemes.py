@@ -17,7 +17,6 @@ from nodes.routing.schemes import SCHEMES, make_scheme
 from nodes.routing.schemes.base import FibSpec, View, of_router, talks
 from nodes.routing.store import PredicateStore
 from nodes.routing.trees import Edge, Topology
-from nodes.scheme_catalog import CATALOG
 from nodes.wire.codec import encode_predicate
 from tests.routing.fabric import configure, random_graph
 from tests.routing.test_trees import FIGURE
@@ -147,10 +146,6 @@ def test_every_scheme_that_talks_says_what_it_speaks() -> None:
     kinds = [kind for scheme in talking.values() for kind in sorted(scheme.kinds)]
     assert all(16 <= kind <= 63 for kind in kinds)
     assert len(kinds) == len({*kinds}), "no two schemes share a kind of payload"
-
-
-def test_the_catalog_lists_every_scheme() -> None:
-    assert set(CATALOG) == set(SCHEMES)
 
 
 def test_the_same_tables_are_not_installed_twice_and_a_change_edits_them() -> None:

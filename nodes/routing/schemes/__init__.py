@@ -1,36 +1,21 @@
-"""The routing schemes by name. To add one: a module here, a line in `SCHEMES`, a line in the catalog."""
+"""The routing schemes, one module each, found by the catalog (`nodes.scheme_catalog`)."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from importlib import import_module
 
 from nodes.model import UsageError
 from nodes.routing.schemes.base import Options, Scheme
-from nodes.routing.schemes.cbcb import Cbcb
-from nodes.routing.schemes.drp import Drp
-from nodes.routing.schemes.flood import Flood
-from nodes.routing.schemes.ipsf import Ipsf
-from nodes.routing.schemes.multicast import Multicast
-from nodes.routing.schemes.pif import Pif
-from nodes.routing.schemes.psf import Psf
-from nodes.routing.schemes.siena import Siena
-from nodes.routing.schemes.unicast import Unicast
-from nodes.scheme_catalog import complete, option_problem
+from nodes.scheme_catalog import CATALOG, complete, option_problem
 
-SCHEMES: Mapping[str, type[Scheme]] = {
-    scheme.name: scheme
-    for scheme in (
-        Drp,
-        Cbcb,
-        Flood,
-        Ipsf,
-        Multicast,
-        Pif,
-        Psf,
-        Siena,
-        Unicast,
-    )
-}
+
+def _load(code: str) -> type[Scheme]:
+    module, name = code.split(":")
+    found: type[Scheme] = getattr(import_module(f"{__name__}.{module}"), name)
+    return found
+
+
+SCHEMES = {name: _load(entry.code) for name, entry in CATALOG.items()}
 
 
 def make_scheme(name: str, options: Options) -> Scheme:

@@ -7,8 +7,8 @@ the router's store are united at which interface. So a scheme never touches a
 filter, and a change of a predicate costs what changed (`install`).
 
 A scheme whose routers exchange more than links and interest (CBCB, Siena) is
-a `TalkingScheme` besides. A new scheme is one module with a class and one line
-in the registry (`nodes.routing.schemes`).
+a `TalkingScheme` besides. A new scheme is a module with a class, which derives
+from `Scheme`, and an entry in the catalog (`nodes.scheme_catalog`).
 
 Not here: predicates (`nodes.routing.store`), the compiled FIB (`install`),
 the exchange of links and interest (`linkstate`, `interest_exchange`).
@@ -130,12 +130,12 @@ class FibSpec:
 class Scheme(Protocol):
     """A routing scheme (RTE 2.1): Init is the origin class, Fwd and Hdr are the classes."""
 
-    name: ClassVar[str]
-    floods_interest: ClassVar[bool]
+    floods_interest: ClassVar[bool] = True
     """Whether every router must know what the clients of every other want."""
 
     def __init__(self, options: Options) -> None:
         """Take all options that the catalog lists, their values checked (`nodes.scheme_catalog`)."""
+        del options
 
     def compile(self, view: View) -> FibSpec:
         """The tables for what the router knows now.

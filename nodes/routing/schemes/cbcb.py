@@ -52,7 +52,6 @@ Handler = Callable[[int, int, bytes], None]
 class Cbcb:
     """One router's part in the protocol."""
 
-    name: ClassVar[str] = "cbcb"
     floods_interest: ClassVar[bool] = False
     names_version = 0
     """What was learned from a neighbour has one name, whatever it is."""

@@ -16,30 +16,14 @@ the hop limit ends what goes in circles.
 
 from __future__ import annotations
 
-from typing import ClassVar
-
-from nodes.routing.schemes.base import (
-    ClassSpec,
-    FibSpec,
-    Options,
-    RouteSpec,
-    View,
-    mask,
-    of_router,
-)
+from nodes.routing.schemes.base import ClassSpec, FibSpec, RouteSpec, Scheme, View, mask, of_router
 
 ROUTED_CLASS = 1
 CLIENT_TABLE, ROUTER_TABLE = 0, 1
 
 
-class Drp:
+class Drp(Scheme):
     """Dynamic receiver partitioning."""
-
-    name: ClassVar[str] = "drp"
-    floods_interest: ClassVar[bool] = True
-
-    def __init__(self, options: Options) -> None:
-        del options
 
     def compile(self, view: View) -> FibSpec:
         """One class, the predicates of all routers, and the way to each."""

@@ -11,14 +11,13 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from nodes.routing.schemes.base import EVERYTHING, FibSpec, Options, View
+from nodes.routing.schemes.base import EVERYTHING, FibSpec, Options, Scheme, View
 from nodes.routing.schemes.sources import source_classes
 
 
-class Flood:
+class Flood(Scheme):
     """Broadcast within the source's tree, or by reverse paths."""
 
-    name: ClassVar[str] = "flood"
     floods_interest: ClassVar[bool] = False
 
     def __init__(self, options: Options) -> None:

@@ -18,20 +18,12 @@ cost.
 
 from __future__ import annotations
 
-from typing import ClassVar
-
-from nodes.routing.schemes.base import FibSpec, Options, View
+from nodes.routing.schemes.base import FibSpec, Scheme, View
 from nodes.routing.schemes.psf import source_tables
 
 
-class Ipsf:
+class Ipsf(Scheme):
     """Improved per-source forwarding."""
-
-    name: ClassVar[str] = "ipsf"
-    floods_interest: ClassVar[bool] = True
-
-    def __init__(self, options: Options) -> None:
-        del options
 
     def compile(self, view: View) -> FibSpec:
         """One class a header that can arrive, over the table of its equivalence class."""

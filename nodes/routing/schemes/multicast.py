@@ -11,21 +11,13 @@ PIF; what multicast costs besides, a row for each group, a test computes.
 
 from __future__ import annotations
 
-from typing import ClassVar
-
-from nodes.routing.schemes.base import FibSpec, Options, View
+from nodes.routing.schemes.base import FibSpec, Scheme, View
 from nodes.routing.schemes.pif import by_next_hop
 from nodes.routing.schemes.sources import source_classes
 
 
-class Multicast:
+class Multicast(Scheme):
     """A group for every filter, forwarding within the source's tree."""
-
-    name: ClassVar[str] = "multicast"
-    floods_interest: ClassVar[bool] = True
-
-    def __init__(self, options: Options) -> None:
-        del options
 
     def compile(self, view: View) -> FibSpec:
         """The table of groups by columns, one class a source router."""

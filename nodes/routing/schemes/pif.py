@@ -13,17 +13,12 @@ by the reverse path is refused (P1, `sources`).
 
 from __future__ import annotations
 
-from typing import ClassVar
-
-from nodes.routing.schemes.base import FibSpec, Options, Source, View, of_router
+from nodes.routing.schemes.base import FibSpec, Options, Scheme, Source, View, of_router
 from nodes.routing.schemes.sources import source_classes
 
 
-class Pif:
+class Pif(Scheme):
     """Per-interface forwarding."""
-
-    name: ClassVar[str] = "pif"
-    floods_interest: ClassVar[bool] = True
 
     def __init__(self, options: Options) -> None:
         self._broadcast = str(options["broadcast"])

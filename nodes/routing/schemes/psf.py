@@ -11,23 +11,25 @@ still to be had (`nodes.routing.schemes.state`).
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import ClassVar
 
-from nodes.routing.schemes.base import ClassSpec, FibSpec, Options, Source, TableSpec, View, mask, of_router
+from nodes.routing.schemes.base import (
+    ClassSpec,
+    FibSpec,
+    Scheme,
+    Source,
+    TableSpec,
+    View,
+    mask,
+    of_router,
+)
 from nodes.routing.schemes.sources import accept_mask
 
 Row = dict[int, tuple[Source, ...]]
 """F_u(v, .): whose predicates are united at each interface on which v's messages may be wanted."""
 
 
-class Psf:
+class Psf(Scheme):
     """Per-source forwarding."""
-
-    name: ClassVar[str] = "psf"
-    floods_interest: ClassVar[bool] = True
-
-    def __init__(self, options: Options) -> None:
-        del options
 
     def compile(self, view: View) -> FibSpec:
         """One class a source router."""

@@ -46,7 +46,6 @@ ISSUER_BITS = 32
 class Siena:
     """Subscription forwarding over the filters poset."""
 
-    name: ClassVar[str] = "siena"
     floods_interest: ClassVar[bool] = False
     kinds: ClassVar[frozenset[int]] = KINDS
 

@@ -7,20 +7,12 @@ that leads to several destinations carries as many copies.
 
 from __future__ import annotations
 
-from typing import ClassVar
-
-from nodes.routing.schemes.base import FibSpec, Options, View
+from nodes.routing.schemes.base import FibSpec, Scheme, View
 from nodes.routing.schemes.drp import routed
 
 
-class Unicast:
+class Unicast(Scheme):
     """A copy for every destination."""
-
-    name: ClassVar[str] = "unicast"
-    floods_interest: ClassVar[bool] = True
-
-    def __init__(self, options: Options) -> None:
-        del options
 
     def compile(self, view: View) -> FibSpec:
         """DRP's tables; the data plane does not join copies."""
