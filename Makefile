@@ -28,11 +28,26 @@ SAY := printf '==> %s\n'
 TESTS ?= tests
 PYTEST_OPTIONS ?= -m 'not vm'
 
+# A room's tests are in the folder of tests that is called like the room: those of nodes/routing in tests/routing.
+tests_of = tests/$(if $(filter nodes/client,$1),daemon,$(notdir $1))
+ROOMS := $(foreach r,analysis docs fastpath topologies $(patsubst %/,%,$(wildcard nodes/*/ testbed/*/)),\
+    $(if $(wildcard $(call tests_of,$r)),$r))
+ifdef ROOM
+override ROOM := $(patsubst %/,%,$(ROOM))
+ifeq ($(filter $(ROOM),$(ROOMS)),)
+$(error There is no room $(ROOM) that has tests. Rooms are: $(strip $(ROOMS)))
+endif
+TESTS := $(call tests_of,$(ROOM))
+endif
+
+# What `make check` leaves out: what needs root, namespaces or Java, and what takes long by its nature.
+FAST_OPTIONS := -m 'not (emu or spark or vm or cluster)' $(addprefix --ignore=tests/,experiments faults docs benchmarks)
+
 ##@ Using the testbed
 
 .PHONY: help
 help: ## This list.
-	awk -F ':.*## ' '/^##@/ {printf "\n%s\n", substr($$0, 5)} /^[a-z-]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' \
+	awk -F ':.*## ' '/^##@/ {printf "\n%s\n", substr($$0, 5)} /^[a-z-]+:.*## / {printf "  make %-13s %s\n", $$1, $$2}' \
 	    $(firstword $(MAKEFILE_LIST))
 
 .PHONY: build
@@ -47,24 +62,45 @@ demo: build ## Build, run the quickstart scenario, and end with its verdict and 
 
 ##@ Working on it
 
+.PHONY: check
+check: build ## While working: style, types, contracts and the fast tests, side by side, in about a minute.
+	$(MAKE) $(STAMPS)/dev
+	$(MAKE) --jobs=2 --output-sync=target check-tests lint-code $(STAMPS)/playbooks
+
+.PHONY: check-tests
+check-tests:
+	$(SAY) "The fast tests"
+	$(BIN)/python -m pytest -q -n $(JOBS) --dist worksteal $(FAST_OPTIONS) $(TESTS)
+
 .PHONY: test
-test: build ## Build and run all tests that this machine can run.
+test: build ## Build and run all tests that this machine can run; ROOM=nodes/routing: those of one room.
 	$(MAKE) $(STAMPS)/dev
 	$(SAY) "Running the tests"
 	requirements/as-root $(BIN)/python -m pytest $(PYTEST_OPTIONS) $(TESTS)
 
 .PHONY: lint
-lint: export PATH := $(CURDIR)/$(BIN):$(PATH)
 lint: build ## Check style, types, import contracts, playbooks, and the tree itself.
 	$(MAKE) $(STAMPS)/dev
-	$(SAY) "ruff" && $(BIN)/ruff check . && $(BIN)/ruff format --check .
-	$(SAY) "mypy" && $(BIN)/mypy
-	$(SAY) "import contracts" && $(BIN)/lint-imports
-	$(SAY) "cython-lint" && $(BIN)/cython-lint fastpath
-	$(SAY) "yamllint" && $(BIN)/yamllint --strict .
-	$(SAY) "ansible" && $(BIN)/ansible-lint --offline --profile production playbooks
-	$(BIN)/ansible-playbook --syntax-check --inventory localhost, playbooks/*.yml
+	$(MAKE) lint-code lint-playbooks
 	$(SAY) "the tree" && $(BIN)/python -m pytest -q -p no:cacheprovider tests/frame/test_tree.py
+
+.PHONY: lint-code lint-playbooks
+lint-code lint-playbooks: export PATH := $(CURDIR)/$(BIN):$(PATH)
+lint-code:
+	$(SAY) "ruff" && ruff check . && ruff format --check .
+	$(SAY) "mypy" && mypy
+	$(SAY) "import contracts" && lint-imports
+	$(SAY) "cython-lint" && cython-lint fastpath
+	$(SAY) "yamllint" && yamllint --strict .
+
+lint-playbooks:
+	$(SAY) "ansible" && ansible-lint --offline --profile production playbooks
+	ansible-playbook --syntax-check --inventory localhost, playbooks/*.yml
+
+# For `make check`: only after something in them has changed.
+$(STAMPS)/playbooks: $(shell find playbooks ansible.cfg -type f)
+	$(MAKE) lint-playbooks
+	touch $@
 
 .PHONY: sanitize
 sanitize: build ## Run the tests of the compiled fast path under ASan and UBSan.

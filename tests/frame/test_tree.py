@@ -1,4 +1,4 @@
-"""The tree itself: nothing in it that ties it to one machine, and no file that grew too large."""
+"""The tree itself: nothing in it that ties it to one machine, and no test that depends on another."""
 
 from __future__ import annotations
 
@@ -53,12 +53,6 @@ def test_no_package_registry_is_named_so_that_the_users_own_configuration_decide
 
 def test_no_path_of_a_build_machine_is_named() -> None:
     assert found(MACHINE_PATHS) == []
-
-
-def test_no_source_file_is_longer_than_four_hundred_lines() -> None:
-    sources = [p for p in tracked() if p.suffix in {".py", ".pyx", ".hpp", ".lua"}]
-    lengths = {str(p.relative_to(ROOT)): len(p.read_bytes().splitlines()) for p in sources}
-    assert {name: n for name, n in lengths.items() if n > 400} == {}
 
 
 def test_no_test_imports_another_test() -> None:
