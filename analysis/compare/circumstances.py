@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from analysis.compare.latencies import duration
 from analysis.rundir import Run
 from nodes.records import to_plain
 from testbed.plan.model import Fault, Plan
+from topologies.quantities import duration_text, listed
 
 SHOWN = 8
 """Differences of one kind that are told one by one."""
@@ -52,7 +52,7 @@ def _values(key: str, before: Any, after: Any) -> Iterator[str]:
 def _told(key: str, value: Any) -> str:
     if value is None or value in ({}, []):
         return "none"
-    return duration(value) if key.endswith("_ns") and isinstance(value, int) else str(value)
+    return duration_text(value) if key.endswith("_ns") and isinstance(value, int) else str(value)
 
 
 def _named(entries: Iterable[Plain]) -> dict[str, Plain]:
@@ -70,14 +70,9 @@ def _members(kind: str, before: Mapping[str, Plain], after: Mapping[str, Plain])
 def _lists(kind: str, before: list[str], after: list[str]) -> Iterator[str]:
     gone, new = [n for n in before if n not in after], [n for n in after if n not in before]
     if gone:
-        yield f"{kind} before alone: {_joined(gone)}"
+        yield f"{kind} before alone: {listed(gone, SHOWN)}"
     if new:
-        yield f"{kind} after alone: {_joined(new)}"
-
-
-def _joined(names: list[str]) -> str:
-    more = f" and {len(names) - SHOWN} more" if len(names) > SHOWN else ""
-    return ", ".join(names[:SHOWN]) + more
+        yield f"{kind} after alone: {listed(new, SHOWN)}"
 
 
 def _scripts(before: Plan, after: Plan) -> Iterator[str]:
@@ -95,7 +90,7 @@ def _scripts(before: Plan, after: Plan) -> Iterator[str]:
 
 def _fault(fault: Fault) -> str:
     after = "" if fault.after == "start" else f" after {fault.after}"
-    return f"{fault.do} {fault.target} at {duration(fault.at_ns)}{after}"
+    return f"{fault.do} {fault.target} at {duration_text(fault.at_ns)}{after}"
 
 
 def _shown(said: Iterable[str]) -> list[str]:

@@ -10,9 +10,9 @@ from typing import Any
 
 import pyarrow.parquet as pq
 
-from analysis.compare.latencies import duration
 from analysis.compare.model import CountRow, Limits
 from analysis.rundir import Run
+from topologies.quantities import duration_text
 
 _JUDGED = ("expected", "delivered", "missing", "duplicate", "spurious", "allowed", "wasted_crossings")
 _EXACT = ("duplicate", "spurious")
@@ -127,7 +127,7 @@ def told_counts(rows: list[CountRow]) -> list[str]:
 def figure(row: CountRow, value: float) -> str:
     """A value with its unit."""
     if row.unit == "ns":
-        return duration(value)
+        return duration_text(value)
     return f"{value:,}{' ' if row.unit[:1].isalpha() else ''}{row.unit}"
 
 

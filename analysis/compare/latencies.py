@@ -23,6 +23,7 @@ from analysis.compare.statistics import (
     shift_of,
     wandering,
 )
+from topologies.quantities import duration_text
 
 LEAST = 5
 """Values on each side; of fewer nothing is said."""
@@ -175,13 +176,13 @@ def _is_all(row: TimeRow) -> bool:
 def _told(row: TimeRow, what: str) -> str:
     if row.spread:
         return (
-            f"{what}: spread (p10 to p90) {duration(row.before_spread_ns)} before, "
-            f"{duration(row.after_spread_ns)} after"
+            f"{what}: spread (p10 to p90) {duration_text(row.before_spread_ns)} before, "
+            f"{duration_text(row.after_spread_ns)} after"
         )
     shift = row.shift
     return (
         f"{what}: {signed(shift.estimate)} (95 % interval {signed(shift.low)} to {signed(shift.high)}; "
-        f"median {duration(row.before_ns)} before, {duration(row.after_ns)} after; "
+        f"median {duration_text(row.before_ns)} before, {duration_text(row.after_ns)} after; "
         f"Cliff's delta {row.delta:+.2f})"
     )
 
@@ -198,12 +199,4 @@ def told_losses(rows: Iterable[LossRow]) -> list[str]:
 
 def signed(ns: float) -> str:
     """A difference of times for people."""
-    return ("+" if ns >= 0 else "-") + duration(abs(ns))
-
-
-def duration(ns: float) -> str:
-    """A time for people, to three digits or so."""
-    for unit, size in (("s", 1e9), ("ms", 1e6), ("us", 1e3)):
-        if abs(ns) >= size:
-            return f"{ns / size:.3g} {unit}" if abs(ns) < 1000 * size else f"{ns / size:.0f} {unit}"
-    return f"{ns:.0f} ns"
+    return ("+" if ns >= 0 else "-") + duration_text(abs(ns))

@@ -8,8 +8,9 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
 from analysis.compare.counts import figure
-from analysis.compare.latencies import duration, signed
+from analysis.compare.latencies import signed
 from analysis.compare.model import Comparison
+from topologies.quantities import duration_text
 
 _HERE = Path(__file__).resolve().parent
 
@@ -17,7 +18,7 @@ _HERE = Path(__file__).resolve().parent
 def to_page(comparison: Comparison) -> str:
     """The page, in the looks of a run's report."""
     environment = Environment(loader=FileSystemLoader(_HERE), autoescape=True, undefined=StrictUndefined)
-    environment.filters.update(duration=duration, signed=signed)
+    environment.filters.update(duration=duration_text, signed=signed)
     css = (_HERE.parent / "report" / "page.css").read_text(encoding="utf-8")
     page: str = environment.get_template("page.html.j2").render(
         found=comparison,

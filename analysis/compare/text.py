@@ -6,8 +6,9 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from analysis.compare.counts import figure
-from analysis.compare.latencies import duration, signed
+from analysis.compare.latencies import signed
 from analysis.compare.model import Comparison, CountRow, TimeRow
+from topologies.quantities import duration_text
 
 ROWS = 24
 """Lines of a table that are shown; --json has all."""
@@ -83,8 +84,8 @@ def _time(row: TimeRow) -> tuple[str, ...]:
         row.what,
         f"{row.before_n:,}",
         f"{row.after_n:,}",
-        duration(row.before_ns),
-        duration(row.after_ns),
+        duration_text(row.before_ns),
+        duration_text(row.after_ns),
         signed(shift.estimate),
         f"{signed(shift.low)} {signed(shift.high)}",
         f"{row.delta:+.2f}",

@@ -16,11 +16,3 @@ def columns(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
     kept = [i for i in range(len(heads)) if any(row[i] for row in rows)]
     widths = {i: max(len(row[i]) for row in (heads, *rows)) for i in kept}
     return ["  ".join(row[i].ljust(widths[i]) for i in kept).rstrip() for row in (heads, *rows)]
-
-
-def age_text(seconds: float) -> str:
-    """`12 s`, `5 min`, `3 h`, `2 d`."""
-    for unit, size in (("d", 86400), ("h", 3600), ("min", 60)):
-        if seconds >= 2 * size:
-            return f"{seconds / size:.0f} {unit}"
-    return f"{seconds:.0f} s"

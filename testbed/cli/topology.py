@@ -21,11 +21,12 @@ from topologies.importers import Wishes, read_map
 from topologies.library import library_map, map_names
 from topologies.map import Map, MapLink, MapNode
 from topologies.measures import Measures, measured
-from topologies.quantities import rate_text
+from topologies.quantities import listed, rate_text
 from topologies.shapes.kind import Parameter
 
 ROUTERS_MAX, LINKS_MAX = 65_536, 1_048_576
 """More than a scenario may have is not made here either."""
+NAMES_SHOWN = 12
 ONE_BY_ONE_UP_TO = 60
 """Links; of larger maps, routers and links are shown with --all."""
 
@@ -230,10 +231,10 @@ def _lines(drawn: Map, found: Measures, whole: bool) -> Iterator[str]:
         )
         unknown = f"; {found.without_delay} links have none" if found.without_delay else ""
         yield f"delays     {least:.3g} to {most:.3g} ms, median {median:.3g} ms{farthest}{unknown}"
-    yield f"bridges    {_some(found.bridges)}"
-    yield f"cut nodes  {_some(found.cut_nodes)}"
+    yield f"bridges    {listed(found.bridges, NAMES_SHOWN) or 'none'}"
+    yield f"cut nodes  {listed(found.cut_nodes, NAMES_SHOWN) or 'none'}"
     if found.tags:
-        yield "tags       " + _some([f"{tag} {count}" for tag, count in found.tags.items()])
+        yield "tags       " + listed([f"{tag} {count}" for tag, count in found.tags.items()], NAMES_SHOWN)
     yield from (f"source     {source}" for source in drawn.sources)
     yield from (f"note       {note}" for note in drawn.notes)
     yield ""
@@ -245,12 +246,6 @@ def _lines(drawn: Map, found: Measures, whole: bool) -> Iterator[str]:
         yield from columns(
             ("link", "delay", "rate", "cost", "tags"), [_link_row(link) for link in drawn.links]
         )
-
-
-def _some(words: Sequence[str]) -> str:
-    if not words:
-        return "none"
-    return ", ".join(words[:12]) + (f" and {len(words) - 12} more" if len(words) > 12 else "")
 
 
 def _degrees(found: Measures) -> Iterator[str]:

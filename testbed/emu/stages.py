@@ -15,6 +15,7 @@ from testbed.emu.scripts import done_actions, failed_actions, script_length_ns, 
 from testbed.emu.timeline import Timeline
 from testbed.plan.model import Plan
 from testbed.runs.world import Progress
+from topologies.quantities import listed
 
 LEAD_NS = 200_000_000
 LEAD_PER_CLIENT_NS = 2_000_000
@@ -53,7 +54,7 @@ class Stages:
         self._timeline.look()
         while not self._timeline.calm:
             if time.monotonic() > deadline:
-                raise NotReadyError(_some(self._timeline.explain()))
+                raise NotReadyError(listed(self._timeline.explain(), _SHOWN, "; "))
             self._nodes.watch.wait(self._rest_s())
             self._timeline.look()
 
@@ -123,12 +124,13 @@ class Stages:
         grace_ns = int(WORKLOAD_GRACE_S * NS) // self._clock.dilate
         if at_work and now_ns > planned_ns + grace_ns:
             done = done_actions(self._plan, seen)
+            waiting = listed(at_work, _SHOWN, "; ")
             raise NotReadyError(
-                f"the clients have done {done} of {total} actions, and their time is over ({_some(at_work)})"
+                f"the clients have done {done} of {total} actions, and their time is over ({waiting})"
             )
         timeout_ns = self._plan.timing.ready_timeout_ns
         if not self._timeline.calm and now_ns > max(planned_ns, self._timeline.since_ns) + timeout_ns:
-            reasons = _some(self._timeline.explain())
+            reasons = listed(self._timeline.explain(), _SHOWN, "; ")
             raise NotReadyError(
                 f"the network had not converged again {timeout_ns / NS:g} s after it was disturbed: {reasons}"
             )
@@ -142,8 +144,3 @@ class Stages:
     def _deadline(self, duration_ns: int) -> float:
         """When so much of the run's time will have passed, by `time.monotonic`."""
         return time.monotonic() + self._clock.real_wait_s(duration_ns)
-
-
-def _some(reasons: list[str]) -> str:
-    more = [f"and {len(reasons) - _SHOWN} more"] if len(reasons) > _SHOWN else []
-    return "; ".join([*reasons[:_SHOWN], *more])

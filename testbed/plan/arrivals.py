@@ -14,8 +14,8 @@ from typing import Any
 
 from testbed.plan.moments import Times
 from testbed.plan.problems import Key
-from testbed.plan.quantities import duration_ns, per_second
 from testbed.plan.source import Source
+from topologies.quantities import duration_ns, per_second
 
 COUNT_MAX = 1_000_000
 """Messages of one publication."""

@@ -12,8 +12,8 @@ from typing import Any
 from testbed.plan.model import Expectation
 from testbed.plan.moments import Times
 from testbed.plan.problems import Key, did_you_mean
-from testbed.plan.quantities import duration_ns
 from testbed.plan.source import Source
+from topologies.quantities import duration_ns
 
 _LATENCIES = ("min", "p50", "p90", "p99", "max", "mean")
 SCOPED = (

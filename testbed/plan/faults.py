@@ -17,9 +17,9 @@ from testbed.plan.groups import Choice, Groups
 from testbed.plan.model import Fault
 from testbed.plan.moments import Times
 from testbed.plan.problems import Key
-from testbed.plan.quantities import duration_ns
 from testbed.plan.source import Source
 from topologies.fault_kinds import KINDS, FaultKind
+from topologies.quantities import duration_ns
 
 _CONDITIONS = ("at", "when", "after", "for")
 

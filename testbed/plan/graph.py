@@ -12,6 +12,7 @@ from testbed.plan.model import Impairment
 from testbed.plan.problems import Key
 from testbed.plan.source import Source
 from topologies.map import Map
+from topologies.quantities import listed
 
 NODES_MAX = 65_536
 LINKS_MAX = 1_048_576
@@ -92,7 +93,7 @@ def check_connected(source: Source, graph: Graph) -> None:
     if apart:
         source.complain(
             graph.routers[apart[0]],
-            f"no path leads from {first} to {_some(apart)}",
+            f"no path leads from {first} to {listed(apart, 8)}",
             "a network in one piece",
             "add links",
         )
@@ -120,8 +121,4 @@ def check_size(source: Source, graph: Graph) -> None:
 
 def one_of(names: Mapping[str, Key]) -> str:
     """What to expect where a router's name is wanted."""
-    return f"one of {_some(list(names))}" if names else "a router that the topology names"
-
-
-def _some(names: list[str]) -> str:
-    return ", ".join(names[:8]) + (f" and {len(names) - 8} more" if len(names) > 8 else "")
+    return f"one of {listed(names, 8)}" if names else "a router that the topology names"

@@ -8,8 +8,8 @@ from typing import Any
 
 from testbed.plan.model import Impairment
 from testbed.plan.problems import Key
-from testbed.plan.quantities import duration_ns, rate_bps
 from testbed.plan.source import Source
+from topologies.quantities import duration_ns, rate_bps
 
 KEYS: Mapping[str, tuple[str, Callable[[Any], Any]]] = {
     "delay": ("delay_ns", duration_ns),

@@ -30,13 +30,13 @@ from testbed.plan.parameters import fill_in
 from testbed.plan.populations import Member, read_populations
 from testbed.plan.problems import ScenarioError, did_you_mean
 from testbed.plan.processors import read_processors
-from testbed.plan.quantities import duration_ns, size_bytes
 from testbed.plan.reading import read_source
 from testbed.plan.shape import check_shape
 from testbed.plan.sizes import Room
 from testbed.plan.source import Source, Unreadable
 from testbed.plan.topology import read_graph
 from testbed.plan.workload import Workload
+from topologies.quantities import duration_ns, size_bytes
 
 Overrides = Mapping[str, str] | Sequence[tuple[str, str]]
 ACTIONS_MAX = 10_000_000

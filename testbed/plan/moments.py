@@ -12,8 +12,8 @@ from typing import Any
 
 from testbed.plan.model import Phase
 from testbed.plan.problems import Key, did_you_mean
-from testbed.plan.quantities import duration_ns
 from testbed.plan.source import Source
+from topologies.quantities import duration_ns
 
 RESERVED = ("converged", "end", "recovery", "start")
 """Words that mean something where a phase's name may stand."""

@@ -15,8 +15,9 @@ from nodes.daemon.lateness import quantile_ns
 from testbed.plan.model import Plan
 from testbed.runs.fidelity import Fidelity, NodeUse
 from testbed.runs.limits import LIMITS, Limits
-from testbed.runs.link_judgement import OVERLOADED, Reason, judge_links, time_text
+from testbed.runs.link_judgement import OVERLOADED, Reason, judge_links
 from testbed.runs.measures import Evidence, MachineMeasure, NodeMeasure
+from topologies.quantities import counted, duration_text, listed
 
 KINDS = ("latency", "losses", "captures", "rates", "convergence")
 """The results that a reason may affect, as certificates list them."""
@@ -92,14 +93,14 @@ def _machine(evidence: Evidence, limits: Limits) -> Iterator[Reason]:
     p99_ns = _scaled(quantile_ns(machine.lag, 0.99), dilate) or 0
     if p99_ns > allowed_ns:
         text = (
-            f"scheduling lag: 1 of 100 wake-ups came {time_text(p99_ns)} late or later"
-            f" (limit {time_text(allowed_ns)}; processors {machine.busy:.0%} busy{_waiting(machine)})"
+            f"scheduling lag: 1 of 100 wake-ups came {duration_text(p99_ns)} late or later"
+            f" (limit {duration_text(allowed_ns)}; processors {machine.busy:.0%} busy{_waiting(machine)})"
         )
         yield Reason(text, ("latency", "rates"), p99_ns / allowed_ns)
     if machine.lag_max_ns // dilate > limits.stall_ns:
         text = (
-            f"the machine stood still for {time_text(machine.lag_max_ns // dilate)} at once"
-            f" (limit {time_text(limits.stall_ns)})"
+            f"the machine stood still for {duration_text(machine.lag_max_ns // dilate)} at once"
+            f" (limit {duration_text(limits.stall_ns)})"
         )
         yield Reason(text, ("latency", "convergence"), machine.lag_max_ns / dilate / limits.stall_ns)
     if machine.busy > limits.busy and (speed := _speed(evidence)) < limits.speed:
@@ -123,10 +124,10 @@ def _waiting(machine: MachineMeasure) -> str:
 def _nodes(evidence: Evidence, limits: Limits) -> Iterator[Reason]:
     """Whether nodes did things when they were due."""
     if evidence.late_starts:
-        names = _some(evidence.late_starts)
+        names = listed(evidence.late_starts, 5)
         yield Reason(f"heard of the start after it: {names}", ("rates", "latency"), OVERLOADED)
     if evidence.late_faults:
-        yield Reason(_some(evidence.late_faults, "; "), ("convergence",), OVERLOADED)
+        yield Reason(listed(evidence.late_faults, 5, "; "), ("convergence",), OVERLOADED)
     yield from _late(evidence, True, limits, "did what their scripts say", ("rates",))
     yield from _late(evidence, False, limits, "acted on their timers", ("convergence",))
     limited = {node.name for node in evidence.plan.nodes if node.cpu is not None}
@@ -139,8 +140,8 @@ def _nodes(evidence: Evidence, limits: Limits) -> Iterator[Reason]:
     if waits:
         worst_ns, worst = max(waits)
         text = (
-            f"{_count(len(waits), 'node')} waited for a processor each time they were to run: {worst} for"
-            f" {time_text(worst_ns)} on average (limit {time_text(limits.processor_wait_ns)})"
+            f"{counted(len(waits), 'node')} waited for a processor each time they were to run: {worst} for"
+            f" {duration_text(worst_ns)} on average (limit {duration_text(limits.processor_wait_ns)})"
         )
         yield Reason(text, ("latency", "rates"), worst_ns / limits.processor_wait_ns)
 
@@ -166,8 +167,8 @@ def _late(
     worst_ns = quantile_ns(worst.lateness, 0.99) or 0
     kind = "clients" if clients else "routers"
     text = (
-        f"{kind} {did} late: 1 of 100 times by {time_text(together_ns)} or more, {worst.name} by"
-        f" {time_text(worst_ns)} (limit {time_text(limit_ns)})"
+        f"{kind} {did} late: 1 of 100 times by {duration_text(together_ns)} or more, {worst.name} by"
+        f" {duration_text(worst_ns)} (limit {duration_text(limit_ns)})"
     )
     yield Reason(text, affects, max(together_ns, *often.values(), 0) / limit_ns)
 
@@ -224,12 +225,3 @@ def _speed(evidence: Evidence) -> float:
 
 def _scaled(real_ns: int | None, dilate: int) -> int | None:
     return None if real_ns is None else real_ns // dilate
-
-
-def _some(names: Iterable[str], between: str = ", ") -> str:
-    listed = list(names)
-    return between.join(listed[:5]) + (f" and {len(listed) - 5} more" if len(listed) > 5 else "")
-
-
-def _count(number: int, what: str) -> str:
-    return f"one {what}" if number == 1 else f"{number} {what}s"

@@ -10,6 +10,7 @@ from testbed.runs.chance import clumped_tail, tail
 from testbed.runs.fidelity import LinkFidelity
 from testbed.runs.limits import Limits
 from testbed.runs.measures import PROBE_BYTES, Evidence, InterfaceMeasure, LinkMeasure, ProbeMeasure
+from topologies.quantities import duration_text, listed
 
 BITS_NS = 8 * 1_000_000_000
 SHOWN = 3
@@ -78,11 +79,6 @@ def judge_links(evidence: Evidence, limits: Limits) -> tuple[tuple[LinkFidelity,
     return tuple(rows), _reasons(found)
 
 
-def time_text(time_ns: float) -> str:
-    """A time for people."""
-    return f"{time_ns / 1e9:.3g} s" if time_ns >= 1e9 else f"{time_ns / 1e6:.3g} ms"
-
-
 def _ways(evidence: Evidence) -> list[_Way]:
     plan = evidence.plan
     by_name = {link.name: link for link in plan.links}
@@ -126,12 +122,12 @@ def _late(way: _Way, limits: Limits) -> Iterator[_Finding]:
     p50_ns, p99_ns = measured.late_p50_ns, measured.late_p99_ns
     enough = measured.frames >= limits.least_frames
     if enough and p99_ns is not None and p99_ns > (allowed := limits.allowed_ns(delay_ns)):
-        text = f"1 of 100 frames {time_text(p99_ns)} late or later (limit {time_text(allowed)})"
-        text = f"{text}, asked delay {time_text(delay_ns)}"
+        text = f"1 of 100 frames {duration_text(p99_ns)} late or later (limit {duration_text(allowed)})"
+        text = f"{text}, asked delay {duration_text(delay_ns)}"
         yield _Finding("late", text, ("latency",), p99_ns / allowed)
     elif p50_ns is not None and measured.frames and p50_ns > (most := limits.allowed_median_ns(delay_ns)):
-        text = f"every second frame {time_text(p50_ns)} late or later (limit {time_text(most)})"
-        text = f"{text}, asked delay {time_text(delay_ns)}"
+        text = f"every second frame {duration_text(p50_ns)} late or later (limit {duration_text(most)})"
+        text = f"{text}, asked delay {duration_text(delay_ns)}"
         yield _Finding("late", text, ("latency",), p50_ns / most)
 
 
@@ -154,8 +150,8 @@ def _probed(way: _Way, limits: Limits) -> Iterator[_Finding]:
     least_ns = due_ns - _reach_ns(asked) - limits.allowed_early_ns(due_ns)
     most_ns = due_ns + _reach_ns(asked) + limits.allowed_ns(due_ns)
     if not least_ns <= probe.delay_min_ns <= most_ns:
-        text = f"the fastest of {probe.received} probes took {time_text(probe.delay_min_ns)}"
-        yield _Finding("probe", f"{text}, asked {time_text(due_ns)}", ("latency",))
+        text = f"the fastest of {probe.received} probes took {duration_text(probe.delay_min_ns)}"
+        yield _Finding("probe", f"{text}, asked {duration_text(due_ns)}", ("latency",))
 
 
 def _steady(way: _Way, limits: Limits) -> Iterator[_Finding]:
@@ -168,8 +164,8 @@ def _steady(way: _Way, limits: Limits) -> Iterator[_Finding]:
     assert probe.delay_max_ns is not None
     assert probe.delay_min_ns is not None
     if (apart_ns := probe.delay_max_ns - probe.delay_min_ns) < asked.jitter_ns / 4:
-        text = f"delays of {probe.received} probes were {time_text(apart_ns)} apart"
-        yield _Finding("jitter", f"{text}, asked jitter {time_text(asked.jitter_ns)}", ("latency",))
+        text = f"delays of {probe.received} probes were {duration_text(apart_ns)} apart"
+        yield _Finding("jitter", f"{text}, asked jitter {duration_text(asked.jitter_ns)}", ("latency",))
 
 
 def _reach_ns(asked: Impairment) -> int:
@@ -279,8 +275,7 @@ def _reason(having: Sequence[tuple[_Way, _Finding]]) -> Reason:
     way, finding = having[0]
     text = f"link {way.link.name} from {way.measured.source}: {finding.text}"
     if len(having) > 1:
-        others = [other.measured.source for other, _ in having[1 : 1 + SHOWN]]
-        more = f" and {len(having) - 1 - SHOWN} more" if len(having) > 1 + SHOWN else ""
-        text += f"; the like from {', '.join(others)}{more}"
+        others = [other.measured.source for other, _ in having[1:]]
+        text += f"; the like from {listed(others, SHOWN)}"
     excesses = [found.excess for _, found in having if found.excess is not None]
     return Reason(text, finding.affects, max(excesses, default=None))

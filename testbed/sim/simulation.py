@@ -15,6 +15,7 @@ from testbed.sim.faults import OnConverged, Watch
 from testbed.sim.network import Network
 from testbed.sim.node import Record
 from testbed.sim.scheduler import Scheduler
+from topologies.quantities import listed
 
 EPOCH_NS = 946_684_800 * 1_000_000_000
 """2000-01-01 UTC: where the simulated clock starts."""
@@ -111,7 +112,7 @@ class Simulation:
         self._run(self.scheduler.now_ns + timeout_ns, done=lambda: self.watch.calm)
         if not self.watch.calm:
             self.watch.give_up()
-            reasons = _some(self.network.unconverged())
+            reasons = listed(self.network.unconverged(), _SHOWN, "; ")
             raise SimulationFailedError(
                 f"the network {how} after {timeout_ns / _SECOND:g} s of simulated time: {reasons}"
             )
@@ -137,8 +138,3 @@ def _collecting_rarely() -> Iterator[None]:
         yield
     finally:
         gc.set_threshold(*before)
-
-
-def _some(reasons: list[str]) -> str:
-    more = [f"and {len(reasons) - _SHOWN} more"] if len(reasons) > _SHOWN else []
-    return "; ".join([*reasons[:_SHOWN], *more])

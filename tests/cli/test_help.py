@@ -107,7 +107,8 @@ for line in sys.argv[1:]:
         assert ended.code == 0
 heavy = {"mininet", "pyspark", "scapy", "rich", "networkx", "jsonschema", "ruamel", "numpy", "asyncio"}
 heavy |= {"nodes", "fastpath", "topologies", "analysis"}
-print(sorted(heavy & {name.partition(".")[0] for name in sys.modules}), file=sys.stderr)
+light = {"topologies", "topologies.quantities"}
+print(sorted(heavy & {name.partition(".")[0] for name in {*sys.modules} - light}), file=sys.stderr)
 """
     lines = ["--help", *(" ".join([*words, "--help"]) for words in commands())]
     done = subprocess.run(

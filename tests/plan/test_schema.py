@@ -10,9 +10,9 @@ import pytest
 from nodes.config import LimitConfig, TimerConfig
 from nodes.scheme_catalog import CATALOG
 from testbed.plan.model import Plan, RecordPlan, TimingPlan
-from testbed.plan.quantities import duration_ns
 from topologies.generators import SHAPES
 from topologies.library import SCENARIOS, SCHEMA, map_names
+from topologies.quantities import duration_ns
 
 SCHEME = json.loads(SCHEMA.read_text(encoding="utf-8"))
 DEFS = SCHEME["$defs"]

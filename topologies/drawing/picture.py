@@ -104,16 +104,11 @@ def _link(line: Line) -> str:
 
 
 def _link_told(link: MapLink) -> str:
-    told = [] if link.delay_ns is None else [delay_shown(link.delay_ns)]
+    told = [] if link.delay_ns is None else [q.duration_text(link.delay_ns)]
     told += [] if link.rate_bps is None else [q.rate_text(link.rate_bps)]
     told += [f"loses {link.loss:.3g}"] * bool(link.loss) + [f"cost {link.cost}"] * (link.cost != 1)
     told += [", ".join(link.tags)] * bool(link.tags)
     return f"{link.a} \N{EN DASH} {link.b}" + (f": {'; '.join(told)}" if told else "")
-
-
-def delay_shown(ns: int) -> str:
-    """A delay as a person reads it: three digits."""
-    return f"{ns / 1e6:.3g} ms"
 
 
 def _radius(node: MapNode, sheet: Sheet, degree: int) -> float:
@@ -163,7 +158,7 @@ def _delays(room: Room, lines: list[Line]) -> Iterator[str]:
             a, b = line.segments[0][0], line.segments[-1][1]
             middle = line.segments[0][1] if len(line.segments) > 1 else None
             segment = (middle, middle) if middle else (a, b)
-            label = along(room, delay_shown(line.link.delay_ns), segment, 9)
+            label = along(room, q.duration_text(line.link.delay_ns), segment, 9)
             if label:
                 yield f'<text class="delay" x="{label.x:.1f}" y="{label.y:.1f}">{label.text}</text>'
 

@@ -65,7 +65,7 @@ def link_of(raw: Raw, a: str, b: str, line: int, given: Given) -> RawLink:
             del told[name]
     take = _Taker(raw.path, line, told)
     link.delay_ns = take("delay", q.delay_ns, q.DELAY_FORM)
-    link.rate_bps = take("rate", q.rate_bps, q.RATE_FORM)
+    link.rate_bps = take("rate", q.link_rate_bps, q.RATE_FORM)
     link.loss = take("loss", q.loss_share, q.LOSS_FORM) or 0.0
     link.cost = take("cost", q.cost_number, q.COST_FORM) or _weight(raw, told)
     if link.rate_bps is None:

@@ -122,7 +122,7 @@ def set_property(link: RawLink, key: str, text: str, path: str) -> None:
         if key == "delay":
             link.delay_ns = q.delay_ns(text)
         elif key == "rate":
-            link.rate_bps = q.rate_bps(text)
+            link.rate_bps = q.link_rate_bps(text)
         elif key == "loss":
             link.loss = q.loss_share(text)
         elif key == "cost":

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 from testbed.cli import exits
 from testbed.cli.command import NETWORKS, Command, add_json
-from testbed.cli.output import age_text, columns, print_json
+from testbed.cli.output import columns, print_json
+from topologies.quantities import age_text
 
 if TYPE_CHECKING:
     from testbed.emu.running import Running

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from testbed.cli import exits
 from testbed.cli.command import SCENARIOS, Command, add_json, add_scenario
 from testbed.cli.output import print_json
+from topologies.quantities import listed
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -224,13 +225,12 @@ def _moment(after: str, at_ns: int) -> str:
 
 def _happening(do: str, faults: list[Fault]) -> str:
     names = [fault.target for fault in faults]
-    more = f" and {len(names) - NAMES_SHOWN} more" if len(names) > NAMES_SHOWN else ""
     impairment = faults[0].impairment
     to = ""
     if impairment is not None:
         back = faults[0].back if faults[0].back is not None else impairment
         to = f" to: {_both_ways(impairment, back) or 'nothing'}"
-    return f"{do} {', '.join(names[:NAMES_SHOWN])}{more}{to}"
+    return f"{do} {listed(names, NAMES_SHOWN)}{to}"
 
 
 def _together(rows: list[Entry]) -> list[Entry]:

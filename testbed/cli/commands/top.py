@@ -19,7 +19,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from testbed.cli import exits
 from testbed.cli.command import NETWORKS, Command, add_json, add_network, seconds
-from testbed.cli.output import age_text, print_json
+from testbed.cli.output import print_json
+from topologies.quantities import age_text, short_count
 
 if TYPE_CHECKING:
     from testbed.emu.caller import Caller
@@ -256,25 +257,15 @@ class Column(NamedTuple):
 
 
 def _count(field: str) -> Callable[[Row], str]:
-    return lambda row: "-" if row.get(field) is None else _short(row[field])
+    return lambda row: "-" if row.get(field) is None else short_count(row[field])
 
 
 def _bytes(field: str) -> Callable[[Row], str]:
-    return lambda row: "-" if row.get(field) is None else _short(row[field], 1024) + "B"
+    return lambda row: "-" if row.get(field) is None else short_count(row[field], 1024) + "B"
 
 
 def _latency(field: str) -> Callable[[Row], str]:
     return lambda row: "-" if row.get(field) is None else f"{row[field] / 1e6:.2f} ms"
-
-
-def _short(value: float, step: int = 1000) -> str:
-    """`0`, `1.5`, `950`, `12.3k`, `4.5M`."""
-    units = ["", "k", "M", "G"]
-    while value >= step and len(units) > 1:
-        value /= step
-        units.pop(0)
-    digits = 0 if value >= 100 or float(value).is_integer() else 1
-    return f"{value:.{digits}f}{units[0]}"
 
 
 ROUTER_COLUMNS = (

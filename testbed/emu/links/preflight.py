@@ -11,6 +11,7 @@ from testbed.emu.links.netem import kernel_lacks
 from testbed.emu.links.tc import cannot
 from testbed.emu.options import EmuOptions
 from testbed.plan.model import Plan
+from topologies.quantities import listed
 
 TUN = Path("/dev/net/tun")
 WAY_OUT = "or use `--world sim`"
@@ -30,7 +31,7 @@ def link_problems(
     found = _wire_problems(names["wire"], unopenable or _unopenable) if names["wire"] else []
     if names["netem"] and (why := lacks("netem")) is not None:
         found.append(
-            f"links {_some(names['netem'])} are to be carried by netem, and this kernel lacks sch_netem "
+            f"links {listed(names['netem'], 5)} are to be carried by netem, and this kernel lacks sch_netem "
             f"({why}): load it (`modprobe sch_netem`), leave out `--links netem`, {WAY_OUT}"
         )
     for link in plan.links:
@@ -48,7 +49,7 @@ def _wire_problems(links: list[str], unopenable: Opens) -> list[str]:
         return []
     way = "let the container have it (`--device /dev/net/tun`)" if TUN.exists() else "`modprobe tun`"
     return [
-        f"links {_some(links)} are to be carried by taps, and {TUN} cannot be opened ({why}): "
+        f"links {listed(links, 5)} are to be carried by taps, and {TUN} cannot be opened ({why}): "
         f"{way}, take impairments and faults of links out of the scenario, {WAY_OUT}"
     ]
 
@@ -59,8 +60,3 @@ def _unopenable(path: Path) -> str | None:
     except OSError as error:
         return error.strerror
     return None
-
-
-def _some(names: list[str]) -> str:
-    few = ", ".join(names[:5])
-    return few if len(names) <= 5 else f"{few} and {len(names) - 5} more"
