@@ -20,7 +20,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMPS := $(VENV)/stamps
 PIP := $(BIN)/python -m pip --disable-pip-version-check --no-input
-KERNELS := $(wildcard fastpath/*.pyx fastpath/*.pxd fastpath/*.pxi fastpath/*.hpp)
+KERNELS := $(foreach end,pyx pxd pxi hpp,$(wildcard fastpath/*.$(end) fastpath/*/*.$(end)))
 JOBS := $(shell nproc)
 SAY := printf '==> %s\n'
 
@@ -181,7 +181,7 @@ pins: $(STAMPS)/venv ## Resolve pyproject.toml anew into the pinned requirements
 clean: ## Remove what building made, and .venv; runs/ is kept.
 	$(SAY) "Removing what was built (runs/ is kept)"
 	rm -rf $(VENV) build dist *.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
-	rm -f fastpath/*.so fastpath/*.cpp fastpath/*.html
+	rm -f fastpath/*/*.so fastpath/*/*.cpp fastpath/*/*.html
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 # --- Set-up, step by step ----------------------------------------------------

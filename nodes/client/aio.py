@@ -19,7 +19,7 @@ from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 
-from fastpath.codec import WireError
+from fastpath.wire.codec import WireError
 from nodes.client.core import ClientCore, NotAttached
 from nodes.config import InterfaceConfig, NodeConfig
 from nodes.daemon.clock import Clock

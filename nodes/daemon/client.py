@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from fastpath.codec import WireError
 from fastpath.fib import DropReason, Fib
+from fastpath.wire.codec import WireError
 from nodes.client.core import ClientCore
 from nodes.client.script import ScriptedClient
 from nodes.config import Action, NodeConfig

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import socket
 
-from fastpath.codec import split_datagram
+from fastpath.wire.codec import split_datagram
 from nodes.daemon.sockets import buffer_overflows, receive_buffer_bytes
 from nodes.wire.packets import PacketType
 

@@ -21,7 +21,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable
 
-from fastpath import codec
+from fastpath.wire import codec
 from nodes.config import MILLISECOND_NS, LimitConfig, TimerConfig
 from nodes.routing.effects import Reason
 from nodes.routing.outbound import Fragment, Outbound, Promise

@@ -13,9 +13,9 @@ from __future__ import annotations
 
 from collections.abc import Hashable
 
-from fastpath import codec
 from fastpath.fib import ClassEntry, Fib, ForwardingTable, Route
 from fastpath.interests import Predicate, TableEditor
+from fastpath.wire import codec
 from nodes.config import NodeConfig
 from nodes.routing.channel import UDP_OVERHEAD_BYTES
 from nodes.routing.predicates import REDUCED_FILTERS_MAX, filters_of

@@ -21,8 +21,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 
-from fastpath import codec
 from fastpath.interests import Predicate, read_change
+from fastpath.wire import codec
 from nodes.routing.effects import Reason
 from nodes.routing.interest import InterestDatabase, State
 from nodes.routing.link import Link

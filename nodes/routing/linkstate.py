@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 
-from fastpath import codec
+from fastpath.wire import codec
 from nodes.routing.link import Link
 from nodes.routing.pending import Pending
 from nodes.routing.records import HEAD, Records, Rules, Verdict, head

@@ -13,7 +13,8 @@ from __future__ import annotations
 import struct
 from collections.abc import Iterable
 
-from fastpath import codec, cover
+from fastpath import cover
+from fastpath.wire import codec
 
 COUNT = struct.Struct(">I")
 NOTHING = COUNT.pack(0)

@@ -38,7 +38,7 @@ from collections.abc import Callable, Collection, Iterable
 from enum import Enum
 from typing import NamedTuple
 
-from fastpath.codec import WireError
+from fastpath.wire.codec import WireError
 from nodes.config import MILLISECOND_NS, LimitConfig
 from nodes.routing.effects import Log, Reason
 from nodes.routing.link import Link

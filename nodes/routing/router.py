@@ -19,9 +19,9 @@ import random
 from collections import Counter
 from collections.abc import Callable
 
-from fastpath import codec
-from fastpath.codec import WireError
 from fastpath.fib import Fib
+from fastpath.wire import codec
+from fastpath.wire.codec import WireError
 from nodes.config import NodeConfig
 from nodes.model import UsageError
 from nodes.routing import report

@@ -12,8 +12,8 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable, Iterable, Mapping
 
-from fastpath.codec import WireError
 from fastpath.interests import FilterPool, Predicate, Union
+from fastpath.wire.codec import WireError
 from nodes.routing.effects import Reason
 from nodes.routing.link import Link
 from nodes.routing.predicates import COUNT, REDUCED_FILTERS_MAX, filter_count

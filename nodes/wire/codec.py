@@ -13,14 +13,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
-from fastpath import codec as compiled
-from fastpath.codec import UsageError, WireError
+from fastpath.wire import codec as compiled
+from fastpath.wire.codec import UsageError, WireError
 from nodes.model import Constraint, Filter, Op, Predicate, Time, Type, Value, type_of
 from nodes.model import UsageError as ModelUsageError
 from nodes.wire.packets import Ack, Control, Hello, Message, Packet, PacketType, Pad, Role, Trailer
 
 if TYPE_CHECKING:
-    from fastpath.codec import Attribute, ConstraintTuple, Scalar, TrailerTuple
+    from fastpath.wire.codec import Attribute, ConstraintTuple, Scalar, TrailerTuple
 
 __all__ = [
     "UsageError",

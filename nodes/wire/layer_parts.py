@@ -32,7 +32,7 @@ from scapy.fields import (
 )
 from scapy.packet import Packet
 
-from fastpath.codec import WireError, decode_destinations
+from fastpath.wire.codec import WireError, decode_destinations
 from nodes.model import Op, Type
 from nodes.wire.packets import Kind
 

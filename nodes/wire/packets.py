@@ -2,7 +2,7 @@
 
 `docs/wire-format.md` is the authority; `nodes.wire.codec` turns packets into
 bytes and back. Control payloads stay bytes here: whoever works on a kind reads
-and writes it (`fastpath.codec`, `nodes.wire.scheme_payloads`, `nodes.routing`).
+and writes it (`fastpath.wire.codec`, `nodes.wire.scheme_payloads`, `nodes.routing`).
 """
 
 from __future__ import annotations

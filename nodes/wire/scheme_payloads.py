@@ -11,7 +11,7 @@ import struct
 from dataclasses import dataclass
 
 from fastpath import cover
-from fastpath.codec import UsageError, WireError
+from fastpath.wire.codec import UsageError, WireError
 
 _RA, _SR, _UR, _RECORD, _ISSUER = (
     struct.Struct(layout) for layout in (">IQIB", ">IQIB", ">IQI", ">IQQ", ">I")

@@ -8,7 +8,7 @@
 With correlation a normal variable is blended with that of the frame before,
 which keeps it normal, and its rank is read as the shape wants it: whatever the
 correlation, the shape stays what it is. (netem blends the ranks themselves,
-which draws them to the middle.) `fastpath/cable_fate.hpp` means the same.
+which draws them to the middle.) `fastpath/cable/fate.hpp` means the same.
 """
 
 from __future__ import annotations

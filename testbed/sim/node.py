@@ -12,8 +12,8 @@ from collections.abc import Callable, Sequence
 from enum import Enum
 from typing import Protocol
 
-from fastpath.codec import WireError, split_datagram
 from fastpath.fib import DropReason, Fib, count_messages, forward_without_fib
+from fastpath.wire.codec import WireError, split_datagram
 from nodes.config import InterfaceConfig, NodeConfig
 from nodes.routing.effects import Core, Drop, Install, Log, Output, Send
 from nodes.wire.packets import PacketType

@@ -21,8 +21,8 @@ from dataclasses import dataclass, field
 
 import pytest
 
-from fastpath import codec
 from fastpath.interests import FilterPool, Predicate
+from fastpath.wire import codec
 from fastpath.workload import FilterList, Generator, Recipe
 from nodes.config import NodeConfig
 from nodes.routing.effects import Install, Send

@@ -10,7 +10,8 @@ import time
 
 import pytest
 
-from fastpath import codec, cover
+from fastpath import cover
+from fastpath.wire import codec
 from fastpath.workload import FilterList, Generator, Recipe
 
 FILTERS = 100_000

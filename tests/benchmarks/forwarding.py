@@ -13,9 +13,9 @@ import threading
 import time
 from multiprocessing.connection import Connection
 
-from fastpath import codec
 from fastpath.dataplane import DataPlane
 from fastpath.fib import Fib
+from fastpath.wire import codec
 
 PERIOD_S = 0.001
 PUBLISH_TIME_AT = struct.Struct(">Q")

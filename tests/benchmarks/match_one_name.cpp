@@ -13,8 +13,8 @@
 #include <string>
 #include <vector>
 
-#include "codec.hpp"
-#include "table.hpp"
+#include "wire/codec.hpp"
+#include "fib/table.hpp"
 
 using namespace cbn;
 

@@ -17,8 +17,8 @@
 #include <thread>
 #include <vector>
 
-#include "table.hpp"
-#include "workload.hpp"
+#include "fib/table.hpp"
+#include "workload/workload.hpp"
 
 namespace {
 

@@ -11,8 +11,8 @@ from typing import Any
 
 import pytest
 
-from fastpath.codec import split_datagram
 from fastpath.pcap import decode_pcap
+from fastpath.wire.codec import split_datagram
 from nodes.wire.packets import PORT, PacketType, Role
 from testbed.emu.world import EmulatedWorld
 from testbed.plan.load import load_plan

@@ -9,7 +9,7 @@ import threading
 import time
 from collections import Counter
 
-from fastpath.cables import Cables
+from fastpath.cable import Cables
 
 MS = 1_000_000
 HEADER = bytes(range(42))

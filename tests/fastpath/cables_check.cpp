@@ -14,7 +14,7 @@
 #include <random>
 #include <thread>
 
-#include "cables.hpp"
+#include "cable/cables.hpp"
 
 using namespace cbn::cable;
 

@@ -2,7 +2,7 @@
 
 import struct
 
-from fastpath.codec import encode_ack
+from fastpath.wire.codec import encode_ack
 from nodes.wire.codec import encode
 from nodes.wire.packets import PORT, Message
 

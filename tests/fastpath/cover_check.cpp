@@ -15,7 +15,7 @@
 #include <variant>
 #include <vector>
 
-#include "cover.hpp"
+#include "cover/cover.hpp"
 
 using namespace cbn;
 using wire::Op;

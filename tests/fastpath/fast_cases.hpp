@@ -12,7 +12,7 @@
 #include <string>
 #include <vector>
 
-#include "codec.hpp"
+#include "wire/codec.hpp"
 
 namespace cbn::test {
 

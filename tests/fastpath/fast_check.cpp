@@ -13,7 +13,7 @@
 #include <set>
 
 #include "fast_cases.hpp"
-#include "fast_engine.hpp"
+#include "match/engine.hpp"
 #include "plain_search.hpp"
 
 namespace {

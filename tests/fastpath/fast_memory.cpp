@@ -10,8 +10,8 @@
 #include <cstdlib>
 #include <random>
 
-#include "codec.hpp"
-#include "fast_engine.hpp"
+#include "wire/codec.hpp"
+#include "match/engine.hpp"
 
 using namespace cbn;
 

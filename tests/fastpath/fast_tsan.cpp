@@ -13,9 +13,9 @@
 #include <thread>
 
 #include "fast_cases.hpp"
-#include "fast_engine.hpp"
+#include "match/engine.hpp"
 #include "plain_search.hpp"
-#include "snapshot.hpp"
+#include "fib/snapshot.hpp"
 
 using namespace cbn;
 using test::below;

@@ -14,10 +14,10 @@
 #include <set>
 #include <string>
 
-#include "capture_records.hpp"
-#include "codec.hpp"
-#include "fib_calls.hpp"
-#include "pcap.hpp"
+#include "pcap/records.hpp"
+#include "wire/codec.hpp"
+#include "fib/calls.hpp"
+#include "pcap/pcap.hpp"
 #include "plain_search.hpp"
 
 using namespace cbn;

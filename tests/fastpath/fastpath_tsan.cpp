@@ -14,8 +14,8 @@
 #include <string>
 #include <thread>
 
-#include "codec.hpp"
-#include "dataplane.hpp"
+#include "wire/codec.hpp"
+#include "dataplane/dataplane.hpp"
 
 using namespace cbn;
 

@@ -8,7 +8,7 @@
 #include <set>
 #include <string>
 
-#include "interests_calls.hpp"
+#include "interests/calls.hpp"
 
 namespace {
 

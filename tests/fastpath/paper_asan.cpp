@@ -15,8 +15,8 @@
 #include <set>
 #include <string>
 
-#include "codec.hpp"
-#include "paper_engine.hpp"
+#include "wire/codec.hpp"
+#include "paper/engine.hpp"
 #include "plain_search.hpp"
 
 using namespace cbn;

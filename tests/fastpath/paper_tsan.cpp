@@ -12,9 +12,9 @@
 #include <thread>
 #include <vector>
 
-#include "codec.hpp"
-#include "paper_engine.hpp"
-#include "snapshot.hpp"
+#include "wire/codec.hpp"
+#include "paper/engine.hpp"
+#include "fib/snapshot.hpp"
 
 using namespace cbn;
 

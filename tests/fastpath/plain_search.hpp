@@ -4,7 +4,7 @@
 
 #include <string_view>
 
-#include "wire.hpp"
+#include "wire/wire.hpp"
 
 namespace cbn::test {
 

@@ -15,8 +15,8 @@
 #include <utility>
 #include <vector>
 
-#include "codec.hpp"
-#include "fib_calls.hpp"
+#include "wire/codec.hpp"
+#include "fib/calls.hpp"
 
 using namespace cbn;
 

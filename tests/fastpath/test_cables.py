@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from fastpath.cables import Cables
+from fastpath.cable import Cables
 from tests.fastpath.cable_rig import HEADER, MS, PATIENCE_S, Rig, assert_conserved, does, frame, number_of
 
 

@@ -12,8 +12,8 @@ from contextlib import contextmanager, suppress
 import pytest
 
 from fastpath.capture import Capture
-from fastpath.codec import encode_ack
 from fastpath.pcap import decode_pcap
+from fastpath.wire.codec import encode_ack
 from nodes.wire.packets import PORT
 
 ETHERTYPE = 0x88B5  # for local experiments: nobody else's frames bear it

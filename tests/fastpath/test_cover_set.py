@@ -13,8 +13,9 @@ from hypothesis.stateful import (
     run_state_machine_as_test,
 )
 
-from fastpath import codec, cover
+from fastpath import cover
 from fastpath.cover import PredicateSet, WireError
+from fastpath.wire import codec
 from nodes.model import parse_filter
 from nodes.wire.codec import encode_filter
 

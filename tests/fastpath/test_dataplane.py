@@ -9,9 +9,9 @@ from contextlib import contextmanager
 
 import pytest
 
-from fastpath.codec import UsageError, encode_ack
 from fastpath.dataplane import DataPlane
 from fastpath.fib import ClassEntry, DropReason, Fib, ForwardingTable, Route
+from fastpath.wire.codec import UsageError, encode_ack
 from nodes.model import Filter
 from nodes.wire.codec import decode_datagram, encode, encode_filter
 from nodes.wire.packets import Message, Pad

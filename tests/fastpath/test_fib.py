@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from fastpath.codec import encode_ack
 from fastpath.fib import ClassEntry, DropReason, Fib, ForwardingTable, UsageError
+from fastpath.wire.codec import encode_ack
 from nodes.model import Filter, matches_filter, parse_filter
 from nodes.wire.codec import decode, decode_datagram, encode, encode_filter
 from nodes.wire.packets import Message, Pad, Trailer

@@ -9,9 +9,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from fastpath import codec, cover
+from fastpath import cover
 from fastpath.fib import ForwardingTable
 from fastpath.interests import FilterPool, Predicate, TableEditor, Union, UsageError, WireError
+from fastpath.wire import codec
 
 Filters = frozenset[bytes]
 

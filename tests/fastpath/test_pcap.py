@@ -4,7 +4,7 @@ import struct
 
 import pytest
 
-from fastpath.codec import encode_control, encode_hello
+from fastpath.wire.codec import encode_control, encode_hello
 from nodes.wire.codec import decode_attributes, encode
 from nodes.wire.packets import PORT, Pad
 from tests.fastpath.captures import ACK, OWN, PEER, ethernet, fragments, frame, ipv4, ipv6, mac, message, udp

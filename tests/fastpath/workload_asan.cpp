@@ -6,8 +6,8 @@
 #include <cstdlib>
 #include <string>
 
-#include "bench_messages.hpp"
-#include "workload.hpp"
+#include "bench/messages.hpp"
+#include "workload/workload.hpp"
 
 using namespace cbn;
 using workload::Random;

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import pytest
 
-from fastpath import codec
+from fastpath.wire import codec
 from nodes.config import Action, LimitConfig
 from nodes.model import UsageError, parse_predicate
 from nodes.routing.effects import Log, Reason

@@ -6,7 +6,7 @@ import random
 
 import pytest
 
-from fastpath import codec
+from fastpath.wire import codec
 from nodes.config import LimitConfig
 from nodes.model import parse_predicate
 from nodes.routing.effects import Reason

@@ -13,7 +13,7 @@ from scapy.layers.l2 import Ether
 from scapy.utils import RawPcapReader, rdpcap
 
 from fastpath.capture import CaptureWriter
-from fastpath.codec import split_datagram
+from fastpath.wire.codec import split_datagram
 
 pytestmark = pytest.mark.sim
 

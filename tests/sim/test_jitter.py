@@ -8,7 +8,7 @@ from statistics import correlation, fmean, pstdev
 
 import pytest
 
-from fastpath.cables import jitter_draws
+from fastpath.cable import jitter_draws
 from testbed.plan.model import Impairment
 from testbed.sim.jitter import Jitter
 

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fastpath.codec import encode_ack, encode_hello, encode_message, encode_pad
 from fastpath.fib import DropReason, Fib, forward_without_fib
+from fastpath.wire.codec import encode_ack, encode_hello, encode_message, encode_pad
 from nodes.config import NodeConfig
 from nodes.routing.effects import Drop, Log, Output
 from nodes.wire.packets import Role

@@ -1,4 +1,4 @@
-// Runs every parser of wire.hpp over a corpus and over damaged copies of it, for the sanitizers to watch.
+// Runs every parser of wire/wire.hpp over a corpus and over damaged copies of it, for the sanitizers to watch.
 //
 //   codec_asan CORPUS SEED MUTATIONS
 //
@@ -12,7 +12,7 @@
 #include <random>
 #include <string>
 
-#include "codec.hpp"
+#include "wire/codec.hpp"
 
 using namespace cbn::wire;
 

@@ -10,8 +10,8 @@ import struct
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from fastpath import codec as compiled
-from fastpath.codec import UsageError, WireError
+from fastpath.wire import codec as compiled
+from fastpath.wire.codec import UsageError, WireError
 from nodes.model import Predicate
 from nodes.wire import scheme_payloads
 from nodes.wire.codec import encode_predicate, predicate_tuples, predicate_value

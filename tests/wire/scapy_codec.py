@@ -10,7 +10,7 @@ import struct
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, TypeVar
 
-from fastpath.codec import WireError
+from fastpath.wire.codec import WireError
 from nodes.model import Constraint, Filter, Op, Predicate, Time, Type, Value, check_message, type_of
 from nodes.wire import layers
 from nodes.wire.packets import Ack, Control, Hello, Message, Packet, Pad, Role, Trailer

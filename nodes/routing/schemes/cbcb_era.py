@@ -18,7 +18,7 @@ import hashlib
 import random
 import struct
 
-from fastpath.codec import WireError
+from fastpath.wire.codec import WireError
 from nodes.routing.records import Records, Verdict, head
 from nodes.routing.schemes.base import View
 from nodes.routing.trees import Topology

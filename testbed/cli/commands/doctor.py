@@ -24,7 +24,7 @@ Every check says what it is needed for and how to fix it. The exit code is 0 if
 at least the simulator works here.
 """
 
-EXTENSIONS = ("codec", "fib", "dataplane", "capture", "cables", "pcap")
+EXTENSIONS = ("wire.codec", "fib", "dataplane", "capture", "cable", "pcap")
 _TIMEOUT_S = 10.0
 _GIGABYTE = 1_000_000_000
 _DISK_BYTES = 2 * _GIGABYTE
@@ -120,7 +120,7 @@ def _python() -> Check:
 
 
 def _extension(name: str) -> Check:
-    needed = {"codec": ("sim", "emu", "analysis"), "fib": ("sim", "emu"), "pcap": ("analysis",)}
+    needed = {"wire.codec": ("sim", "emu", "analysis"), "fib": ("sim", "emu"), "pcap": ("analysis",)}
     module = f"fastpath.{name}"
     try:
         path = str(import_module(module).__file__)

@@ -1,7 +1,7 @@
 """The process that carries all wires of a run: `python -m testbed.emu.links.wires ORDERS.json`.
 
 It makes a tap at each end of every wire, says that it is ready, and carries
-frames (`fastpath.cables`) until the end of its standard input, which comes when
+frames (`fastpath.cable`) until the end of its standard input, which comes when
 the run's main process is gone. Meanwhile it does what it is told there. What
 passes is told in `orders`; the run's side is `wire`.
 """
@@ -20,7 +20,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from fastpath.cables import Cables
+from fastpath.cable import Cables
 from testbed.emu.links.namespaces import interface_counts
 from testbed.emu.links.orders import Orders, TapOrder, WireOrder, read_impairment
 from testbed.emu.links.taps import open_tap

@@ -1,0 +1,3 @@
+"""Times matching engines over workloads."""
+
+from fastpath.bench.bench import *

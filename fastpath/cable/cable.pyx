@@ -1,0 +1,208 @@
+# distutils: language = c++
+"""Carry frames between pairs of descriptors. See __init__.pyi for the signatures."""
+
+from libc.stdint cimport int64_t, uint64_t
+
+import os
+
+cdef extern from "cable/cables.hpp" namespace "cbn::cable" nogil:
+    cdef enum class Shape(int):
+        uniform
+        normal
+        pareto
+
+    cdef cppclass Impairment:
+        int64_t delay_ns
+        int64_t jitter_ns
+        Shape shape
+        double correlation
+        double loss
+        double burst
+        double duplicate
+        double reorder
+        double corrupt
+        int64_t rate_bps
+        int64_t queue_packets
+        int64_t queue_bytes
+
+    cdef cppclass Counts:
+        uint64_t frames
+        uint64_t bytes
+        uint64_t delivered
+        uint64_t lost
+        uint64_t lost_queue
+        uint64_t lost_down
+        uint64_t duplicated
+        uint64_t reordered
+        uint64_t corrupted
+        uint64_t overruns
+        uint64_t underway
+        int last_error
+
+    cdef cppclass Account:
+        Counts counts
+        uint64_t measured
+        int64_t late_p50_ns
+        int64_t late_p99_ns
+        int64_t late_max_ns
+
+    cdef cppclass Fate:
+        Fate(uint64_t) except +
+        void impair(const Impairment &)
+        int64_t delay_ns()
+
+    cdef cppclass CppCables "cbn::cable::Cables":
+        CppCables(size_t, size_t, uint64_t, int64_t) except +
+        size_t join(int, int, uint64_t, uint64_t) except +
+        size_t links()
+        void impair(size_t, const Impairment &, const Impairment &) except +
+        void cut(size_t) except +
+        void mend(size_t) except +
+        void count_lateness_anew() except +
+        Account account(size_t) except +
+        int run() except +
+        void stop()
+
+LONGEST_NS = 1 << 58
+"""Nine years: no sum of times overflows."""
+LARGEST_FRAME = 1 << 17
+SHAPES = ("uniform", "normal", "pareto")
+
+
+cdef class Cables:
+    """One loop for all links of a run."""
+
+    cdef CppCables *cables
+    cdef int64_t dilate
+
+    def __cinit__(
+            self, size_t frame_bytes, size_t memory_bytes, uint64_t tap_frames=10_000, int64_t dilate=1):
+        if not 14 <= frame_bytes <= LARGEST_FRAME:
+            raise ValueError(f"frame_bytes is {frame_bytes}; expected 14 to {LARGEST_FRAME}")
+        if not frame_bytes < memory_bytes <= 1 << 40:
+            raise ValueError(f"memory_bytes is {memory_bytes}; expected room for a frame, up to 2^40")
+        if not 1 <= dilate <= 1_000_000:
+            raise ValueError(f"dilate is {dilate}; expected 1 to 1000000")
+        if tap_frames < 1:
+            raise ValueError("tap_frames is 0; expected at least 1")
+        self.dilate = dilate
+        self.cables = new CppCables(frame_bytes, memory_bytes, tap_frames, dilate)
+
+    def __dealloc__(self):
+        del self.cables
+
+    def join(self, int a, int b, lucks):
+        """Make a link between two descriptors; its number."""
+        cdef uint64_t luck_a, luck_b
+        luck_a, luck_b = lucks
+        return self.cables.join(a, b, luck_a, luck_b)
+
+    def impair(self, size_t link, there, back):
+        """From now on the link does this to frames."""
+        cdef Impairment from_a = impairment_of(there, self.dilate)
+        cdef Impairment from_b = impairment_of(back, self.dilate)
+        self.check(link)
+        with nogil:
+            self.cables.impair(link, from_a, from_b)
+
+    def cut(self, size_t link):
+        """Lose what is on its way, and what comes."""
+        self.check(link)
+        with nogil:
+            self.cables.cut(link)
+
+    def mend(self, size_t link):
+        """Carry again, as impaired as before."""
+        self.check(link)
+        with nogil:
+            self.cables.mend(link)
+
+    def count_lateness_anew(self):
+        """What was late until now counts no more."""
+        with nogil:
+            self.cables.count_lateness_anew()
+
+    def measures(self, size_t link):
+        """What happened to frames from `a` and from `b`."""
+        self.check(link)
+        return self.measured(2 * link), self.measured(2 * link + 1)
+
+    def run(self):
+        """Carry until `stop`. Releases the GIL."""
+        cdef int failure
+        with nogil:
+            failure = self.cables.run()
+        if failure:
+            raise OSError(failure, f"the links cannot be carried on: {os.strerror(failure)}")
+
+    def stop(self):
+        """Make `run` return; callable from any thread, any number of times."""
+        self.cables.stop()
+
+    cdef int check(self, size_t link) except -1:
+        if link >= self.cables.links():
+            raise IndexError(f"there is no link {link}: there are {self.cables.links()}")
+        return 0
+
+    cdef dict measured(self, size_t way):
+        cdef Account told
+        with nogil:
+            told = self.cables.account(way)
+        return {
+            "frames": told.counts.frames,
+            "bytes": told.counts.bytes,
+            "delivered": told.counts.delivered,
+            "lost": told.counts.lost,
+            "lost_queue": told.counts.lost_queue,
+            "lost_down": told.counts.lost_down,
+            "duplicated": told.counts.duplicated,
+            "reordered": told.counts.reordered,
+            "corrupted": told.counts.corrupted,
+            "overruns": told.counts.overruns,
+            "underway": told.counts.underway,
+            "last_errno": told.counts.last_error,
+            "measured": told.measured,
+            "late_p50_ns": told.late_p50_ns // self.dilate,
+            "late_p99_ns": told.late_p99_ns // self.dilate,
+            "late_max_ns": told.late_max_ns // self.dilate,
+        }
+
+
+def jitter_draws(uint64_t seed, does, size_t count):
+    """Delays as frames of a way with that seed would have them."""
+    cdef Fate *fate = new Fate(seed)
+    try:
+        fate.impair(impairment_of(does, 1))
+        return [fate.delay_ns() for _ in range(count)]
+    finally:
+        del fate
+
+
+cdef Impairment impairment_of(does, int64_t dilate) except *:
+    """Checked, and with its times stretched."""
+    (delay_ns, jitter_ns, shape, correlation, loss, burst, duplicate, reorder, corrupt,
+     rate_bps, queue_packets, queue_bytes) = does
+    for name, value in (("delay_ns", delay_ns), ("jitter_ns", jitter_ns)):
+        if not 0 <= value * dilate <= LONGEST_NS:
+            raise ValueError(f"{name} is {value}; expected 0 to {LONGEST_NS // dilate}")
+    shares = {"correlation": correlation, "loss": loss, "duplicate": duplicate,
+              "reorder": reorder, "corrupt": corrupt}
+    for name, share in shares.items():
+        if not 0 <= share <= 1:
+            raise ValueError(f"{name} is {share}; expected 0 to 1")
+    if not (burst == 0 or 1 <= burst < float("inf")):
+        raise ValueError(f"burst is {burst}; expected at least 1, or 0 for none")
+    if shape not in SHAPES:
+        raise ValueError(f"the jitter's shape is {shape}; expected one of {', '.join(SHAPES)}")
+    for name, value, least in (("rate_bps", rate_bps, 0), ("queue_packets", queue_packets, -1),
+                               ("queue_bytes", queue_bytes, -1)):
+        if not least <= value < 1 << 62:
+            raise ValueError(f"{name} is {value}; expected at least {least}")
+    cdef Impairment made
+    made.delay_ns = delay_ns * dilate
+    made.jitter_ns = jitter_ns * dilate
+    made.shape = <Shape><int>SHAPES.index(shape)
+    made.correlation, made.loss, made.burst = correlation, loss, burst
+    made.duplicate, made.reorder, made.corrupt = duplicate, reorder, corrupt
+    made.rate_bps, made.queue_packets, made.queue_bytes = rate_bps, queue_packets, queue_bytes
+    return made

@@ -1,0 +1,3 @@
+"""Packet sockets into capture files."""
+
+from fastpath.capture.capture import *

@@ -1,0 +1,3 @@
+"""What covers what, on encoded filters and predicates."""
+
+from fastpath.cover.cover import *

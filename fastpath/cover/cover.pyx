@@ -1,0 +1,176 @@
+# distutils: language = c++
+"""Covering, overlap and reduction of encoded filters. See __init__.pyi for the signatures.
+
+The work is done by cover/cover.hpp; whole predicates are worked on without the GIL.
+"""
+
+from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize, PyBytes_GET_SIZE
+from libc.stdint cimport uint8_t, uint64_t
+from libcpp cimport bool as cbool
+from libcpp.string cimport string
+from libcpp.vector cimport vector
+
+from fastpath.wire cimport Bytes, Status, describe, string_view
+
+from hashlib import sha256
+
+from fastpath.wire.codec import WireError
+
+__all__ = [
+    "PredicateSet", "WireError", "contradictory", "count", "covers", "difference", "digest",
+    "overlaps", "reduce", "reduce_filter", "union",
+]
+
+
+cdef extern from "cover/cover.hpp" namespace "cbn::cover" nogil:
+    cdef cppclass Count:
+        uint64_t filters
+        uint64_t constraints
+
+    Status c_covers "cbn::cover::covers" (Bytes, Bytes, cbool &) except +
+    Status c_overlaps "cbn::cover::overlaps" (Bytes, Bytes, cbool &) except +
+    Status c_contradictory "cbn::cover::contradictory" (Bytes, cbool &) except +
+    Status c_reduce_filter "cbn::cover::reduce_filter" (Bytes, string &) except +
+    Status c_reduce "cbn::cover::reduce" (Bytes, string &) except +
+    Status c_difference "cbn::cover::difference" (Bytes, Bytes, string &) except +
+    Status c_count "cbn::cover::count" (Bytes, Count &) except +
+    Status filters_of(Bytes, vector[string_view] &) except +
+    string joined(vector[string_view]) except +
+
+    cdef cppclass CPredicateSet "cbn::cover::PredicateSet":
+        @staticmethod
+        Status normalized(Bytes, string &) except +
+        cbool add(string) except +
+        cbool remove(const string &) except +
+        cbool contains(const string &) except +
+        const string *cover_of(const string &) except +
+        string roots() except +
+        void changes(vector[string] &, vector[string] &) except +
+        size_t size()
+        size_t root_count()
+
+
+cdef inline Bytes view(bytes data) noexcept:
+    return Bytes(<const uint8_t *>PyBytes_AS_STRING(data), PyBytes_GET_SIZE(data))
+
+
+cdef inline bytes to_bytes(const string &data):
+    return PyBytes_FromStringAndSize(data.data(), data.size())
+
+
+cdef int check(const Status &status) except -1:
+    if not status.ok():
+        raise WireError(f"{status.field.decode()} at byte {status.offset} {describe(status.fault).decode()}")
+    return 0
+
+
+def covers(bytes wide not None, bytes narrow not None):
+    cdef cbool out = False
+    check(c_covers(view(wide), view(narrow), out))
+    return out
+
+
+def overlaps(bytes left not None, bytes right not None):
+    cdef cbool out = False
+    check(c_overlaps(view(left), view(right), out))
+    return out
+
+
+def contradictory(bytes filter not None):
+    cdef cbool out = False
+    check(c_contradictory(view(filter), out))
+    return out
+
+
+def reduce_filter(bytes filter not None):
+    cdef string out
+    check(c_reduce_filter(view(filter), out))
+    return to_bytes(out)
+
+
+def reduce(bytes predicate not None):
+    cdef Bytes data = view(predicate)
+    cdef string out
+    cdef Status status
+    with nogil:
+        status = c_reduce(data, out)
+    check(status)
+    return to_bytes(out)
+
+
+def union(predicates):
+    cdef vector[string_view] filters
+    cdef list held = list(predicates)  # keeps alive what the views point into
+    for predicate in held:
+        check(filters_of(view(<bytes?>predicate), filters))
+    return to_bytes(joined(filters))
+
+
+def difference(bytes predicate not None, bytes without not None):
+    cdef string out
+    check(c_difference(view(predicate), view(without), out))
+    return to_bytes(out)
+
+
+def digest(bytes predicate not None):
+    count(predicate)
+    return sha256(predicate).digest()
+
+
+def count(bytes predicate not None):
+    cdef Count out
+    check(c_count(view(predicate), out))
+    return (out.filters, out.constraints)
+
+
+cdef string normalized(bytes filter) except *:
+    cdef string out
+    check(CPredicateSet.normalized(view(filter), out))
+    return out
+
+
+cdef list as_bytes(vector[string] &filters):
+    return [to_bytes(each) for each in filters]
+
+
+cdef class PredicateSet:
+    """A predicate whose filters come and go, with its reduction kept at hand."""
+
+    cdef CPredicateSet all
+
+    def add(self, bytes filter not None):
+        """Add a filter; whether the roots changed. WireError if malformed."""
+        return self.all.add(normalized(filter))
+
+    def remove(self, bytes filter not None):
+        """Withdraw a filter. KeyError if it is not there, WireError if malformed."""
+        if not self.all.remove(normalized(filter)):
+            raise KeyError(f"the set does not hold the filter {filter.hex()}")
+
+    def cover_of(self, bytes filter not None):
+        """The filter below which this one hangs; None for a root and for a contradictory filter."""
+        cdef string key = normalized(filter)
+        if not self.all.contains(key):
+            raise KeyError(f"the set does not hold the filter {filter.hex()}")
+        cdef const string *cover = self.all.cover_of(key)
+        return None if cover == NULL else to_bytes(cover[0])
+
+    def roots(self):
+        """The encoded predicate of the filters that no other covers."""
+        return to_bytes(self.all.roots())
+
+    def changes(self):
+        """(filters that became roots, filters that ceased to be) since this was last asked."""
+        cdef vector[string] added, removed
+        self.all.changes(added, removed)
+        return as_bytes(added), as_bytes(removed)
+
+    def root_count(self):
+        """How many roots there are."""
+        return self.all.root_count()
+
+    def __contains__(self, bytes filter not None):
+        return self.all.contains(normalized(filter))
+
+    def __len__(self):
+        return self.all.size()

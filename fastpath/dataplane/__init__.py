@@ -1,0 +1,3 @@
+"""The router's socket loop."""
+
+from fastpath.dataplane.dataplane import *

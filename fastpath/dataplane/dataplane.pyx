@@ -1,0 +1,97 @@
+# distutils: language = c++
+"""The router's socket loop. See __init__.pyi for the signatures and dataplane/dataplane.hpp for the loop."""
+
+from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_GET_SIZE
+from libc.stdint cimport uint8_t, uint32_t, uint64_t
+from libcpp cimport bool as cbool
+from libcpp.pair cimport pair
+from libcpp.string cimport string
+from libcpp.vector cimport vector
+
+from fastpath.fib.fib cimport Fib, FibPointer
+from fastpath.wire cimport Bytes, Status, describe
+
+import os
+
+from fastpath.wire.codec import UsageError
+from fastpath.fib import DropReason
+
+
+cdef extern from "dataplane/dataplane.hpp" namespace "cbn" nogil:
+    const char *COUNT_NAMES[12]
+
+    cdef cppclass Loop:
+        Loop(vector[int], size_t) except +
+        void install(FibPointer)
+        int run() except +
+        void stop()
+        int control_descriptor()
+        vector[pair[uint32_t, string]] take_control()
+        cbool send(uint32_t, Bytes)
+        size_t ports()
+        uint64_t count(size_t, size_t)
+        uint64_t drops(size_t)
+
+    Status check_framing "cbn::wire::check_framing"(Bytes)
+
+
+cdef class DataPlane:
+    """Owns no descriptor it is given; the caller closes them after `run` has returned."""
+
+    cdef Loop *loop
+
+    def __cinit__(self, descriptors, size_t queue_packets=65_536):
+        self.loop = new Loop(<vector[int]>list(descriptors), queue_packets)
+        if self.loop.control_descriptor() < 0:
+            raise OSError("no eventfd to be had: too many open files?")
+
+    def __dealloc__(self):
+        del self.loop
+
+    def install(self, Fib fib not None):
+        """Swap the FIB atomically; callable from any thread while `run` runs."""
+        self.loop.install(fib.data)
+
+    def run(self):
+        """Forward until `stop`. Releases the GIL. Call it in a thread of its own, once."""
+        cdef int failure
+        with nogil:
+            failure = self.loop.run()
+        if failure:
+            raise OSError(failure, f"the data plane cannot go on: {os.strerror(failure)}")
+
+    def stop(self):
+        """Make `run` return soon; callable from any thread, any number of times."""
+        self.loop.stop()
+
+    def control_fd(self):
+        """Readable while control packets wait."""
+        return self.loop.control_descriptor()
+
+    def take_control(self):
+        """All waiting non-MESSAGE packets, (interface, packet), in order of arrival."""
+        return [(each.first, <bytes>each.second) for each in self.loop.take_control()]
+
+    def send(self, uint32_t interface, bytes datagram not None):
+        """Send one datagram; False if the kernel would not take it (counted)."""
+        if interface >= self.loop.ports():
+            raise UsageError(f"interface is {interface}; the data plane has {self.loop.ports()}")
+        cdef Bytes data = Bytes(<const uint8_t *>PyBytes_AS_STRING(datagram), PyBytes_GET_SIZE(datagram))
+        cdef Status status = check_framing(data)
+        if not status.ok():
+            words = describe(status.fault).decode()
+            raise UsageError(f"to be sent: {status.field.decode()} at byte {status.offset} {words}")
+        cdef cbool sent
+        with nogil:
+            sent = self.loop.send(interface, data)
+        return sent
+
+    def counters(self):
+        """`interfaces`: a dict of counts each; `drops`: dict reason name -> count."""
+        names = [COUNT_NAMES[what].decode() for what in range(12)]
+        interfaces = [
+            {name: self.loop.count(port, what) for what, name in enumerate(names)}
+            for port in range(self.loop.ports())
+        ]
+        drops = {reason.name: self.loop.drops(reason.value) for reason in DropReason}
+        return {"interfaces": interfaces, "drops": drops}

@@ -1,0 +1,3 @@
+"""Forwarding tables, FIBs, and the one way to forward."""
+
+from fastpath.fib.fib import *

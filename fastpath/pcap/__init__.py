@@ -1,0 +1,3 @@
+"""Captures read, split, decoded and merged."""
+
+from fastpath.pcap.pcap import *

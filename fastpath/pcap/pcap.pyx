@@ -1,0 +1,243 @@
+# distutils: language = c++
+"""Decode pcap and pcapng files of CBN traffic into columns. See __init__.pyi for the signatures.
+
+pcap/pcap.hpp reads and fills the columns without the GIL; here they become Arrow
+arrays that point into the memory they were written to.
+"""
+
+from cpython.buffer cimport PyBuffer_FillInfo
+from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t
+from libcpp.memory cimport make_shared, shared_ptr
+from libcpp.pair cimport pair
+from libcpp.string cimport string
+from libcpp.vector cimport vector
+
+from libcpp cimport bool as cbool
+
+from fastpath.wire cimport Bytes
+
+import os
+from typing import NamedTuple
+
+import pyarrow as pa
+
+
+cdef extern from "pcap/pcap.hpp" namespace "cbn::pcap" nogil:
+    uint32_t LINK_ETHERNET
+    uint32_t LINK_RAW
+    uint32_t LINK_SLL2
+    const char *SKIP_NAMES[13]
+
+    cdef cppclass Mac:
+        uint8_t *data()
+
+    cdef cppclass FileSource:
+        FileSource()
+        int open(const string &) except +
+        int failure()
+
+    cdef cppclass Format:
+        uint32_t link_type
+        cbool blocks
+        const char *fault
+
+    cdef cppclass Edges:
+        cbool starts_clean
+        cbool ends_clean
+        cbool late
+
+    cdef cppclass BitColumn:
+        pass
+
+    cdef cppclass Columns:
+        size_t rows
+        BitColumn sent, has_sent, is_message, is_control, has_attributes
+        vector[int64_t] time_ns, source, header_class, sequence, publish_time_ns
+        vector[int32_t] frame_bytes, packet_bytes, type, hop_limit, hop_count, attribute_count, kind
+        vector[int32_t] attribute_ends
+        vector[uint8_t] attributes
+        uint64_t skipped[13]
+        uint64_t records
+
+    Bytes memory_of(const BitColumn &)
+    Bytes memory_of(const vector[uint8_t] &)
+    Bytes memory_of(const vector[int32_t] &)
+    Bytes memory_of(const vector[int64_t] &)
+    Format read_format(FileSource &) except +
+    Edges decode(FileSource &, const Format &, size_t, size_t, const Mac *, Columns &) except +
+    vector[pair[size_t, size_t]] index(FileSource &, const Format &, size_t) except +
+
+
+cdef extern from "pcap/merge.hpp" namespace "cbn::pcap" nogil:
+    cdef cppclass Track:
+        Track(string, vector[string])
+
+    cdef cppclass Merged:
+        uint64_t packets
+        uint64_t cut
+        int failure
+        string failed
+        int why
+
+    Merged merge(vector[Track] &, const string &, uint32_t) except +
+
+
+class PcapError(ValueError):
+    """Not a pcap file this reader knows."""
+
+
+cdef class Memory:
+    """One vector of the columns, lent to Arrow; keeps them all alive."""
+
+    cdef shared_ptr[Columns] columns
+    cdef const uint8_t *start
+    cdef Py_ssize_t size
+
+    def __getbuffer__(self, Py_buffer *view, int flags):
+        PyBuffer_FillInfo(view, self, <void *>self.start, self.size, 1, flags)
+
+
+cdef object lend(const shared_ptr[Columns] &columns, Bytes data):
+    cdef Memory memory = Memory.__new__(Memory)
+    memory.columns = columns
+    memory.start = data.data() if data.size() else <const uint8_t *>b""
+    memory.size = data.size()
+    return pa.py_buffer(memory)
+
+
+cdef class Reader:
+    """An open file and how to read it."""
+
+    cdef FileSource source
+    cdef Format format
+    cdef Edges edges
+    cdef str path
+
+    def __cinit__(self, path):
+        self.path = os.fspath(path)
+        self.check(self.source.open(os.fsencode(path)))
+        self.format = read_format(self.source)
+        self.check(self.source.failure())
+        if self.format.fault:
+            raise PcapError(f"{self.path} {self.format.fault.decode()}")
+        if not self.format.blocks and self.format.link_type not in (LINK_ETHERNET, LINK_RAW, LINK_SLL2):
+            raise PcapError(
+                f"{self.path} has link type {self.format.link_type};"
+                f" expected {LINK_ETHERNET} (Ethernet), {LINK_RAW} (RAW) or {LINK_SLL2} (SLL2)"
+            )
+
+    cdef shared_ptr[Columns] decode(self, size_t start, size_t end, Mac *own) except *:
+        cdef shared_ptr[Columns] columns = make_shared[Columns]()
+        with nogil:
+            self.edges = decode(self.source, self.format, start, end, own, columns.get()[0])
+        self.check(self.source.failure())
+        return columns
+
+    cdef int check(self, int failure) except -1:
+        if failure:
+            raise OSError(failure, os.strerror(failure), self.path)
+        return 0
+
+    cdef list ranges(self, size_t target):
+        cdef vector[pair[size_t, size_t]] found
+        with nogil:
+            found = index(self.source, self.format, target)
+        self.check(self.source.failure())
+        return [(each.first, each.second) for each in found]
+
+
+cdef object batch_of(const shared_ptr[Columns] &kept):
+    cdef Columns *c = kept.get()
+    int32, int64 = pa.int32(), pa.int64()
+    message = lend(kept, memory_of(c.is_message))
+    columns = {
+        "sent": (pa.bool_(), lend(kept, memory_of(c.has_sent)), lend(kept, memory_of(c.sent))),
+        "time_ns": (int64, None, lend(kept, memory_of(c.time_ns))),
+        "frame_bytes": (int32, None, lend(kept, memory_of(c.frame_bytes))),
+        "packet_bytes": (int32, None, lend(kept, memory_of(c.packet_bytes))),
+        "type": (int32, None, lend(kept, memory_of(c.type))),
+        "source": (int64, message, lend(kept, memory_of(c.source))),
+        "header_class": (int64, message, lend(kept, memory_of(c.header_class))),
+        "sequence": (int64, message, lend(kept, memory_of(c.sequence))),
+        "publish_time_ns": (int64, message, lend(kept, memory_of(c.publish_time_ns))),
+        "hop_limit": (int32, message, lend(kept, memory_of(c.hop_limit))),
+        "hop_count": (int32, message, lend(kept, memory_of(c.hop_count))),
+        "attribute_count": (int32, message, lend(kept, memory_of(c.attribute_count))),
+        "attributes": (
+            pa.binary(),
+            lend(kept, memory_of(c.has_attributes)),
+            lend(kept, memory_of(c.attribute_ends)),
+            lend(kept, memory_of(c.attributes)),
+        ),
+        "kind": (int32, lend(kept, memory_of(c.is_control)), lend(kept, memory_of(c.kind))),
+    }
+    arrays = [pa.Array.from_buffers(kind, c.rows, buffers) for kind, *buffers in columns.values()]
+    return pa.RecordBatch.from_arrays(arrays, names=list(columns))
+
+
+cdef bytes mac_bytes(str mac):
+    try:
+        octets = bytes.fromhex(mac.replace(":", ""))
+    except ValueError:
+        octets = b""
+    if len(octets) != 6:
+        raise ValueError(f"mac is {mac!r}; expected six octets such as 02:00:00:00:00:01")
+    return octets
+
+
+class RangeEdges(NamedTuple):
+    """Whether a range is one of several that together are the file."""
+
+    starts_clean: bool
+    ends_clean: bool
+    late: bool
+
+
+def decode_pcap(path, size_t start=0, end=None, str mac=""):
+    """One row per CBN packet of the file's records that start in [start, end), and counts."""
+    batch, counts, _ = decode_range(path, start, end, mac)
+    return batch, counts
+
+
+def decode_range(path, size_t start, end, str mac=""):
+    """As `decode_pcap`; and whether the range's edges are where they should be."""
+    cdef size_t stop = <size_t>-1 if end is None else end
+    cdef Mac own
+    for place, octet in enumerate(mac_bytes(mac) if mac else b""):
+        own.data()[<size_t>place] = octet
+    cdef Reader reader = Reader(path)
+    cdef shared_ptr[Columns] columns = reader.decode(start, stop, &own if mac else NULL)
+    cdef Columns *c = columns.get()
+    counts = {"records": c.records, "packets": c.rows}
+    for reason in range(1, 13):
+        counts[SKIP_NAMES[reason].decode()] = c.skipped[reason]
+    edges = RangeEdges(reader.edges.starts_clean, reader.edges.ends_clean, reader.edges.late)
+    return batch_of(columns), counts, edges
+
+
+def index_pcap(path, target_bytes):
+    """Exact split points: [start, end) byte ranges of about `target_bytes`, whole records each."""
+    if target_bytes < 1:
+        raise ValueError(f"target_bytes is {target_bytes}; expected at least 1")
+    return Reader(path).ranges(target_bytes)
+
+
+def merge_captures(captures, path, uint32_t snap_bytes=262_144):
+    """All captures as one pcapng file, an interface each, in order of time."""
+    cdef vector[Track] tracks
+    cdef vector[string] files
+    for name, paths in captures:
+        files = [os.fsencode(each) for each in paths]
+        tracks.emplace_back(<string>name.encode(), files)
+    cdef string target = os.fsencode(path)
+    cdef Merged merged
+    with nogil:
+        merged = merge(tracks, target, snap_bytes)
+    if merged.failure:
+        raise OSError(merged.failure, os.strerror(merged.failure), os.fspath(path))
+    failed = os.fsdecode(merged.failed)
+    if merged.why:
+        raise OSError(merged.why, os.strerror(merged.why), failed)
+    if failed:
+        raise PcapError(f"{failed} is no capture that can be read")
+    return {"packets": merged.packets, "truncated": merged.cut}

@@ -1,0 +1,3 @@
+"""Shortest-path trees of all sources."""
+
+from fastpath.trees.trees import *

@@ -1,0 +1,1 @@
+"""The wire format: bytes to values and back, in `codec`."""

@@ -1,0 +1,307 @@
+# distutils: language = c++
+"""The compiled codec: bytes to plain tuples and back. See codec.pyi for the signatures.
+
+Reading is done by wire/wire.hpp, writing by wire/codec.hpp; here and in values.pxi
+Python's values are checked and made. `nodes.wire.codec` gives them names.
+"""
+
+from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize, PyBytes_GET_SIZE
+from cpython.unicode cimport PyUnicode_DecodeUTF8
+from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
+from libcpp.pair cimport pair
+from libcpp.string cimport string
+from libcpp.vector cimport vector
+
+from fastpath.wire cimport *
+
+
+class WireError(ValueError):
+    """These bytes are not what the wire format says."""
+
+
+class UsageError(ValueError):
+    """A value that the wire format cannot carry was to be encoded."""
+
+
+include "values.pxi"
+
+
+# --- packets ----------------------------------------------------------------------------------------------
+
+def split_datagram(bytes data not None):
+    cdef vector[Frame] frames
+    check(split(view(data), frames))
+    return [(<int>frame.type, frame.offset, frame.length) for frame in frames]
+
+
+def decode_packet(bytes packet not None):
+    cdef Bytes data = view(packet)
+    cdef Frame frame
+    check(read_single(data, frame))
+    if frame.type == PacketType.Message:
+        return (1, read_message(data))
+    if frame.type == PacketType.Hello:
+        return (2, read_hello(data))
+    if frame.type == PacketType.Control:
+        return (3, read_control(data))
+    if frame.type == PacketType.Ack:
+        return (4, read_ack(data))
+    check(validate_pad(data))
+    return (0, (len(packet),))
+
+
+def validate_message(bytes packet not None):
+    check(c_validate_message(view(packet)))
+
+
+def encode_pad(length):
+    cdef string out
+    begin_packet(out, <int>PacketType.Pad, 0)
+    out.resize(unsigned(length, "length", 4, MAX_PACKET), 0)
+    return finish(out, None)
+
+
+def encode_message(source, sequence, publish_time_ns, attributes, header_class=0, hop_limit=64, hop_count=0,
+                   route=b"", trailer=None):
+    cdef string out
+    cdef string way = raw(route, "route", 65535)
+    begin_packet(out, <int>PacketType.Message, auth_flag(trailer))
+    put_u8(out, unsigned(hop_limit, "hop_limit", 0, U8))
+    put_u8(out, unsigned(hop_count, "hop_count", 0, U8))
+    put_u8(out, 0)
+    put_u32(out, unsigned(source, "source", 1, U32))
+    put_u32(out, unsigned(header_class, "header_class", 0, U32))
+    put_u64(out, unsigned(sequence, "sequence", 0, U63))
+    put_u64(out, unsigned(publish_time_ns, "publish_time_ns", 0, U63))
+    put_u16(out, way.size())
+    put_u16(out, 0)
+    out.append(way)
+    patch_u16(out, 34, put_attributes(out, attributes))
+    return finish(out, trailer)
+
+
+def encode_destinations(routers):
+    cdef string out
+    cdef uint32_t before = 0
+    for router in routers:
+        put_destination(out, before, unsigned(router, f"a destination after {before}", before + 1, U32))
+        before = router
+    return <bytes>out
+
+
+def decode_destinations(bytes route not None):
+    cdef DestinationCursor cursor = DestinationCursor(view(route))
+    cdef uint32_t router = 0
+    found = []
+    while cursor.next(router):
+        found.append(router)
+    check(cursor.status())
+    return tuple(found)
+
+
+def encode_hello(role, node, incarnation, hold_time_ms, seen_node=0, seen_incarnation=0, trailer=None):
+    cdef string out
+    begin_packet(out, <int>PacketType.Hello, auth_flag(trailer))
+    put_u8(out, unsigned(role, "role", 1, 2))
+    put_u16(out, unsigned(hold_time_ms, "hold_time_ms", 1, U16))
+    put_u32(out, unsigned(node, "node", 1, U32))
+    put_u32(out, unsigned(seen_node, "seen_node", 0, U32))
+    put_u64(out, unsigned(incarnation, "incarnation", 1, U64))
+    put_u64(out, unsigned(seen_incarnation, "seen_incarnation", 0, U64))
+    if (seen_node == 0) != (seen_incarnation == 0):
+        raise UsageError("seen_node and seen_incarnation must both be 0 or both not")
+    return finish(out, trailer)
+
+
+cdef int put_session(string &out, object window, object incarnation, object peer_incarnation, object sequence,
+                     object ack) except -1:
+    put_u16(out, unsigned(window, "window", 0, U16))
+    put_u64(out, unsigned(incarnation, "incarnation", 1, U64))
+    put_u64(out, unsigned(peer_incarnation, "peer_incarnation", 1, U64))
+    put_u32(out, sequence)
+    put_u32(out, unsigned(ack, "ack", 0, U32))
+    return 0
+
+
+def encode_control(kind, incarnation, peer_incarnation, sequence, ack, window, first, last, fragment,
+                   trailer=None):
+    cdef string out
+    cdef int flags = auth_flag(trailer) | (FLAG_FIRST if first else 0) | (FLAG_LAST if last else 0)
+    begin_packet(out, <int>PacketType.Control, flags)
+    put_u8(out, unsigned(kind, "kind", 1, U8))
+    put_session(out, window, incarnation, peer_incarnation, unsigned(sequence, "sequence", 1, U32), ack)
+    out.append(raw(fragment, "fragment", 65535))
+    return finish(out, trailer)
+
+
+def encode_ack(incarnation, peer_incarnation, ack, window, trailer=None):
+    cdef string out
+    begin_packet(out, <int>PacketType.Ack, auth_flag(trailer))
+    put_u8(out, 0)
+    put_session(out, window, incarnation, peer_incarnation, 0, ack)
+    return finish(out, trailer)
+
+
+# --- parts ---------------------------------------------------------------------------------------------
+
+def encode_attributes(attributes):
+    cdef string out
+    put_attributes(out, attributes)
+    return to_bytes(out)
+
+
+def decode_attributes(bytes data not None, count):
+    cdef AttributeCursor cursor = AttributeCursor(view(data), <uint32_t>unsigned(count, "count", 0, U16))
+    return read_attributes(cursor)
+
+
+def encode_filter(constraints):
+    return to_bytes(one_filter(constraints))
+
+
+def decode_filter(bytes data not None):
+    check(validate_filter(view(data)))
+    return read_filter(view(data))
+
+
+cdef int put_predicate(string &out, object filters) except -1:
+    cdef vector[string] members
+    for one in filters:
+        members.push_back(one_filter(one))
+    make_set(members)
+    put_u32(out, members.size())
+    put_all(out, members)
+    return 0
+
+
+def encode_predicate(filters):
+    cdef string out
+    put_predicate(out, filters)
+    return to_bytes(out)
+
+
+cdef list read_predicate(Bytes data, size_t base):
+    cdef FilterCursor cursor = FilterCursor(data, base)
+    cdef Bytes one
+    cdef list out = []
+    while cursor.next(one):
+        out.append(read_filter(one))
+    check(cursor.status())
+    return out
+
+
+def decode_predicate(bytes data not None):
+    return read_predicate(view(data), 0)
+
+
+def split_predicate(bytes data not None):
+    cdef FilterCursor cursor = FilterCursor(view(data))
+    cdef Bytes one
+    cdef list out = []
+    while cursor.next(one):
+        out.append(copy(one))
+    check(cursor.status())
+    return out
+
+
+# --- control payloads --------------------------------------------------------------------------------------
+
+cdef int put_neighbours(string &out, list pairs) except -1:
+    cdef object last = 0
+    for node, cost in pairs:
+        if node == last and last != 0:
+            raise UsageError(f"neighbour {node} occurs twice")
+        put_u32(out, unsigned(node, "neighbour", 1, U32))
+        put_u32(out, unsigned(cost, f"cost to {node}", 1, U32))
+        last = node
+    return 0
+
+
+def encode_link_state(origin, sequence, neighbours):
+    cdef string out
+    put_u32(out, unsigned(origin, "origin", 1, U32))
+    put_u64(out, unsigned(sequence, "sequence", 0, U63))
+    put_u16(out, unsigned(len(neighbours), "number of neighbours", 0, U16))
+    put_neighbours(out, sorted(neighbours))
+    return to_bytes(out)
+
+
+def decode_link_state(bytes data not None):
+    cdef LinkStateCursor cursor = LinkStateCursor(view(data))
+    cdef NeighbourView neighbour
+    cdef list neighbours = []
+    while cursor.next(neighbour):
+        neighbours.append((neighbour.node, neighbour.cost))
+    check(cursor.status())
+    return (cursor.origin, cursor.sequence, neighbours)
+
+
+def encode_interest(origin, sequence, filters):
+    cdef string out
+    put_u32(out, unsigned(origin, "origin", 1, U32))
+    put_u64(out, unsigned(sequence, "sequence", 0, U63))
+    put_predicate(out, filters)
+    return to_bytes(out)
+
+
+def decode_interest(bytes data not None):
+    cdef PredicateView interest
+    check(parse_interest(view(data), interest))
+    return (interest.id, interest.sequence, read_predicate(interest.predicate, interest.predicate_at))
+
+
+def encode_subscribe(subscription, filters):
+    cdef string out
+    put_u32(out, unsigned(subscription, "subscription", 0, U32))
+    put_predicate(out, filters)
+    return to_bytes(out)
+
+
+def decode_subscribe(bytes data not None):
+    cdef PredicateView subscribe
+    check(parse_subscribe(view(data), subscribe))
+    return (subscribe.id, read_predicate(subscribe.predicate, subscribe.predicate_at))
+
+
+def encode_unsubscribe(subscription):
+    cdef string out
+    put_u32(out, unsigned(subscription, "subscription", 0, U32))
+    return to_bytes(out)
+
+
+def decode_unsubscribe(bytes data not None):
+    cdef uint32_t subscription = 0
+    check(parse_unsubscribe(view(data), subscription))
+    return subscription
+
+
+def encode_interest_change(origin, sequence, digest, removed, added):
+    cdef string out
+    put_u32(out, unsigned(origin, "origin", 1, U32))
+    put_u64(out, unsigned(sequence, "sequence", 0, U63))
+    if not isinstance(digest, bytes) or len(digest) != 16:
+        raise UsageError(f"digest is {digest!r}; expected 16 bytes")
+    out.append(raw(digest, "digest", 16))
+    put_predicate(out, removed)
+    put_predicate(out, added)
+    return to_bytes(out)
+
+
+def decode_interest_change(bytes data not None):
+    cdef ChangeView change
+    check(parse_interest_change(view(data), change))
+    removed = read_predicate(change.removed, change.removed_at)
+    added = read_predicate(change.added, change.added_at)
+    return (change.origin, change.sequence, copy(change.digest), removed, added)
+
+
+def encode_record_request(origin):
+    cdef string out
+    put_u32(out, unsigned(origin, "origin", 1, U32))
+    return to_bytes(out)
+
+
+def decode_record_request(bytes data not None):
+    cdef uint32_t origin = 0
+    check(parse_record_request(view(data), origin))
+    return origin

@@ -1,0 +1,166 @@
+// The control payloads by kind.
+#pragma once
+
+#include "wire/predicates.hpp"
+
+namespace cbn::wire {
+
+enum class Kind : std::uint8_t {
+    LinkState = 1,
+    Interest = 2,
+    Subscribe = 3,
+    Unsubscribe = 4,
+    InterestChange = 5,
+    RecordRequest = 6
+};
+
+struct NeighbourView {
+    std::uint32_t node = 0;
+    std::uint32_t cost = 0;
+};
+
+// Walks a LINK_STATE payload and checks it. `origin` and `sequence` are there from the start.
+class LinkStateCursor {
+  public:
+    explicit LinkStateCursor(Bytes payload = {}) noexcept : in_(payload) {
+        origin = in_.nonzero<std::uint32_t>("origin");
+        sequence = in_.number63("sequence");
+        left_ = in_.number<std::uint16_t>("neighbour count");
+    }
+
+    [[nodiscard]] bool next(NeighbourView& out) noexcept {
+        if (!in_.ok()) return false;
+        if (left_ == 0) {
+            in_.finish("LINK_STATE");
+            return false;
+        }
+        --left_;
+        const std::size_t start = in_.at();
+        out.node = in_.nonzero<std::uint32_t>("neighbour");
+        out.cost = in_.nonzero<std::uint32_t>("cost");
+        in_.require(out.node > last_, Fault::NotAscending, "neighbour", start);
+        last_ = out.node;
+        return in_.ok();
+    }
+    [[nodiscard]] const Status& status() const noexcept { return in_.status(); }
+
+    std::uint32_t origin = 0;
+    std::uint64_t sequence = 0;
+
+  private:
+    Reader in_;
+    std::uint32_t left_ = 0;
+    std::uint32_t last_ = 0;
+};
+
+// INTEREST, or SUBSCRIBE with its subscription as `id` and no sequence.
+struct PredicateView {
+    std::uint32_t id = 0;
+    std::uint64_t sequence = 0;
+    Bytes predicate{};
+    std::size_t predicate_at = 0;  // offset in the payload
+};
+
+// INTEREST_CHANGE. Two predicates follow each other, each ending where its last filter does.
+struct ChangeView {
+    static constexpr std::size_t DIGEST = 16;
+
+    std::uint32_t origin = 0;
+    std::uint64_t sequence = 0;
+    Bytes digest{};
+    Bytes removed{}, added{};
+    std::size_t removed_at = 0, added_at = 0;  // offsets in the payload
+};
+
+namespace detail {
+
+// A predicate that something follows: how many bytes it has is found by reading it.
+[[nodiscard]] inline Status measure_predicate(Bytes data, std::size_t base, std::size_t& size) noexcept {
+    Reader in(data, base);
+    Bytes last{};
+    for (auto left = in.number<std::uint32_t>("filter count"); left > 0 && in.ok(); --left) {
+        const std::size_t start = in.at();
+        const Status status = check_filter(data.subspan(start), size, base + start);
+        if (!status.ok()) return status;
+        const Bytes filter = in.bytes(size, "filter");
+        in.require(ascending(last, filter), Fault::NotAscending, "filter", start);
+        last = filter;
+    }
+    size = in.at();
+    return in.status();
+}
+
+[[nodiscard]] inline Status take_predicate(Reader& in, PredicateView& out) noexcept {
+    out.predicate_at = in.at();
+    out.predicate = in.bytes(in.left(), "predicate");
+    return in.ok() ? validate_predicate(out.predicate, out.predicate_at) : in.status();
+}
+
+}  // namespace detail
+
+[[nodiscard]] inline Status parse_interest(Bytes payload, PredicateView& out) noexcept {
+    Reader in(payload);
+    out.id = in.nonzero<std::uint32_t>("origin");
+    out.sequence = in.number63("sequence");
+    return detail::take_predicate(in, out);
+}
+
+[[nodiscard]] inline Status parse_subscribe(Bytes payload, PredicateView& out) noexcept {
+    Reader in(payload);
+    out.id = in.number<std::uint32_t>("subscription");
+    out.sequence = 0;
+    return detail::take_predicate(in, out);
+}
+
+[[nodiscard]] inline Status parse_unsubscribe(Bytes payload, std::uint32_t& subscription) noexcept {
+    Reader in(payload);
+    subscription = in.number<std::uint32_t>("subscription");
+    in.finish("UNSUBSCRIBE");
+    return in.status();
+}
+
+[[nodiscard]] inline Status parse_interest_change(Bytes payload, ChangeView& out) noexcept {
+    Reader in(payload);
+    out.origin = in.nonzero<std::uint32_t>("origin");
+    out.sequence = in.number63("sequence");
+    out.digest = in.bytes(ChangeView::DIGEST, "digest");
+    if (!in.ok()) return in.status();
+    out.removed_at = in.at();
+    std::size_t size = 0;
+    const Status status = detail::measure_predicate(payload.subspan(out.removed_at), out.removed_at, size);
+    if (!status.ok()) return status;
+    out.removed = in.bytes(size, "removed");
+    out.added_at = in.at();
+    out.added = in.bytes(in.left(), "added");
+    return validate_predicate(out.added, out.added_at);
+}
+
+[[nodiscard]] inline Status parse_record_request(Bytes payload, std::uint32_t& origin) noexcept {
+    Reader in(payload);
+    origin = in.nonzero<std::uint32_t>("origin");
+    in.finish("RECORD_REQUEST");
+    return in.status();
+}
+
+// One whole control payload of any kind.
+[[nodiscard]] inline Status validate_payload(std::uint8_t kind, Bytes payload) noexcept {
+    PredicateView view;
+    ChangeView change;
+    std::uint32_t number = 0;
+    switch (static_cast<Kind>(kind)) {
+        case Kind::LinkState: {
+            LinkStateCursor cursor(payload);
+            for (NeighbourView neighbour; cursor.next(neighbour);) {
+            }
+            return cursor.status();
+        }
+        case Kind::Interest: return parse_interest(payload, view);
+        case Kind::Subscribe: return parse_subscribe(payload, view);
+        case Kind::Unsubscribe: return parse_unsubscribe(payload, number);
+        case Kind::InterestChange: return parse_interest_change(payload, change);
+        case Kind::RecordRequest: return parse_record_request(payload, number);
+    }
+    return {Fault::BadKind, "kind", 0};
+}
+
+}  // namespace cbn::wire

@@ -1,0 +1,3 @@
+"""Filters and messages generated and read."""
+
+from fastpath.workload.workload import *
