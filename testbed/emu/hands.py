@@ -27,10 +27,9 @@ from testbed.plan.link_change import NOTHING, Ways, changed, words
 from testbed.plan.model import Fault, LinkPlan, NodePlan
 from testbed.plan.problems import ScenarioError, did_you_mean
 from testbed.runs.directory import RunDirectory
+from topologies.fault_kinds import LINK_CONTROL, NODE_CONTROL
 
 Command = Callable[[Caller, Request], object]
-NODE_FAULTS = ("crash", "start", "pause", "resume")
-_LINK_FAULTS = {"down": "link_down", "up": "link_up"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +41,7 @@ class Kept:
     directory: RunDirectory
     since_ns: int
     """When it was ready."""
-    strike: Callable[[Fault], None]
+    apply: Callable[[Fault], None]
     """Lets a fault happen, and notes it among the run's events."""
     bury: Callable[[ProcessDiedError], None]
     """Notes that nodes have died that nobody told to; raises the error again if it was no node."""
@@ -123,7 +122,7 @@ class Hands:
             "now_ns": live.clock.now_ns(),
             "nodes": {node.name: self._about(node) for node in plan.nodes},
             "links": len(plan.links),
-            "links_down": live.links_down,
+            "links_down": live.state.links_down,
             "subscribed": len(self.streams),
             "unconverged": live.unconverged(),
         }
@@ -146,7 +145,7 @@ class Hands:
             "name": link.name,
             "a": link.a,
             "b": link.b,
-            "up": link.name not in self._live.links_down,
+            "up": link.name not in self._live.state.links_down,
             "carrier": self._kept.carriers.get(link.name, ""),
             "there": words(ways.there),
             "back": words(ways.back),
@@ -155,8 +154,8 @@ class Hands:
     def _link(self, _: Caller, request: Request) -> object:
         link, turned = self._find_link(_text(request, "link"))
         do = _text(request, "change")
-        if do in _LINK_FAULTS:
-            self._kept.strike(Fault(self._now_ns(), _LINK_FAULTS[do], link.name))
+        if do in LINK_CONTROL:
+            self._kept.apply(Fault(self._now_ns(), LINK_CONTROL[do], link.name))
         elif do != "show":
             self._impair(link, self._wanted(link, turned, do, request))
         return self._shown(link)
@@ -178,7 +177,7 @@ class Hands:
 
     def _impair(self, link: LinkPlan, ways: Ways) -> None:
         fault = Fault(self._now_ns(), "impair", link.name, impairment=ways.there, back=ways.back)
-        self._kept.strike(fault)
+        self._kept.apply(fault)
         self._ways[link.name] = ways
 
     def _node(self, _: Caller, request: Request) -> object:
@@ -193,9 +192,9 @@ class Hands:
 
     def _fault(self, _: Caller, request: Request) -> object:
         node, do = self._find_node(_text(request, "node")), _text(request, "fault")
-        if do not in NODE_FAULTS:
-            raise ControlError(f'expected "fault": {", ".join(NODE_FAULTS)}')
-        self._kept.strike(Fault(self._now_ns(), do, node.name))
+        if do not in NODE_CONTROL:
+            raise ControlError(f'expected "fault": {", ".join(NODE_CONTROL)}')
+        self._kept.apply(Fault(self._now_ns(), NODE_CONTROL[do], node.name))
         return {"name": node.name, **self._about(node)}
 
     def _publish(self, _: Caller, request: Request) -> object:
@@ -211,7 +210,7 @@ class Hands:
 
     def _top(self, *_: object) -> object:
         times = {"now_ns": self._live.clock.now_ns(), "real_ns": time.monotonic_ns()}
-        return {**times, "nodes": gauges(self._live), "links_down": self._live.links_down}
+        return {**times, "nodes": gauges(self._live), "links_down": self._live.state.links_down}
 
     def _down(self, caller: Caller, _: Request) -> object:
         self.leaving.append(caller)

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from testbed.emu.attachment import end_attached, write_rc
 from testbed.emu.control import ControlServer
+from testbed.emu.faults import EmulatedFaults
 from testbed.emu.hands import Hands, Kept
 from testbed.emu.keeper_progress import KeeperProgress
 from testbed.emu.live import FaultError, Live
@@ -22,7 +23,6 @@ from testbed.emu.run import EmulatedRun
 from testbed.emu.running import CONTROL_SOCKET
 from testbed.emu.scripts import failed_actions
 from testbed.emu.stages import Stages
-from testbed.emu.timeline import Timeline
 from testbed.plan.model import Fault, Plan
 from testbed.runs.world import Outcome
 
@@ -53,12 +53,12 @@ class KeptRun(EmulatedRun):
     def _facts(self) -> dict[str, object]:
         return {**super()._facts(), "kind": "network", "name": self._keeping.name, "state": "starting"}
 
-    def _staged(self, live: Live, timeline: Timeline) -> Stages:
+    def _staged(self, live: Live, faults: EmulatedFaults) -> Stages:
         carriers = self._links.chosen if self._links is not None else {}
         return KeptStages(
             self._keeping,
             live,
-            timeline,
+            faults,
             self._keeper_progress,
             carriers=carriers,
             defects=self._defects,
@@ -73,14 +73,14 @@ class KeptStages(Stages):
         self,
         keeping: Keeping,
         live: Live,
-        timeline: Timeline,
+        faults: EmulatedFaults,
         progress: KeeperProgress,
         *,
         carriers: Mapping[str, str],
         defects: list[str],
         began: float,
     ) -> None:
-        super().__init__(keeping.plan, live, timeline, progress)
+        super().__init__(keeping.plan, live, faults, progress)
         self._keeping = keeping
         self._keeper_progress = progress
         self._carriers = carriers
@@ -102,7 +102,7 @@ class KeptStages(Stages):
                 live=self._live,
                 directory=self._keeping.directory,
                 since_ns=self.start_ns,
-                strike=self._timeline.strike,
+                apply=self._faults.apply,
                 bury=self._bury,
                 carriers=self._carriers,
             )
@@ -114,7 +114,7 @@ class KeptStages(Stages):
             while not hands.leaving:
                 self._turn_hands(server, hands)
             self._nodes.registration.note(state="stopping")
-            self.remarks += [*failed_actions(self._nodes.client_statuses()), *self._timeline.late]
+            self.remarks += [*failed_actions(self._nodes.client_statuses()), *self._faults.late]
             for caller in hands.leaving:
                 self._keeper_progress.follow(caller)
         finally:
@@ -146,7 +146,7 @@ class KeptStages(Stages):
     def _turn_hands(self, server: ControlServer, hands: Hands) -> None:
         """One round: what is due, what came, who died, who asks."""
         try:
-            self._timeline.strike_due()
+            self._faults.apply_due()
         except FaultError as error:
             self.remarks.append(f"a fault of the scenario did not happen: {error}")
         busy = False
@@ -160,16 +160,16 @@ class KeptStages(Stages):
 
     def _look(self) -> None:
         """See whether the network has found its state, but do not spend all time on it."""
-        if self._timeline.calm or time.monotonic() < self._next_look:
+        if self._faults.tracker.converged or time.monotonic() < self._next_look:
             return
         began = time.monotonic()
-        self._timeline.look()
+        self._faults.look()
         now = time.monotonic()
         self._next_look = now + max(POLL_S, 9 * (now - began))
 
     def _wait_s(self, hands: Hands) -> float:
-        longest_s = STREAM_S if len(hands.streams) or not self._timeline.calm else IDLE_S
-        return self._timeline.wait_s(longest_s)
+        longest_s = STREAM_S if len(hands.streams) or not self._faults.tracker.converged else IDLE_S
+        return self._faults.wait_s(longest_s)
 
     def _bury(self, error: ProcessDiedError) -> None:
         """Nodes have died that nobody told to: a fault like any other, but the run is not as planned.
@@ -184,7 +184,7 @@ class KeptStages(Stages):
         for name in dead:
             why = nodes.children[name].death() or name
             nodes.crash(name)
-            self._timeline.suffer(Fault(0, "crash", name))
+            self._faults.note(Fault(0, "crash", name))
             self._defects.append(why)
             self._keeper_progress.say(why)
 

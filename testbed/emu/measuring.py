@@ -123,7 +123,7 @@ class Measuring:
             probes=self._probes,
             late_starts=tuple(late_starts),
             late_faults=tuple(late_faults),
-            struck=tuple(live.struck),
+            faults=tuple(live.applied),
         )
 
     def fidelity(self, capture_packets: int, capture_drops: int) -> Fidelity | None:

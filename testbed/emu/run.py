@@ -22,6 +22,7 @@ from testbed.emu.admin import AdminError
 from testbed.emu.cgroups import Shares
 from testbed.emu.clock import EmulatedClock
 from testbed.emu.commands import NetworkError
+from testbed.emu.faults import EmulatedFaults
 from testbed.emu.interruption import Shield
 from testbed.emu.links.cabling import Cabling
 from testbed.emu.links.site import Site
@@ -38,7 +39,6 @@ from testbed.emu.recorder import Recorder
 from testbed.emu.registry import Registration, RegistryError, register
 from testbed.emu.scripts import scripted_actions
 from testbed.emu.stages import Stages
-from testbed.emu.timeline import Timeline
 from testbed.plan.model import Plan
 from testbed.runs.directory import RunDirectory
 from testbed.runs.events import merge_event_logs
@@ -74,7 +74,7 @@ class EmulatedRun:
         self._defects: list[str] = []
         """What went wrong while stopping; a run cannot be complete with any."""
         self._end_ns = 0
-        self._timeline: Timeline | None = None
+        self._faults: EmulatedFaults | None = None
         self._stages: Stages | None = None
 
     def outcome(self) -> Outcome:
@@ -95,7 +95,7 @@ class EmulatedRun:
             implementation=self._implementation(),
             capture_packets=self._recorder.packets,
             capture_drops=self._recorder.drops,
-            convergence=tuple(self._timeline.history) if self._timeline else (),
+            convergence=tuple(self._faults.tracker.history) if self._faults else (),
             fidelity=self._measuring.fidelity(self._recorder.packets, self._recorder.drops),
             dilate=self._options.dilate,
         )
@@ -152,9 +152,9 @@ class EmulatedRun:
     def _conduct(self, made: ExitStack, live: Live, began_ns: int) -> None:
         """What happens to the network once its nodes have been started, at that time."""
         files = live.nodes.files
-        timeline = self._timeline = Timeline(live, files.events(""), began_ns)
-        stages = self._stages = self._staged(live, timeline)
-        made.callback(timeline.give_up)
+        faults = self._faults = EmulatedFaults(live, files.events(""), began_ns)
+        stages = self._stages = self._staged(live, faults)
+        made.callback(faults.tracker.give_up)
         made.callback(lambda: self._remarks.extend(stages.remarks))
         with self._phase("ready"):
             stages.get_ready()
@@ -165,7 +165,7 @@ class EmulatedRun:
             stages.drain()
             live.nodes.weigh()
         self._end_ns = self._clock.now_ns()
-        self._measuring.end(live, stages.late_starts, timeline.late)
+        self._measuring.end(live, stages.late_starts, faults.late)
 
     def _facts(self) -> dict[str, object]:
         """What `cbn ps` says of the run."""
@@ -176,8 +176,8 @@ class EmulatedRun:
             "node_count": len(self._plan.nodes),
         }
 
-    def _staged(self, live: Live, timeline: Timeline) -> Stages:
-        return Stages(self._plan, live, timeline, self._progress)
+    def _staged(self, live: Live, faults: EmulatedFaults) -> Stages:
+        return Stages(self._plan, live, faults, self._progress)
 
     def _prepare(self, made: ExitStack, registration: Registration) -> Nursery:
         """Let what the nodes are forked from get warm while the network is built."""

@@ -1,6 +1,6 @@
 """What happens to an emulated network once it runs: ready, workload with its faults, drain.
 
-Not here: building it and taking it down (`run`), carrying out a fault (`live`).
+Not here: building it and taking it down (`run`), applying a fault (`live`).
 """
 
 from __future__ import annotations
@@ -9,10 +9,10 @@ import time
 from collections.abc import Mapping
 
 from testbed.emu.drain import Drain, Status
+from testbed.emu.faults import EmulatedFaults
 from testbed.emu.live import Live
 from testbed.emu.nodes import POLL_S, NotReadyError
 from testbed.emu.scripts import done_actions, failed_actions, script_length_ns, scripted_actions
-from testbed.emu.timeline import Timeline
 from testbed.plan.model import Plan
 from testbed.runs.world import Progress
 from topologies.quantities import listed
@@ -28,7 +28,7 @@ _SHOWN = 8
 class Stages:
     """The stages of a run on a network that was just started; to be called in order."""
 
-    def __init__(self, plan: Plan, live: Live, timeline: Timeline, progress: Progress) -> None:
+    def __init__(self, plan: Plan, live: Live, faults: EmulatedFaults, progress: Progress) -> None:
         self.start_ns = 0
         """The scenario's time zero; 0 until the network is ready."""
         self.remarks: list[str] = []
@@ -39,7 +39,7 @@ class Stages:
         self._live = live
         self._nodes = live.nodes
         self._clock = live.clock
-        self._timeline = timeline
+        self._faults = faults
         self._progress = progress
 
     def get_ready(self) -> None:
@@ -51,29 +51,29 @@ class Stages:
         """
         deadline = self._deadline(self._plan.timing.ready_timeout_ns)
         self._nodes.await_listening(deadline)
-        self._timeline.look()
-        while not self._timeline.calm:
+        self._faults.look()
+        while not self._faults.tracker.converged:
             if time.monotonic() > deadline:
-                raise NotReadyError(listed(self._timeline.explain(), _SHOWN, "; "))
+                raise NotReadyError(listed(self._faults.explain(), _SHOWN, "; "))
             self._nodes.watch.wait(self._rest_s())
-            self._timeline.look()
+            self._faults.look()
 
     def work(self) -> None:
-        """Let the scripts run and the faults happen, until both are over and the network has got over it.
+        """Let scripts run and faults happen, until both are over and the network has converged again.
 
         Raises:
             NotReadyError: it takes too long; the text says who is not done.
             ProcessDiedError: a node has ended that was not to.
-            FaultError: a fault cannot be carried out.
+            FaultError: a fault cannot be applied.
         """
         self._start_scripts()
         total, seen = scripted_actions(self._plan), self._turn({})
         while not self._done(seen, total):
             self._progress.advance(done_actions(self._plan, seen))
-            self._nodes.watch.wait(self._timeline.wait_s(self._rest_s()))
+            self._nodes.watch.wait(self._faults.wait_s(self._rest_s()))
             seen = self._turn(seen)
         self._progress.advance(done_actions(self._plan, seen))
-        self.remarks += [*failed_actions(seen), *self._timeline.late]
+        self.remarks += [*failed_actions(seen), *self._faults.late]
 
     def drain(self) -> None:
         """Wait until everything sent has arrived."""
@@ -94,20 +94,20 @@ class Stages:
         self.late_starts = late = self._nodes.start_scripts(self.start_ns)
         if late:
             self.remarks.append(f"{', '.join(late)} heard of the start after it: the machine is overloaded")
-        self._timeline.follow(self._plan.faults, self.start_ns)
+        self._faults.follow(self._plan.faults, self.start_ns)
 
     def _turn(self, seen: Mapping[str, Status]) -> Mapping[str, Status]:
         """Do what is due and look around; the clients' statuses, the last known ones of those that pause."""
-        self._timeline.strike_due()
-        self._timeline.look()
-        self._timeline.strike_due()
+        self._faults.apply_due()
+        self._faults.look()
+        self._faults.apply_due()
         return {**seen, **self._nodes.client_statuses()}
 
     def _rest_s(self) -> float:
         """Look seldom while all is calm, often while the network finds its state, at once to make sure."""
-        if self._timeline.nearly:
+        if self._faults.nearly:
             return POLL_S
-        return self._nodes.rest_s(WORKLOAD_POLL_S if self._timeline.calm else 0.0)
+        return self._nodes.rest_s(WORKLOAD_POLL_S if self._faults.tracker.converged else 0.0)
 
     def _done(self, seen: Mapping[str, Status], total: int) -> bool:
         """Whether the workload is over.
@@ -119,7 +119,7 @@ class Stages:
         running = {*self._nodes.running}
         at_work = [n for n, s in seen.items() if n in running and s["core"]["script_remaining"]]
         scripts_over = not at_work and now_ns >= planned_ns
-        if scripts_over and self._timeline.over:
+        if scripts_over and self._faults.tracker.over:
             return True
         grace_ns = int(WORKLOAD_GRACE_S * NS) // self._clock.dilate
         if at_work and now_ns > planned_ns + grace_ns:
@@ -129,8 +129,9 @@ class Stages:
                 f"the clients have done {done} of {total} actions, and their time is over ({waiting})"
             )
         timeout_ns = self._plan.timing.ready_timeout_ns
-        if not self._timeline.calm and now_ns > max(planned_ns, self._timeline.since_ns) + timeout_ns:
-            reasons = listed(self._timeline.explain(), _SHOWN, "; ")
+        tracker = self._faults.tracker
+        if not tracker.converged and now_ns > max(planned_ns, tracker.since_ns) + timeout_ns:
+            reasons = listed(self._faults.explain(), _SHOWN, "; ")
             raise NotReadyError(
                 f"the network had not converged again {timeout_ns / NS:g} s after it was disturbed: {reasons}"
             )

@@ -190,7 +190,7 @@ def _least_delay_ns(plan: Plan) -> int:
 
 def _unharmed(evidence: Evidence, clients: bool) -> list[NodeMeasure]:
     """The nodes of a kind that nobody has stopped or was to hold back: those are late as asked."""
-    broken = {fault.target for fault in evidence.struck}
+    broken = {fault.target for fault in evidence.faults}
     kind = evidence.plan.clients if clients else evidence.plan.routers
     names = {node.name for node in kind if node.cpu is None} - broken
     return [node for node in evidence.nodes if node.name in names]

@@ -84,8 +84,8 @@ def _ways(evidence: Evidence) -> list[_Way]:
     by_name = {link.name: link for link in plan.links}
     sockets = {interface.name: interface for node in evidence.nodes for interface in node.interfaces}
     sent_probes = {probe.source: probe for probe in evidence.probes}
-    touched = {fault.target for fault in evidence.struck}
-    changed = {fault.target for fault in evidence.struck if fault.do == "impair"}
+    touched = {fault.target for fault in evidence.faults}
+    changed = {fault.target for fault in evidence.faults if fault.impairment is not None}
 
     def way(measured: LinkMeasure) -> _Way:
         link = by_name[measured.link]

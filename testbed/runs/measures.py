@@ -127,7 +127,7 @@ class Evidence:
     """Clients that heard of the script's start after it."""
     late_faults: tuple[str, ...] = ()
     """Faults that happened later than planned: which, and by how much."""
-    struck: tuple[Fault, ...] = ()
+    faults: tuple[Fault, ...] = ()
     """What happened to the network, also by hand; what the plan has not got to is left out."""
 
     @property

@@ -13,6 +13,7 @@ from typing import Literal, Protocol
 
 from testbed.plan.model import Plan
 from testbed.runs.directory import RunDirectory
+from testbed.runs.faults import Convergence
 from testbed.runs.fidelity import Fidelity
 
 
@@ -27,18 +28,6 @@ class Progress(Protocol):
 
     def say(self, text: str) -> None:
         """A line worth a person's attention."""
-
-
-@dataclass(frozen=True, slots=True)
-class Convergence:
-    """How long the network took to find its fixpoint after something happened to it."""
-
-    since_ns: int
-    """When it happened."""
-    causes: tuple[str, ...]
-    """`start`, or the faults of that instant."""
-    took_ns: int | None
-    """None: something else happened first, or the run ended."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""Builds the simulated network of a plan, and breaks and mends it: nodes, channels, links.
+"""Builds the simulated network of a plan, and applies faults to it: nodes, channels, links.
 
 Not here: when something breaks (`faults`), what a run keeps on disk (`recording`).
 """
@@ -15,6 +15,7 @@ from nodes.convergence import unconverged
 from nodes.routing.router import Router
 from testbed.plan.model import Fault, Impairment, InterfacePlan, LinkPlan, NodePlan, Plan
 from testbed.plan.rendering import node_config
+from testbed.runs.faults import FaultState
 from testbed.sim.capture import Tap
 from testbed.sim.fate import Fate
 from testbed.sim.frames import Framer
@@ -57,8 +58,7 @@ class Network:
         self.clients = [self._client(node, events, log_of(node.name)) for node in plan.clients]
         self._nodes: dict[str, SimulatedNode] = {n.config.name: n for n in (*self.routers, *self.clients)}
         self._channels: dict[str, tuple[Channel, Channel]] = {}
-        self._down_links: set[str] = set()
-        self._mended: dict[str, int] = {}
+        self.state = FaultState(plan)
         self._connect()
 
     @property
@@ -66,70 +66,61 @@ class Network:
         """Routers and clients, in order of id."""
         return self._nodes.values()
 
-    @property
-    def down(self) -> set[str]:
-        """Nodes that do not run, and interfaces whose link is down, by name."""
-        still = {name for name, node in self._nodes.items() if node.life is not Life.RUNNING}
-        links = (link for link in self._plan.links if link.name in self._down_links)
-        return still | {name for link in links for name in (link.a_interface, link.b_interface)}
-
     def statuses(self) -> dict[str, dict[str, object]]:
         """What every core that runs says of itself, by the node's name."""
         return {name: node.status() for name, node in self._nodes.items() if node.life is Life.RUNNING}
 
     def unconverged(self) -> list[str]:
         """Why the network, as it is meant to be now, has not converged; empty: it has."""
-        return unconverged(self.statuses(), self.down, self._mended)
+        return unconverged(self.statuses(), self.state.down, self.state.repaired_ns)
 
     def has_converged(self) -> bool:
         """Whether nothing speaks against it; soon answered while somebody is busy, or still has to notice."""
-        down = self.down
+        down = self.state.down
         for name, core in self.cores.items():
             if name not in down:
                 if not core.settled:
                     return False
                 if any(link.up and link.interface.name in down for link in core.links):
                     return False
-        return not unconverged(self.statuses(), down, self._mended)
+        return not unconverged(self.statuses(), down, self.state.repaired_ns)
 
     def start(self) -> None:
         """Let every node begin, at this instant."""
         for node in self.nodes:
             node.start()
 
-    def strike(self, fault: Fault) -> None:
+    def apply(self, fault: Fault) -> None:
         """Let a fault happen, at this instant."""
-        match fault.do:
-            case "link_down":
-                self._down_links.add(fault.target)
-                for channel in self._channels[fault.target]:
-                    channel.cut()
-            case "link_up":
-                self._down_links.remove(fault.target)
-                for channel in self._channels[fault.target]:
-                    channel.mend()
-                self._note_mended(link for link in self._plan.links if link.name == fault.target)
-            case "impair":
-                there = fault.impairment or Impairment()
-                forth, back = self._channels[fault.target]
-                forth.impair(there)
-                back.impair(fault.back or there)
-            case "pause":
-                self._nodes[fault.target].pause()
-            case "resume":
-                self._nodes[fault.target].resume()
-                self._note_mended(link for link in self._plan.links if fault.target in (link.a, link.b))
-            case "crash":
-                self._crashable(fault.target).crash()
-            case "start":
-                router = self._crashable(fault.target)
-                router.restart(self._new_core(router))
-                self._note_mended(link for link in self._plan.links if fault.target in (link.a, link.b))
+        ACTIONS[fault.do](self, fault)
+        self.state.note(fault, self._scheduler.now_ns)
 
-    def _note_mended(self, links: Iterable[LinkPlan]) -> None:
-        """Who was silent for a while may be taken for dead still, until something is heard."""
-        for link in links:
-            self._mended |= dict.fromkeys((link.a_interface, link.b_interface), self._scheduler.now_ns)
+    def _link_down(self, fault: Fault) -> None:
+        for channel in self._channels[fault.target]:
+            channel.cut()
+
+    def _link_up(self, fault: Fault) -> None:
+        for channel in self._channels[fault.target]:
+            channel.mend()
+
+    def _impair(self, fault: Fault) -> None:
+        there = fault.impairment or Impairment()
+        forth, back = self._channels[fault.target]
+        forth.impair(there)
+        back.impair(fault.back or there)
+
+    def _crash(self, fault: Fault) -> None:
+        self._crashable(fault.target).crash()
+
+    def _start(self, fault: Fault) -> None:
+        router = self._crashable(fault.target)
+        router.restart(self._new_core(router))
+
+    def _pause(self, fault: Fault) -> None:
+        self._nodes[fault.target].pause()
+
+    def _resume(self, fault: Fault) -> None:
+        self._nodes[fault.target].resume()
 
     def _crashable(self, name: str) -> SimulatedRouter:
         node = self._nodes[name]
@@ -191,3 +182,15 @@ class Network:
             capture=self._captures.get(source.name),
             end=end,
         )
+
+
+ACTIONS: Mapping[str, Callable[[Network, Fault], None]] = {
+    "link_down": Network._link_down,
+    "link_up": Network._link_up,
+    "impair": Network._impair,
+    "crash": Network._crash,
+    "start": Network._start,
+    "pause": Network._pause,
+    "resume": Network._resume,
+}
+"""What each kind of fault does."""

@@ -11,7 +11,7 @@ from contextlib import contextmanager
 
 from testbed.plan.model import Plan
 from testbed.sim.capture import Tap
-from testbed.sim.faults import OnConverged, Watch
+from testbed.sim.faults import OnConverged, SimulatedFaults
 from testbed.sim.network import Network
 from testbed.sim.node import Record
 from testbed.sim.scheduler import Scheduler
@@ -55,7 +55,7 @@ class Simulation:
     ) -> None:
         self.scheduler = Scheduler(EPOCH_NS)
         self.network = Network(plan, run_id, self.scheduler, events, log_of=log_of, captures=captures or {})
-        self.watch = Watch(self.network, self.scheduler, events, on_converged)
+        self.faults = SimulatedFaults(self.network, self.scheduler, events, on_converged)
         self.start_ns = 0
         """The scenario's time zero; 0 until the network is ready."""
         self._plan = plan
@@ -67,12 +67,12 @@ class Simulation:
             SimulationFailedError: It was not reached in time.
         """
         self.network.start()
-        self.watch.begin()
+        self.faults.begin()
         self._settle("was not ready")
         self.start_ns = self.scheduler.now_ns
 
     def work(self, report: Callable[[int], None] = lambda _: None) -> None:
-        """Let the scripts run and the faults happen; then wait until the network has got over the last.
+        """Let the scripts run and the faults happen; then wait until the network has converged again.
 
         Args:
             report: Told now and then how many actions were carried out.
@@ -81,7 +81,7 @@ class Simulation:
             SimulationFailedError: The network does not converge any more.
         """
         clients, plan = self.network.clients, self._plan
-        self.watch.follow(plan.faults, self.start_ns)
+        self.faults.follow(plan.faults, self.start_ns)
         for client in clients:
             client.start_script()
         ends = [action.at_ns for node in plan.clients for action in node.script]
@@ -89,8 +89,8 @@ class Simulation:
         self._run(self.start_ns + max(ends, default=0), report=lambda: report(sum(c.acted for c in clients)))
         self._settle("had not converged again")
         # What waits for a fixpoint happens after it, and disturbs the network again.
-        while not self.watch.over:
-            self._run(FOREVER_NS, done=lambda: not self.watch.calm)
+        while not self.faults.over:
+            self._run(FOREVER_NS, done=lambda: not self.faults.tracker.converged)
             self._settle("had not converged again")
 
     def drain(self) -> None:
@@ -109,9 +109,9 @@ class Simulation:
 
     def _settle(self, how: str) -> None:
         timeout_ns = self._plan.timing.ready_timeout_ns
-        self._run(self.scheduler.now_ns + timeout_ns, done=lambda: self.watch.calm)
-        if not self.watch.calm:
-            self.watch.give_up()
+        self._run(self.scheduler.now_ns + timeout_ns, done=lambda: self.faults.tracker.converged)
+        if not self.faults.tracker.converged:
+            self.faults.tracker.give_up()
             reasons = listed(self.network.unconverged(), _SHOWN, "; ")
             raise SimulationFailedError(
                 f"the network {how} after {timeout_ns / _SECOND:g} s of simulated time: {reasons}"

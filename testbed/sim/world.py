@@ -11,8 +11,9 @@ from collections.abc import Callable
 from testbed.plan.model import Plan
 from testbed.runs.directory import RunDirectory
 from testbed.runs.events import EventLog
+from testbed.runs.faults import Convergence
 from testbed.runs.fidelity import EXACT
-from testbed.runs.world import Convergence, Outcome, Progress
+from testbed.runs.world import Outcome, Progress
 from testbed.sim.recording import Recording
 from testbed.sim.scheduler import SimulationStuckError
 from testbed.sim.simulation import EPOCH_NS, Simulation, SimulationFailedError
@@ -117,7 +118,7 @@ class _Run:
 
     def _note(self, simulation: Simulation, recording: Recording) -> None:
         self._start_ns, self._end_ns = simulation.start_ns, simulation.scheduler.now_ns
-        self._convergence = tuple(simulation.watch.history)
+        self._convergence = tuple(simulation.faults.tracker.history)
         self._packets = recording.packets
 
     def _report_failed_actions(self, simulation: Simulation) -> None:

@@ -86,7 +86,7 @@ def test_convergence():
     for routers in (200, 1000):
         measured = Measured(plan_of(scenario(routers, routers // 2, 0)))
         wall_s, own_s = measured.ready()
-        (start,) = measured.simulation.watch.history
+        (start,) = measured.simulation.faults.tracker.history
         print(
             f"\n  {SCHEME}, {routers} routers converge in {wall_s:.1f} s ({own_s:.1f} s of the processor),",
             end=" ",

@@ -79,7 +79,7 @@ def score_of(bed: Any, plan: Plan, outcome: Outcome) -> Score:
     return score
 
 
-def struck(bed: Any) -> list[tuple[str, str]]:
+def applied(bed: Any) -> list[tuple[str, str]]:
     return [(e["do"], e["target"]) for e in bed.events() if e["event"] == "fault"]
 
 
@@ -88,7 +88,7 @@ def test_the_network_gets_over_each_kind_of_fault_and_owes_nothing(bed: Any, tol
     plan = ring(bed.folder, PAIRS[what], count=125)
     outcome = bed.run(plan, told)
     assert outcome.outcome == "complete", outcome.message
-    assert struck(bed) == [(fault.do, fault.target) for fault in plan.faults]
+    assert applied(bed) == [(fault.do, fault.target) for fault in plan.faults]
     assert all(entry.took_ns is not None for entry in outcome.convergence)
     score = score_of(bed, plan, outcome)
     assert score.ok, score.problems
@@ -107,7 +107,7 @@ def test_all_kinds_of_faults_in_one_run_are_got_over_as_in_the_simulator(
     simulated = RunDirectory.create(second_bed.out, second_bed.run_id)
     expected = SimulatedWorld().run(plan, simulated, told)
     assert [e.causes for e in outcome.convergence] == [e.causes for e in expected.convergence]
-    assert struck(bed) == struck(second_bed)
+    assert applied(bed) == applied(second_bed)
     for each, came in ((bed, outcome), (second_bed, expected)):
         score = score_of(each, plan, came)
         assert score.ok, score.problems
@@ -133,15 +133,15 @@ def test_a_death_that_was_not_planned_ends_the_run_within_a_second(
 ) -> None:
     plan = ring(bed.folder, ["crash: r4", "start: r4", "crash: r3"], count=60)
     killed: list[float] = []
-    strike = Live.strike
+    apply = Live.apply
 
-    def strike_and_kill(live: Live, fault: Fault) -> None:
-        strike(live, fault)
+    def apply_and_kill(live: Live, fault: Fault) -> None:
+        apply(live, fault)
         if fault.do == "start":
             os.kill(live.nodes.children["r2"].process.pid, signal.SIGKILL)
             killed.append(time.monotonic())
 
-    monkeypatch.setattr(Live, "strike", strike_and_kill)
+    monkeypatch.setattr(Live, "apply", apply_and_kill)
     told.at_phase["stop"] = lambda: killed.append(time.monotonic())
     outcome = bed.run(plan, told)
     assert outcome.outcome == "failed"
@@ -167,7 +167,7 @@ SENSELESS = [
     (Fault(0, "crash", "a"), "only routers crash"),
     (Fault(0, "start", "r1"), "it is running"),
     (Fault(0, "resume", "r1"), "it is running"),
-    (Fault(0, "link_up", "r1--r2"), "it is up already"),
+    (Fault(0, "link_up", "r1--r2"), "it is not down"),
     (Fault(0, "link_down", "r1--r9"), "there is no such link"),
 ]
 
@@ -185,9 +185,9 @@ def test_a_fault_that_makes_no_sense_is_refused_with_the_reason(
     def try_all() -> None:
         for fault, why in SENSELESS:
             with pytest.raises(FaultError, match=f"{fault.do} {fault.target}: .*{why}"):
-                lives[0].strike(fault)
+                lives[0].apply(fault)
 
     monkeypatch.setattr(EmulatedRun, "_conduct", noting)
     told.at_phase["workload"] = try_all
     assert bed.run(ring(bed.folder, ["pause: r4"], count=1), told).outcome == "complete"
-    assert lives[0].links_down == []
+    assert lives[0].state.links_down == []

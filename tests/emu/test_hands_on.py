@@ -140,7 +140,7 @@ def test_a_subscription_ends_by_itself_after_its_time(lab: Terminal) -> None:
         (("pub", "a", "n ="), "expected a value"),
         (("sub", "a", "and"), "refused 'subscribe'"),
         (("link", "r1-r9", "down"), "there is no link r1-r9; did you mean"),
-        (("link", "r1-r2", "up"), "it is up already"),
+        (("link", "r1-r2", "up"), "it is not down"),
         (("link", "r1-r2", "delai", "3ms"), "did you mean delay"),
         (("link", "r1-r2", "delay"), "expected pairs"),
         (("link", "r1-r2", "delay", "3"), "5ms, 100us"),

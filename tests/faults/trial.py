@@ -81,7 +81,7 @@ def try_out(schedule: Schedule, expect: Expect | None = None) -> Score:
         simulation.drain()
     except (SimulationFailedError, SimulationStuckError, AssertionError) as error:
         score.problems.append(f"{type(error).__name__}: {error}")
-    history = simulation.watch.history
+    history = simulation.faults.tracker.history
     score.convergence_ms += [c.took_ns // 1_000_000 for c in history[1:] if c.took_ns is not None]
     score.fixpoints = tables.fixpoints
     score.problems += tables.problems
@@ -136,7 +136,7 @@ class _TableCheck:
         configs = [node.config for node in network.nodes]
         ids = {config.name: config.node_id for config in configs}
         wants = {ids[name]: reduced_union(held.values()) for name, held in self._wants.items() if held}
-        whole = Whole(configs, wants, network.down)
+        whole = Whole(configs, wants, network.state.down)
         names = {node_id: name for name, node_id in ids.items()}
         for router in whole.routers:
             expected = whole.expected(router, self._plan.scheme, self._plan.scheme_options)

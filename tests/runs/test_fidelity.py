@@ -224,7 +224,7 @@ def test_messages_that_vanish_on_a_lossless_link_are_seen_by_the_nodes_own_count
         judged(lossy, links=(measured(lossy, frames=1000, delivered=997, lost=3),), nodes=nodes).reasons == ()
     )
     crash = Fault(0, "crash", link.b)
-    assert judged(plan, links=links, nodes=nodes, struck=(crash,)).reasons == ()
+    assert judged(plan, links=links, nodes=nodes, faults=(crash,)).reasons == ()
 
 
 def test_an_overflowing_socket_and_refused_datagrams_are_named(plan: Plan) -> None:
@@ -265,8 +265,8 @@ def test_one_overloaded_router_among_many_is_seen(plan: Plan) -> None:
 def test_a_node_that_was_paused_is_late_as_asked(plan: Plan) -> None:
     paused = NodeMeasure("r1", late((60_000, 60), (3000 * MS, 40)))
     assert judged(plan, nodes=(paused,)).verdict == "degraded"
-    struck = (Fault(0, "pause", "r1"), Fault(9, "resume", "r1"))
-    assert judged(plan, nodes=(paused,), struck=struck).verdict == "trusted"
+    faults = (Fault(0, "pause", "r1"), Fault(9, "resume", "r1"))
+    assert judged(plan, nodes=(paused,), faults=faults).verdict == "trusted"
 
 
 def test_a_node_with_a_limit_of_its_own_is_late_as_asked(plan: Plan) -> None:
@@ -333,7 +333,7 @@ def test_a_link_that_is_changed_on_the_way_is_not_held_to_what_it_was_at_first(p
     change = Fault(5, "impair", LINK, impairment=Impairment(loss=0.5))
     half = measured(shaped(plan), frames=1000, delivered=500, lost=500)
     assert judged(shaped(plan), links=(half,)).verdict == "degraded"
-    assert judged(shaped(plan), links=(half,), struck=(change,)).verdict == "trusted"
+    assert judged(shaped(plan), links=(half,), faults=(change,)).verdict == "trusted"
 
 
 def test_the_like_of_many_links_is_one_reason_with_the_worst_first(plan: Plan) -> None:

@@ -8,8 +8,9 @@ from typing import Any
 from testbed.cli import exits
 from testbed.cli.command import NETWORKS, Command, add_json, add_network
 from testbed.cli.output import print_json
+from topologies.fault_kinds import LINK_CONTROL
 
-_ALONE = ("down", "up", "clear", "reset", "show")
+_ALONE = (*LINK_CONTROL, "clear", "reset", "show")
 
 _HELP = """\
 examples:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from testbed.cli import exits
 from testbed.cli.command import NETWORKS, Command, add_json, add_network
+from topologies.fault_kinds import NODE_CONTROL
 
 if TYPE_CHECKING:
     from testbed.emu.running import Running
@@ -29,7 +30,7 @@ examples:
 
 def _arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("node", metavar="NODE", help="a router or client")
-    choices = ("crash", "start", "pause", "resume", "status", "tables", "log")
+    choices = (*NODE_CONTROL, "status", "tables", "log")
     parser.add_argument("do", choices=choices, help="what to do")
     parser.add_argument("--follow", "-f", action="store_true", help="with log: go on as it grows")
     add_network(parser)

@@ -8,8 +8,7 @@ from functools import cache
 from testbed.emu.links import netem
 from testbed.emu.options import EmuOptions
 from testbed.plan.model import Impairment, LinkPlan, Plan
-
-LINK_FAULTS = ("link_down", "link_up", "impair")
+from topologies.fault_kinds import KINDS
 
 Lacks = Callable[[str], str | None]
 """Why the kernel cannot do a queueing discipline; None if it can."""
@@ -34,7 +33,7 @@ def carriers(plan: Plan, options: EmuOptions, lacks: Lacks | None = None) -> dic
 def needs_carrier(plan: Plan, link: LinkPlan) -> bool:
     """Whether anything happens to the packets of a link, or to the link itself."""
     return any(does_something(impairment) for impairment in asked(plan, link)) or any(
-        fault.do in LINK_FAULTS and fault.target == link.name for fault in plan.faults
+        KINDS[fault.do].target == "link" and fault.target == link.name for fault in plan.faults
     )
 
 
@@ -42,7 +41,7 @@ def asked(plan: Plan, link: LinkPlan) -> list[Impairment]:
     """All that a link is to do to packets, one way or the other, at one time or another."""
     found = [link.impairment, link.impairment_back]
     for fault in plan.faults:
-        if fault.do == "impair" and fault.target == link.name and fault.impairment is not None:
+        if fault.target == link.name and fault.impairment is not None:
             found += [fault.impairment, fault.back or fault.impairment]
     return found
 

@@ -1,0 +1,115 @@
+"""When faults happen in an emulated run, and when the network has converged again.
+
+The same events and history as the simulator's, on the run's clock. A fault's
+event bears the time just before it is applied, and a fixpoint's the time after
+the nodes said so: what lies between them certainly is not converged. Not here:
+what a fault does (`live`), what is due and what is told of it (`testbed.runs.faults`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from testbed.emu.live import Live
+from testbed.plan.model import Fault
+from testbed.runs.events import JsonLines
+from testbed.runs.faults import FaultSchedule, FaultTracker
+
+LATE_NS = 50_000_000
+"""A fault that happens so much later than planned is worth a word."""
+
+
+class EmulatedFaults:
+    """Applies the plan's faults, and finds the fixpoint after the start and after each fault.
+
+    Nothing happens by itself: `apply_due` and `look` are to be called again
+    and again, at the times that `wait_s` says.
+
+    Args:
+        live: The network.
+        events: The file that takes the `fault` and `converged` events.
+        since_ns: When the network was started.
+    """
+
+    def __init__(self, live: Live, events: Path, since_ns: int) -> None:
+        self.tracker = FaultTracker(JsonLines(events, flush_lines=1).write, since_ns)
+        self.late: list[str] = []
+        """Faults that happened later than they were to, for people."""
+        self._live = live
+        self._clock = live.clock
+        self._reasons: list[str] = []
+        self._agreed_ns: int | None = None
+
+    def follow(self, faults: Sequence[Fault], start_ns: int) -> None:
+        """From now on apply these; `start_ns` is the scenario's time zero."""
+        self.tracker.schedule = FaultSchedule(faults, start_ns)
+
+    def wait_s(self, longest_s: float) -> float:
+        """How many real seconds there are until the next fault is due, but no more than this."""
+        due_ns = self.tracker.next_due_ns
+        if due_ns is None:
+            return longest_s
+        left_ns = max(0, due_ns - self._clock.now_ns())
+        return min(longest_s, self._clock.real_wait_s(left_ns))
+
+    def apply_due(self) -> None:
+        """Apply every fault that is due.
+
+        Raises:
+            FaultError: the network is in no state for one.
+        """
+        while (due_ns := self.tracker.next_due_ns) is not None and due_ns <= self._clock.now_ns():
+            fault = self.tracker.schedule.take(due_ns)
+            now_ns = self._note(fault, due_ns)
+            if now_ns - due_ns > LATE_NS:
+                late_ms = (now_ns - due_ns) // 1_000_000
+                self.late.append(f"{fault.do} {fault.target} happened {late_ms} ms later than planned")
+            self._live.apply(fault)
+
+    def apply(self, fault: Fault) -> None:
+        """Apply a fault now, by hand.
+
+        Raises:
+            FaultError: the network is in no state for it; nothing has happened.
+        """
+        self._live.check(fault)
+        self._note(fault, self._clock.now_ns())
+        self._live.apply(fault)
+
+    def note(self, fault: Fault) -> None:
+        """A fault has happened by itself, just before."""
+        now_ns = self._note(fault, self._clock.now_ns())
+        self._live.state.note(fault, now_ns)
+
+    def look(self) -> None:
+        """See whether the network has converged, if it is not known to have.
+
+        The nodes are asked one after the other, so one look may see a network
+        that never was: only what the next look sees again has been.
+        """
+        if self.tracker.converged:
+            return
+        began_ns = self._clock.now_ns()
+        self._reasons = self._live.unconverged()
+        if self._reasons:
+            self._agreed_ns = None
+        elif self._agreed_ns is None:
+            self._agreed_ns = self._clock.now_ns()
+        else:
+            self.tracker.note_converged(self._clock.now_ns(), min(self._agreed_ns, began_ns))
+
+    @property
+    def nearly(self) -> bool:
+        """Whether the last look found nothing amiss, so that the next may make it certain."""
+        return self._agreed_ns is not None and not self.tracker.converged
+
+    def explain(self) -> list[str]:
+        """All that is amiss now, if the network has not converged."""
+        return self._live.unconverged(thorough=True) or self._reasons
+
+    def _note(self, fault: Fault, due_ns: int) -> int:
+        now_ns = self._clock.now_ns()
+        self.tracker.note_fault(fault, now_ns, due_ns)
+        self._agreed_ns = None
+        return now_ns
