@@ -1,17 +1,17 @@
 """The kinds of faults: what can break in a scenario, what repairs it, and what is broken at a moment.
 
-The one table of them. From it are made the scenario's schema and the reference's table
-(`topologies.fault_tables`), the one-line form, the rules of what may follow what, what both
-worlds apply, the words of `cbn link` and `cbn node`, and when the analysis takes two nodes for
-connected. CONTRIBUTING.md shows how a kind is added. Not here: how a world applies one.
+The one table of them; it imports next to nothing, since `cbn --help` loads it. From it are
+made the scenario's schema and the reference's table (`topologies.fault_tables`), the one-line
+form, the rules of what may follow what, what both worlds apply, the words of `cbn link` and
+`cbn node`, and when the analysis takes two nodes for connected. CONTRIBUTING.md shows how a
+kind is added. Not here: how a world applies one.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from types import MappingProxyType
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 Target = Literal["link", "router", "client", "node"]
 Argument = Literal["selection", "groups", "flag", "repeat", "impairment"]
@@ -21,8 +21,7 @@ Effect = Literal["", "stops", "holds"]
 """Of a failure on messages: none; nothing passes; nothing passes, and what arrives is kept for later."""
 
 
-@dataclass(frozen=True, slots=True)
-class Repeat:
+class Repeat(NamedTuple):
     """How a scenario says that something happens again and again."""
 
     of: str
@@ -33,8 +32,7 @@ class Repeat:
     """Whether those whom it happens to are drawn anew each time."""
 
 
-@dataclass(frozen=True, slots=True)
-class FaultKind:
+class FaultKind(NamedTuple):
     """Something that breaks a link or node, or repairs it."""
 
     name: str

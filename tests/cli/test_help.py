@@ -107,7 +107,7 @@ for line in sys.argv[1:]:
         assert ended.code == 0
 heavy = {"mininet", "pyspark", "scapy", "rich", "networkx", "jsonschema", "ruamel", "numpy", "asyncio"}
 heavy |= {"nodes", "fastpath", "topologies", "analysis"}
-light = {"topologies", "topologies.quantities"}
+light = {"topologies", "topologies.quantities", "topologies.fault_kinds"}
 print(sorted(heavy & {name.partition(".")[0] for name in {*sys.modules} - light}), file=sys.stderr)
 """
     lines = ["--help", *(" ".join([*words, "--help"]) for words in commands())]
