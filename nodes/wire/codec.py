@@ -10,13 +10,13 @@ given a value the format cannot carry raises `UsageError`.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Iterable, Mapping
+from functools import wraps
+from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 
 from fastpath.wire import codec as compiled
-from fastpath.wire.codec import UsageError, WireError
-from nodes.model import Constraint, Filter, Op, Predicate, Time, Type, Value, type_of
-from nodes.model import UsageError as ModelUsageError
+from fastpath.wire.codec import WireError
+from nodes.model import Constraint, Filter, Op, Predicate, Time, Type, UsageError, Value, type_of
 from nodes.wire.packets import Ack, Control, Hello, Message, Packet, PacketType, Pad, Role, Trailer
 
 if TYPE_CHECKING:
@@ -44,11 +44,32 @@ __all__ = [
 DATAGRAM_MAX = 65_507
 """What a UDP datagram over IPv4 can carry."""
 
+P = ParamSpec("P")
+R = TypeVar("R")
+
+
+def encoder(encode: Callable[P, R]) -> Callable[P, R]:
+    """An encoder that refuses with the model's `UsageError`, the only one that callers know.
+
+    The compiled codec imports no other room and so has an error of its own.
+    """
+
+    @wraps(encode)
+    def call(*args: P.args, **kwargs: P.kwargs) -> R:
+        try:
+            return encode(*args, **kwargs)
+        except compiled.UsageError as error:
+            raise UsageError(str(error)) from None
+
+    return call
+
+
 validate_message = compiled.validate_message
-encode_destinations = compiled.encode_destinations
+encode_destinations = encoder(compiled.encode_destinations)
 decode_destinations = compiled.decode_destinations
 
 
+@encoder
 def encode(packet: Packet) -> bytes:
     """The bytes of one packet.
 
@@ -108,10 +129,7 @@ def attribute_tuples(attributes: Mapping[str, Value]) -> list[Attribute]:
     Raises:
         UsageError: A value has none of the five types.
     """
-    try:
-        return [(type_of(value), name, _scalar(value)) for name, value in attributes.items()]
-    except ModelUsageError as error:
-        raise UsageError(str(error)) from None
+    return [(type_of(value), name, _scalar(value)) for name, value in attributes.items()]
 
 
 def attribute_mapping(attributes: Iterable[Attribute]) -> dict[str, Value]:
@@ -141,6 +159,7 @@ def predicate_value(filters: Iterable[Iterable[ConstraintTuple]]) -> Predicate:
     return Predicate(filter_value(constraints) for constraints in filters)
 
 
+@encoder
 def encode_attributes(attributes: Mapping[str, Value]) -> bytes:
     """The attribute section of a message; its count is the mapping's."""
     return compiled.encode_attributes(attribute_tuples(attributes))
@@ -155,6 +174,7 @@ def decode_attributes(data: bytes, count: int) -> dict[str, Value]:
     return attribute_mapping(compiled.decode_attributes(data, count))
 
 
+@encoder
 def encode_filter(filter_: Filter) -> bytes:
     """The canonical bytes of a filter: equal filters, equal bytes."""
     return compiled.encode_filter(filter_tuples(filter_))
@@ -169,6 +189,7 @@ def decode_filter(data: bytes) -> Filter:
     return filter_value(compiled.decode_filter(data))
 
 
+@encoder
 def encode_predicate(predicate: Predicate) -> bytes:
     """The canonical bytes of a predicate: equal predicates, equal bytes."""
     return compiled.encode_predicate(predicate_tuples(predicate))

@@ -11,7 +11,8 @@ import struct
 from dataclasses import dataclass
 
 from fastpath import cover
-from fastpath.wire.codec import UsageError, WireError
+from fastpath.wire.codec import WireError
+from nodes.model import UsageError
 
 _RA, _SR, _UR, _RECORD, _ISSUER = (
     struct.Struct(layout) for layout in (">IQIB", ">IQIB", ">IQI", ">IQQ", ">I")

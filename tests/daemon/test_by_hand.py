@@ -101,6 +101,14 @@ def test_a_wrong_request_is_answered_and_changes_nothing(
     ]
 
 
+def test_a_message_beyond_what_a_packet_can_hold_is_refused_and_the_client_lives_on(net: Any) -> None:
+    huge = ", ".join(f"n{n} = {n}" for n in range(4500))
+    assert len(huge) < 65_000, "the request itself must be one that the client reads"
+    with pytest.raises(AdminError, match="expected at most 65535"):
+        net.admins["c2"].ask("publish", message=huge)
+    assert net.admins["c2"].ask("publish", message="n = 1")["sequence"] == 1
+
+
 def test_a_router_neither_publishes_nor_subscribes(net: Any) -> None:
     with pytest.raises(AdminError, match="expected"):
         net.admins["r1"].ask("publish", message="n = 1")

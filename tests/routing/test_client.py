@@ -55,6 +55,13 @@ def test_a_message_that_fits_no_datagram_is_refused_with_the_limit() -> None:
     assert client.publish(0, {"text": "x" * fits}) == (2, 1), "a refused message uses no number"
 
 
+def test_a_message_that_fits_no_packet_is_refused_like_one_that_fits_no_datagram() -> None:
+    client = attached().client("c1").core
+    with pytest.raises(UsageError, match="expected at most 65535"):
+        client.publish(0, {"one": "x" * 40_000, "two": "x" * 40_000})
+    assert client.publish(0, {"n": 1}) == (2, 1), "a refused message uses no number"
+
+
 def test_a_value_the_network_cannot_carry_is_refused() -> None:
     with pytest.raises(UsageError, match="attribute"):
         attached().client("c1").core.publish(0, {"x": 2**70})

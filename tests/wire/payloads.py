@@ -11,10 +11,10 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from fastpath.wire import codec as compiled
-from fastpath.wire.codec import UsageError, WireError
-from nodes.model import Predicate
+from fastpath.wire.codec import WireError
+from nodes.model import Predicate, UsageError
 from nodes.wire import scheme_payloads
-from nodes.wire.codec import encode_predicate, predicate_tuples, predicate_value
+from nodes.wire.codec import encode_predicate, encoder, predicate_tuples, predicate_value
 from nodes.wire.packets import Kind
 
 
@@ -167,6 +167,7 @@ def kind_of(payload: Payload) -> Kind:
     return kind
 
 
+@encoder
 def encode_payload(payload: Payload) -> bytes:
     """The bytes of a control payload, without its kind."""
     match payload:

@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nodes.wire.codec import UsageError, bundle, encode, split_datagram
+from nodes.model import UsageError
+from nodes.wire.codec import bundle, encode, split_datagram
 from nodes.wire.packets import Control, Message, PacketType
 
 

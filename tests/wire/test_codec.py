@@ -2,9 +2,9 @@
 
 import pytest
 
-from nodes.model import Constraint, Filter, Op, Predicate, Time, Type
+from nodes.model import Constraint, Filter, Op, Predicate, Time, Type, UsageError
 from nodes.wire import codec
-from nodes.wire.codec import UsageError, WireError
+from nodes.wire.codec import WireError
 from nodes.wire.packets import Ack, Control, Hello, Message, Pad, Role, Trailer
 from tests.wire import payloads
 from tests.wire.payloads import Interest, LinkState, Subscribe, Unsubscribe
