@@ -1,10 +1,62 @@
-"""Carry frames between pairs of descriptors, with what their links do to them."""
+"""What links do to frames, for the simulator and for the wires; and the loop that carries these."""
 
-from collections.abc import Sequence
+from typing import Protocol
 
-Does = tuple[int, int, str, float, float, float, float, float, float, int, int, int]
-"""delay_ns, jitter_ns, its shape, its correlation, loss, burst (0: none), duplicate, reorder, corrupt,
-rate_bps (0: none), queue_packets and queue_bytes (-1: any number)."""
+__all__ = ["LONGEST_QUEUE_NS", "Cables", "LinkModel"]
+
+LONGEST_QUEUE_NS: int
+"""What would wait longer than this for a link's rate finds no room."""
+
+class Impairment(Protocol):
+    """What one direction of a link does, as a plan has it; None: no limit, or as fast as the world is."""
+
+    @property
+    def delay_ns(self) -> int | None: ...
+    @property
+    def jitter_ns(self) -> int: ...
+    @property
+    def jitter_shape(self) -> str: ...
+    @property
+    def jitter_correlation(self) -> float: ...
+    @property
+    def loss(self) -> float: ...
+    @property
+    def rate_bps(self) -> int | None: ...
+    @property
+    def loss_burst(self) -> float | None: ...
+    @property
+    def duplicate(self) -> float: ...
+    @property
+    def reorder(self) -> float: ...
+    @property
+    def corrupt(self) -> float: ...
+    @property
+    def queue_packets(self) -> int | None: ...
+    @property
+    def queue_bytes(self) -> int | None: ...
+
+class LinkModel:
+    """Decides about the frames of one direction of a link. Draws nothing for what is not asked for."""
+
+    def __init__(self, seed: int, open_delay_ns: int = 0) -> None:
+        """`seed` has 64 bits; `open_delay_ns` is the delay where an impairment names none, and before any."""
+
+    @property
+    def constant_ns(self) -> int | None:
+        """The delay, if every frame arrives after it, once and whole: then there is nothing to ask."""
+
+    def impair(self, does: Impairment) -> None:
+        """Do this to frames that are sent from now on. ValueError, and nothing done, if it makes no sense."""
+
+    def send(self, now_ns: int, frame_bytes: int) -> tuple[int, tuple[tuple[int, int], ...]] | None:
+        """What happens to a frame; ask in order of time. None if the queue for the rate has no room.
+
+        Else when it leaves the sending end, and of each copy (none: it is lost) when it arrives and which
+        bit of the frame is wrong then, counted from the lowest of the first byte, or -1.
+        """
+
+    def empty_queue(self) -> None:
+        """What waits for the rate is gone, as when a link is cut."""
 
 class Cables:
     """One loop for all links of a run. The caller closes the descriptors after `run` has returned."""
@@ -18,13 +70,13 @@ class Cables:
         queues are N times as long as the impairments say and rates an N-th; lateness is told in N-ths.
         """
 
-    def join(self, a: int, b: int, lucks: tuple[int, int]) -> int:
+    def join(self, a: int, b: int, seeds: tuple[int, int]) -> int:
         """Make a link between two non-blocking descriptors that give and take a frame a call; its number.
 
-        `lucks` are the seeds (64 bits) of the ways from `a` and from `b`. Call it before `run`.
+        `seeds` (64 bits) are of the ways from `a` and from `b`. Call it before `run`.
         """
 
-    def impair(self, link: int, there: Does, back: Does) -> None:
+    def impair(self, link: int, there: Impairment, back: Impairment) -> None:
         """From now on the link does this to frames, both ways at once; what is on its way stays.
 
         ValueError if that makes no sense. From any thread, as the next three.
@@ -53,6 +105,3 @@ class Cables:
 
     def stop(self) -> None:
         """Make `run` return; callable from any thread, any number of times."""
-
-def jitter_draws(seed: int, does: Does, count: int) -> Sequence[int]:
-    """Delays as frames of a way with that seed would have them, in nanoseconds: for tests of the shapes."""

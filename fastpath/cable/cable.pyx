@@ -1,9 +1,13 @@
 # distutils: language = c++
-"""Carry frames between pairs of descriptors. See __init__.pyi for the signatures."""
+"""Decide what links do to frames, and carry frames. See __init__.pyi for the signatures."""
 
 from libc.stdint cimport int64_t, uint64_t
+from libcpp cimport bool as cbool
+from libcpp.memory cimport make_unique, unique_ptr
 
 import os
+
+__all__ = ["LONGEST_QUEUE_NS", "Cables", "LinkModel"]
 
 cdef extern from "cable/cables.hpp" namespace "cbn::cable" nogil:
     cdef enum class Shape(int):
@@ -46,10 +50,24 @@ cdef extern from "cable/cables.hpp" namespace "cbn::cable" nogil:
         int64_t late_p99_ns
         int64_t late_max_ns
 
-    cdef cppclass Fate:
-        Fate(uint64_t) except +
+    cdef cppclass Copy:
+        int64_t arrives_ns
+        int64_t wrong_bit
+
+    cdef cppclass Decision:
+        cbool has_room
+        int64_t leaves_ns
+        size_t count
+        Copy copies[2]
+
+    cdef cppclass CppLinkModel "cbn::cable::LinkModel":
+        CppLinkModel(uint64_t) except +
         void impair(const Impairment &)
-        int64_t delay_ns()
+        cbool is_constant()
+        Decision send(int64_t, size_t) except +
+        void empty_queue()
+
+    const int64_t LONGEST_WAIT_NS "cbn::cable::RateQueue::LONGEST_NS"
 
     cdef cppclass CppCables "cbn::cable::Cables":
         CppCables(size_t, size_t, uint64_t, int64_t) except +
@@ -65,8 +83,45 @@ cdef extern from "cable/cables.hpp" namespace "cbn::cable" nogil:
 
 LONGEST_NS = 1 << 58
 """Nine years: no sum of times overflows."""
+LONGEST_QUEUE_NS = LONGEST_WAIT_NS
 LARGEST_FRAME = 1 << 17
 SHAPES = ("uniform", "normal", "pareto")
+
+
+cdef class LinkModel:
+    """One direction of a link."""
+
+    cdef unique_ptr[CppLinkModel] model
+    cdef int64_t open_delay_ns
+    cdef readonly object constant_ns
+
+    def __cinit__(self, uint64_t seed, int64_t open_delay_ns=0):
+        self.model = make_unique[CppLinkModel](seed)
+        self.open_delay_ns = open_delay_ns
+        self.constant_ns = open_delay_ns
+
+    def impair(self, does):
+        """From now on the link does this to frames."""
+        cdef Impairment asked = impairment_of(does, 1, self.open_delay_ns)
+        self.model.get().impair(asked)
+        self.constant_ns = asked.delay_ns if self.model.get().is_constant() else None
+
+    def send(self, int64_t now_ns, size_t frame_bytes):
+        """When a frame leaves the sending end, and its copies; None if the queue is full."""
+        cdef Decision decided = self.model.get().send(now_ns, frame_bytes)
+        if not decided.has_room:
+            return None
+        cdef Copy *copies = decided.copies
+        if decided.count == 0:
+            return decided.leaves_ns, ()
+        if decided.count == 1:
+            return decided.leaves_ns, ((copies[0].arrives_ns, copies[0].wrong_bit),)
+        return decided.leaves_ns, (
+            (copies[0].arrives_ns, copies[0].wrong_bit), (copies[1].arrives_ns, copies[1].wrong_bit))
+
+    def empty_queue(self):
+        """What waits is gone."""
+        self.model.get().empty_queue()
 
 
 cdef class Cables:
@@ -91,16 +146,16 @@ cdef class Cables:
     def __dealloc__(self):
         del self.cables
 
-    def join(self, int a, int b, lucks):
+    def join(self, int a, int b, seeds):
         """Make a link between two descriptors; its number."""
-        cdef uint64_t luck_a, luck_b
-        luck_a, luck_b = lucks
-        return self.cables.join(a, b, luck_a, luck_b)
+        cdef uint64_t from_a, from_b
+        from_a, from_b = seeds
+        return self.cables.join(a, b, from_a, from_b)
 
     def impair(self, size_t link, there, back):
         """From now on the link does this to frames."""
-        cdef Impairment from_a = impairment_of(there, self.dilate)
-        cdef Impairment from_b = impairment_of(back, self.dilate)
+        cdef Impairment from_a = impairment_of(there, self.dilate, 0)
+        cdef Impairment from_b = impairment_of(back, self.dilate, 0)
         self.check(link)
         with nogil:
             self.cables.impair(link, from_a, from_b)
@@ -168,41 +223,29 @@ cdef class Cables:
         }
 
 
-def jitter_draws(uint64_t seed, does, size_t count):
-    """Delays as frames of a way with that seed would have them."""
-    cdef Fate *fate = new Fate(seed)
-    try:
-        fate.impair(impairment_of(does, 1))
-        return [fate.delay_ns() for _ in range(count)]
-    finally:
-        del fate
-
-
-cdef Impairment impairment_of(does, int64_t dilate) except *:
+cdef Impairment impairment_of(does, int64_t dilate, int64_t open_delay_ns) except *:
     """Checked, and with its times stretched."""
-    (delay_ns, jitter_ns, shape, correlation, loss, burst, duplicate, reorder, corrupt,
-     rate_bps, queue_packets, queue_bytes) = does
-    for name, value in (("delay_ns", delay_ns), ("jitter_ns", jitter_ns)):
+    delay_ns = open_delay_ns if does.delay_ns is None else does.delay_ns
+    for name, value in (("delay_ns", delay_ns), ("jitter_ns", does.jitter_ns)):
         if not 0 <= value * dilate <= LONGEST_NS:
             raise ValueError(f"{name} is {value}; expected 0 to {LONGEST_NS // dilate}")
-    shares = {"correlation": correlation, "loss": loss, "duplicate": duplicate,
-              "reorder": reorder, "corrupt": corrupt}
-    for name, share in shares.items():
-        if not 0 <= share <= 1:
-            raise ValueError(f"{name} is {share}; expected 0 to 1")
-    if not (burst == 0 or 1 <= burst < float("inf")):
-        raise ValueError(f"burst is {burst}; expected at least 1, or 0 for none")
-    if shape not in SHAPES:
-        raise ValueError(f"the jitter's shape is {shape}; expected one of {', '.join(SHAPES)}")
-    for name, value, least in (("rate_bps", rate_bps, 0), ("queue_packets", queue_packets, -1),
-                               ("queue_bytes", queue_bytes, -1)):
-        if not least <= value < 1 << 62:
-            raise ValueError(f"{name} is {value}; expected at least {least}")
+    for name in ("jitter_correlation", "loss", "duplicate", "reorder", "corrupt"):
+        if not 0 <= getattr(does, name) <= 1:
+            raise ValueError(f"{name} is {getattr(does, name)}; expected 0 to 1")
+    if not (does.loss_burst is None or 1 <= does.loss_burst < float("inf")):
+        raise ValueError(f"loss_burst is {does.loss_burst}; expected at least 1, or None")
+    if does.jitter_shape not in SHAPES:
+        raise ValueError(f"jitter_shape is {does.jitter_shape}; expected one of {', '.join(SHAPES)}")
+    for name, least in (("rate_bps", 1), ("queue_packets", 0), ("queue_bytes", 0)):
+        value = getattr(does, name)
+        if not (value is None or least <= value < 1 << 62):
+            raise ValueError(f"{name} is {value}; expected at least {least}, or None")
     cdef Impairment made
-    made.delay_ns = delay_ns * dilate
-    made.jitter_ns = jitter_ns * dilate
-    made.shape = <Shape><int>SHAPES.index(shape)
-    made.correlation, made.loss, made.burst = correlation, loss, burst
-    made.duplicate, made.reorder, made.corrupt = duplicate, reorder, corrupt
-    made.rate_bps, made.queue_packets, made.queue_bytes = rate_bps, queue_packets, queue_bytes
+    made.delay_ns, made.jitter_ns = delay_ns * dilate, does.jitter_ns * dilate
+    made.shape = <Shape><int>SHAPES.index(does.jitter_shape)
+    made.correlation, made.loss, made.burst = does.jitter_correlation, does.loss, does.loss_burst or 0
+    made.duplicate, made.reorder, made.corrupt = does.duplicate, does.reorder, does.corrupt
+    made.rate_bps = does.rate_bps or 0
+    made.queue_packets = -1 if does.queue_packets is None else does.queue_packets
+    made.queue_bytes = -1 if does.queue_bytes is None else does.queue_bytes
     return made

@@ -1,7 +1,7 @@
 // Carries frames between pairs of descriptors (taps; in tests, socket pairs), one loop for all links of a run.
 //
-// Each frame meets the fate that its link's impairment has in store and is handed over when it is due. What was
-// not asked for (no memory, a descriptor that takes nothing) is counted as an overrun, and how late each frame
+// The model of its link decides what happens to each frame; it is handed over when it is due. What was not asked
+// for (no memory, a descriptor that takes nothing) is counted as an overrun, and how late each frame
 // was handed over is kept.
 #pragma once
 
@@ -39,8 +39,8 @@ class Cables {
 
     // Two ways, whose numbers are 2n and 2n + 1 of link n. Before `run`.
     std::size_t join(int a, int b, std::uint64_t seed_from_a, std::uint64_t seed_from_b) {
-        ways_.push_back(std::make_unique<Way>(a, b, seed_from_a, tap_frames_));
-        ways_.push_back(std::make_unique<Way>(b, a, seed_from_b, tap_frames_));
+        ways_.push_back(std::make_unique<Way>(a, b, seed_from_a, dilate_, tap_frames_));
+        ways_.push_back(std::make_unique<Way>(b, a, seed_from_b, dilate_, tap_frames_));
         return ways_.size() / 2 - 1;
     }
 
@@ -51,8 +51,8 @@ class Cables {
     void impair(std::size_t link, const Impairment& from_a, const Impairment& from_b) {
         between([&] {
             take_all(link);
-            ways_[2 * link]->fate.impair(from_a);
-            ways_[2 * link + 1]->fate.impair(from_b);
+            ways_[2 * link]->model.impair(from_a);
+            ways_[2 * link + 1]->model.impair(from_b);
         });
     }
     void cut(std::size_t link) {
@@ -216,26 +216,24 @@ class Cables {
         Way& way = *ways_[at];
         ++way.counts.frames;
         way.counts.bytes += size;
-        const Impairment& does = way.fate.impairment();
-        RateQueue::Turn turn{true, read_ns, 0};
+        Decision decided;
         std::uint64_t* lost = nullptr;
         if (!way.up) lost = &way.counts.lost_down;
         else if (slot == Pool::NONE || size > frame_bytes_) lost = &way.counts.overruns;
-        else if (does.rate_bps > 0 && !(turn = way.queue.enter(read_ns, size, does, dilate_)).has_room) {
-            lost = &way.counts.lost_queue;
-        } else if (way.fate.loses()) lost = &way.counts.lost;
+        else if (decided = way.model.send(read_ns, size); !decided.has_room) lost = &way.counts.lost_queue;
+        else if (decided.count == 0) lost = &way.counts.lost;
         if (lost != nullptr) {
             ++*lost;
             if (slot != Pool::NONE) pool_.give(slot);
             return;
         }
         const std::int64_t waited_ns = read_ns - way.backlog.since_ns();
-        const Flight flight{turn.start_ns + turn.took_ns, 0, waited_ns, slot, static_cast<std::uint32_t>(size), at, way.life};
-        if (way.fate.doubles()) depart_twin(way, flight);
-        depart(way, flight);
+        const Flight flight{0, 0, waited_ns, slot, static_cast<std::uint32_t>(size), at, way.life};
+        if (decided.count > 1) depart_twin(way, flight, decided.copies[1]);
+        depart(way, flight, decided.copies[0]);
     }
 
-    void depart_twin(Way& way, Flight flight) {
+    void depart_twin(Way& way, Flight flight, const Copy& copy) {
         ++way.counts.duplicated;
         const std::uint32_t slot = pool_.take();
         if (slot == Pool::NONE) {
@@ -244,16 +242,15 @@ class Cables {
         }
         std::memcpy(pool_.bytes(slot), pool_.bytes(flight.slot), flight.size);
         flight.slot = slot;
-        depart(way, flight);
+        depart(way, flight, copy);
     }
 
-    // `flight.due_ns` is when it has left the sending end.
-    void depart(Way& way, Flight flight) {
-        if (way.fate.overtakes()) ++way.counts.reordered;
-        else flight.due_ns += way.fate.delay_ns();
-        if (way.fate.spoils()) {
+    void depart(Way& way, Flight flight, const Copy& copy) {
+        flight.due_ns = copy.arrives_ns;
+        if (copy.overtakes) ++way.counts.reordered;
+        if (copy.wrong_bit >= 0) {
             ++way.counts.corrupted;
-            way.fate.spoil(pool_.bytes(flight.slot), flight.size);
+            pool_.bytes(flight.slot)[copy.wrong_bit / 8] ^= static_cast<std::uint8_t>(1U << (copy.wrong_bit % 8));
         }
         ++way.counts.underway;
         departures_.add(flight);

@@ -6,6 +6,7 @@ A scenario file is loaded, validated and expanded into a Plan by
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
@@ -97,6 +98,15 @@ class LinkPlan:
     def impairment_back(self) -> Impairment:
         """From `b` to `a`."""
         return self.impairment if self.back is None else self.back
+
+
+def link_seed(seed: int, link: str, end: str) -> int:
+    """The seed, of 64 bits, of the way of a link that begins at its end `a` or `b`, in every world.
+
+    What the other links do does not change it.
+    """
+    digest = hashlib.sha256(f"{seed}/link/{link}/{end}".encode()).digest()
+    return int.from_bytes(digest[:8], "big")
 
 
 FAULT_AFTER = ("start", "converged", "previous")

@@ -9,15 +9,15 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from random import Random
 
+from fastpath.cable import LinkModel
 from nodes.client.core import ClientCore
 from nodes.client.script import ScriptedClient
 from nodes.convergence import unconverged
 from nodes.routing.router import Router
-from testbed.plan.model import Fault, Impairment, InterfacePlan, LinkPlan, NodePlan, Plan
+from testbed.plan.model import Fault, Impairment, InterfacePlan, LinkPlan, NodePlan, Plan, link_seed
 from testbed.plan.rendering import node_config
 from testbed.runs.faults import FaultState
 from testbed.sim.capture import Tap
-from testbed.sim.fate import Fate
 from testbed.sim.frames import Framer
 from testbed.sim.link import Channel, End, Flight
 from testbed.sim.node import Life, Record, SimulatedClient, SimulatedNode, SimulatedRouter
@@ -155,20 +155,20 @@ class Network:
         leaving: dict[str, Channel] = {}
         arriving: dict[str, Channel] = {}
         for link in self._plan.links:
-            rng = Random(f"{self._plan.seed}/link/{link.name}")
-            for here, there, impairment in (
-                (link.a_interface, link.b_interface, link.impairment),
-                (link.b_interface, link.a_interface, link.impairment_back),
+            for side, here, there, impairment in (
+                ("a", link.a_interface, link.b_interface, link.impairment),
+                ("b", link.b_interface, link.a_interface, link.impairment_back),
             ):
+                seed = link_seed(self._plan.seed, link.name, side)
                 end = End(interfaces[there].index, owner[there].arrive, self._captures.get(there))
-                leaving[here] = arriving[there] = self._channel(link, interfaces[here], impairment, rng, end)
+                leaving[here] = arriving[there] = self._channel(link, interfaces[here], impairment, seed, end)
             self._channels[link.name] = leaving[link.a_interface], leaving[link.b_interface]
         for node in self.nodes:
             node.outgoing = [leaving[i.name] for i in node.config.interfaces]
             node.incoming = [arriving[i.name] for i in node.config.interfaces]
 
     def _channel(
-        self, link: LinkPlan, source: InterfacePlan, impairment: Impairment, rng: Random, end: End
+        self, link: LinkPlan, source: InterfacePlan, impairment: Impairment, seed: int, end: End
     ) -> Channel:
         framer = Framer(
             source.name, (source.mac, source.peer_mac), (source.address, source.peer_address), link.mtu
@@ -178,7 +178,7 @@ class Network:
             self.flight,
             framer,
             impairment=impairment,
-            fate=Fate(impairment, self._plan.timing.hop_delay_ns, rng),
+            model=LinkModel(seed, self._plan.timing.hop_delay_ns),
             capture=self._captures.get(source.name),
             end=end,
         )

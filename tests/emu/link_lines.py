@@ -11,13 +11,12 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from random import Random
 from typing import Protocol
 
+from fastpath.cable import LinkModel
 from testbed.emu.links.namespaces import inside_namespace
 from testbed.plan.model import Impairment
 from testbed.runs.fidelity import LinkMeasure
-from testbed.sim.fate import Fate
 from testbed.sim.frames import Framer
 from testbed.sim.link import Channel, End, Flight
 from testbed.sim.scheduler import Scheduler
@@ -115,10 +114,10 @@ class SimulatedLine:
             self._arrived[1 - source].append(Arrival(*STAMP.unpack_from(data), self._scheduler.now_ns))
 
         framer = Framer("x", ("02:00:00:00:00:01", "02:00:00:00:00:02"), ("10.0.0.1", "10.0.0.2"), mtu)
-        fate = Fate(Impairment(), 0, Random(f"{SEED}/{source}"))
+        model = LinkModel(SEED + source)
         end = End(0, receive, None)
         return Channel(
-            self._scheduler, Flight(), framer, impairment=Impairment(), fate=fate, capture=None, end=end
+            self._scheduler, Flight(), framer, impairment=Impairment(), model=model, capture=None, end=end
         )
 
 

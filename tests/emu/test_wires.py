@@ -17,8 +17,7 @@ import pytest
 
 from testbed.emu.links.namespaces import inside_namespace, interface_counts
 from testbed.emu.links.orders import Orders, TapOrder, WireOrder
-from testbed.emu.links.wires import luck
-from testbed.plan.model import Impairment
+from testbed.plan.model import Impairment, link_seed
 from tests.emu.links_lab import Lab
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -205,10 +204,11 @@ def test_what_the_kernel_could_not_hand_over_is_an_overrun(lab: Lab, tmp_path: P
     assert told["overruns"] == 1200 - told["delivered"] > 0
 
 
-def test_each_way_of_each_link_has_luck_of_its_own_and_the_seed_decides() -> None:
-    seeds = [luck(7, "a--b", "a"), luck(7, "a--b", "b"), luck(7, "a--c", "a"), luck(8, "a--b", "a")]
+def test_each_way_of_each_link_has_a_seed_of_its_own_and_the_seed_decides() -> None:
+    ways = ((7, "a--b", "a"), (7, "a--b", "b"), (7, "a--c", "a"), (8, "a--b", "a"))
+    seeds = [link_seed(*way) for way in ways]
     assert len({*seeds}) == 4
-    assert luck(7, "a--b", "a") == seeds[0]
+    assert link_seed(7, "a--b", "a") == seeds[0]
 
 
 def test_orders_are_read_as_they_were_written() -> None:

@@ -8,31 +8,32 @@ import socket
 import threading
 import time
 from collections import Counter
+from types import SimpleNamespace
 
 from fastpath.cable import Cables
 
 MS = 1_000_000
 HEADER = bytes(range(42))
 NOTHING = {
-    "delay_ns": 0,
+    "delay_ns": None,
     "jitter_ns": 0,
-    "shape": "uniform",
-    "correlation": 0.0,
+    "jitter_shape": "uniform",
+    "jitter_correlation": 0.0,
     "loss": 0.0,
-    "burst": 0.0,
+    "loss_burst": None,
     "duplicate": 0.0,
     "reorder": 0.0,
     "corrupt": 0.0,
-    "rate_bps": 0,
-    "queue_packets": -1,
-    "queue_bytes": -1,
+    "rate_bps": None,
+    "queue_packets": None,
+    "queue_bytes": None,
 }
 PATIENCE_S = 30
 
 
-def does(**told):
-    assert told.keys() <= NOTHING.keys(), told
-    return tuple((NOTHING | told).values())
+def does(**asked):
+    assert asked.keys() <= NOTHING.keys(), asked
+    return SimpleNamespace(**NOTHING | asked)
 
 
 def frame(number, size=100):
@@ -47,7 +48,7 @@ def number_of(data):
 class Rig:
     """One link per impairment given, its ends in our hands, and the loop running."""
 
-    def __init__(self, *impairments, lucks=None, memory_bytes=1 << 24, frame_bytes=1514, dilate=1):
+    def __init__(self, *impairments, seeds=None, memory_bytes=1 << 24, frame_bytes=1514, dilate=1):
         self.cables = Cables(frame_bytes, memory_bytes, 1000, dilate)
         self.ends, self.inner, self.sent = [], [], Counter()
         for at, impairment in enumerate(impairments):
@@ -57,8 +58,8 @@ class Rig:
                     each.setblocking(False)
             self.ends.append((pairs[0][0], pairs[1][0]))
             self.inner += [pairs[0][1], pairs[1][1]]
-            luck = lucks[at] if lucks else (at, 1000 + at)
-            assert self.cables.join(pairs[0][1].fileno(), pairs[1][1].fileno(), luck) == at
+            seed = seeds[at] if seeds else (at, 1000 + at)
+            assert self.cables.join(pairs[0][1].fileno(), pairs[1][1].fileno(), seed) == at
             self.cables.impair(at, impairment, impairment)
         self.loop = threading.Thread(target=self.cables.run)
         self.arrived = {at: [] for at in range(len(impairments))}

@@ -57,17 +57,17 @@ def test_both_ways_are_carried_each_with_its_own_impairment():
 @settings(max_examples=15, deadline=None)
 @given(
     shares=st.tuples(*[st.sampled_from([0.0, 0.1, 0.5, 1.0])] * 4),
-    burst=st.sampled_from([0.0, 1.0, 5.0]),
+    burst=st.sampled_from([None, 1.0, 5.0]),
     delay=st.integers(0, 3 * MS),
     shape=st.sampled_from(["uniform", "normal", "pareto"]),
-    rate=st.sampled_from([0, 100_000_000]),
-    queue=st.sampled_from([-1, 0, 3]),
+    rate=st.sampled_from([None, 100_000_000]),
+    queue=st.sampled_from([None, 0, 3]),
 )
 def test_every_frame_is_accounted_for_whatever_happens_to_it(shares, burst, delay, shape, rate, queue):
     loss, duplicate, reorder, corrupt = shares
     asked = does(
-        delay_ns=delay, jitter_ns=delay // 2, shape=shape, loss=loss, burst=burst, duplicate=duplicate,
-        reorder=reorder, corrupt=corrupt, rate_bps=rate, queue_packets=queue,
+        delay_ns=delay, jitter_ns=delay // 2, jitter_shape=shape, loss=loss, loss_burst=burst,
+        duplicate=duplicate, reorder=reorder, corrupt=corrupt, rate_bps=rate, queue_packets=queue,
     )  # fmt: skip
     with Rig(asked) as rig:
         rig.send_all(60)
@@ -81,7 +81,7 @@ def test_every_frame_is_accounted_for_whatever_happens_to_it(shares, burst, dela
 
 def test_loss_and_duplication_are_those_asked_for_within_an_interval_of_99_percent():
     count = 4000
-    with Rig(does(loss=0.1), does(duplicate=0.1), does(loss=0.2, burst=5.0)) as rig:
+    with Rig(does(loss=0.1), does(duplicate=0.1), does(loss=0.2, loss_burst=5.0)) as rig:
         for link in range(3):
             rig.send_all(count, link, size=46)
         lost, doubled, bursts = (rig.settle(link) for link in range(3))
@@ -97,9 +97,9 @@ def test_loss_and_duplication_are_those_asked_for_within_an_interval_of_99_perce
     assert 4 < sum(gone) / runs < 6
 
 
-def test_the_luck_of_a_link_is_its_own():
+def test_the_random_stream_of_a_link_is_its_own():
     asked = does(loss=0.3, duplicate=0.1)
-    with Rig(asked, asked, asked, lucks=[(1, 2), (1, 2), (3, 4)]) as rig:
+    with Rig(asked, asked, asked, seeds=[(1, 2), (1, 2), (3, 4)]) as rig:
         for number in range(300):
             rig.send(frame(number), 0)
             rig.send(frame(number), 2)
@@ -284,12 +284,12 @@ def test_callers_are_let_in_while_the_loop_is_busy():
         ({"delay_ns": -1}, "delay_ns is -1"),
         ({"delay_ns": 1 << 62}, "delay_ns is"),
         ({"jitter_ns": -1}, "jitter_ns is -1"),
-        ({"shape": "gamma"}, "expected one of uniform, normal, pareto"),
-        ({"correlation": 1.5}, "correlation is 1.5"),
+        ({"jitter_shape": "gamma"}, "expected one of uniform, normal, pareto"),
+        ({"jitter_correlation": 1.5}, "jitter_correlation is 1.5"),
         ({"loss": float("nan")}, "loss is nan"),
         ({"loss": -0.1}, "loss is -0.1"),
-        ({"burst": 0.5}, "burst is 0.5"),
-        ({"burst": float("inf")}, "burst is inf"),
+        ({"loss_burst": 0.5}, "loss_burst is 0.5"),
+        ({"loss_burst": float("inf")}, "loss_burst is inf"),
         ({"duplicate": 2}, "duplicate is 2"),
         ({"reorder": 2}, "reorder is 2"),
         ({"corrupt": 2}, "corrupt is 2"),

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from itertools import pairwise
-from random import Random
 
 import pytest
 
+from fastpath.cable import LONGEST_QUEUE_NS, LinkModel
 from testbed.plan.model import Impairment
 from testbed.sim.capture import Tap
-from testbed.sim.fate import Fate
 from testbed.sim.frames import HEADER_BYTES, Framer, words_sum
-from testbed.sim.link import LONGEST_QUEUE_NS, Channel, End, Flight
+from testbed.sim.link import Channel, End, Flight
 from testbed.sim.scheduler import Scheduler
 
 MS = 1_000_000
@@ -22,7 +21,7 @@ OPEN_DELAY_NS = 100_000
 class Line:
     """One channel and what came out of it, with times."""
 
-    def __init__(self, impairment: Impairment, luck: str = "luck", capture: Tap | None = None) -> None:
+    def __init__(self, impairment: Impairment, seed: int = 7, capture: Tap | None = None) -> None:
         self.scheduler = Scheduler(0)
         self.flight = Flight()
         self.arrived: list[tuple[int, bytes]] = []
@@ -31,7 +30,7 @@ class Line:
             self.flight,
             Framer("a-eth0", ("02:00:00:00:00:01", "02:00:00:00:00:02"), ("10.0.0.1", "10.0.0.2"), 1500),
             impairment=impairment,
-            fate=Fate(impairment, OPEN_DELAY_NS, Random(luck)),
+            model=LinkModel(seed, OPEN_DELAY_NS),
             capture=None,
             end=End(0, lambda _, datagram: self.arrived.append((self.scheduler.now_ns, datagram)), capture),
         )
@@ -93,9 +92,9 @@ def test_a_queue_that_is_too_long_drops_its_tail() -> None:
     assert line.flight.messages == 0
 
 
-def test_the_same_luck_gives_the_same_fate_and_other_luck_another() -> None:
+def test_the_same_seed_decides_the_same_and_another_seed_otherwise() -> None:
     impairment = Impairment(delay_ns=5 * MS, jitter_ns=MS, loss=0.2)
-    lines = [Line(impairment, luck) for luck in ("one", "one", "two")]
+    lines = [Line(impairment, seed) for seed in (1, 1, 2)]
     for line in lines:
         line.send_all(50)
     assert lines[0].arrived == lines[1].arrived != lines[2].arrived
@@ -207,3 +206,23 @@ def test_a_link_that_is_cut_loses_what_is_on_it_and_carries_again_once_mended() 
     line.channel.send(b"again", True)
     line.scheduler.run(2 * FAR, FAR)
     assert [datagram for _, datagram in line.arrived] == [b"again"]
+
+
+def test_what_waits_when_a_link_changes_leaves_and_arrives_as_it_would_have() -> None:
+    line = Line(Impairment(delay_ns=MS, rate_bps=1_000_000))
+    for name in (b"first", b"second"):
+        line.channel.send(name, True)
+    line.channel.impair(Impairment(delay_ns=MS, loss=1.0))
+    line.channel.send(b"third", True)
+    line.scheduler.run(FAR, FAR)
+    assert [datagram for _, datagram in line.arrived] == [b"first", b"second"]
+    assert line.flight.messages == 0
+
+
+def test_what_is_not_asked_for_draws_nothing() -> None:
+    """A link that loses frames decides alike whether or not they also wait for a rate."""
+    lines = [Line(Impairment(delay_ns=0, loss=0.3, rate_bps=rate)) for rate in (None, 10**9)]
+    for line in lines:
+        line.send_all(300)
+    plain, rated = ([datagram for _, datagram in line.arrived] for line in lines)
+    assert plain == rated

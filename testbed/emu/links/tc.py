@@ -11,12 +11,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from fastpath.cable import LONGEST_QUEUE_NS
 from testbed.emu.commands import NetworkError
 from testbed.plan.model import Impairment
 
 LIMIT_PACKETS = 100_000
-LONGEST_QUEUE_S = 0.5
-"""As in the simulator: what would wait longer for the rate is dropped; here full-sized frames are meant."""
+LONGEST_QUEUE_S = LONGEST_QUEUE_NS / 1_000_000_000
+"""As everywhere; but here full-sized frames are counted."""
 ETHERNET_BYTES = 14
 TOLERANCE = 0.01
 ROUNDING = 1e-6

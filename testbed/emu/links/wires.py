@@ -9,7 +9,6 @@ passes is told in `orders`; the run's side is `wire`.
 from __future__ import annotations
 
 import ctypes
-import hashlib
 import json
 import os
 import resource
@@ -24,7 +23,7 @@ from fastpath.cable import Cables
 from testbed.emu.links.namespaces import interface_counts
 from testbed.emu.links.orders import Orders, TapOrder, WireOrder, read_impairment
 from testbed.emu.links.taps import open_tap
-from testbed.plan.model import Impairment
+from testbed.plan.model import link_seed
 from testbed.runs.fidelity import LinkMeasure
 
 EXIT_ORDERS = 2
@@ -52,8 +51,9 @@ class Wires:
         self.cables = Cables(frame_bytes, orders.memory_bytes, orders.tap_queue_frames, orders.dilate)
         for number, wire in enumerate(orders.wires):
             a, b = (open_tap(end, wire.mtu, orders.tap_queue_frames) for end in (wire.a, wire.b))
-            self.cables.join(a, b, (luck(orders.seed, wire.name, "a"), luck(orders.seed, wire.name, "b")))
-            self.cables.impair(number, does(wire.impairment), does(wire.back))
+            from_a, from_b = (link_seed(orders.seed, wire.name, end) for end in "ab")
+            self.cables.join(a, b, (from_a, from_b))
+            self.cables.impair(number, wire.impairment, wire.back)
         self._loop = threading.Thread(target=self._carry, name="cables")
         self._begun = threading.Event()
         self._scheduling = ""
@@ -85,8 +85,7 @@ class Wires:
             case {"do": "mend", "link": str(name)}:
                 self.cables.mend(self._number(name))
             case {"do": "impair", "link": str(name), "impairment": dict(there), "back": dict(back)}:
-                both = does(read_impairment(there)), does(read_impairment(back))
-                self.cables.impair(self._number(name), *both)
+                self.cables.impair(self._number(name), read_impairment(there), read_impairment(back))
             case _:
                 known = "`measures` or `count_lateness_anew`, or `cut`, `mend` or `impair` with a link"
                 raise ValueError(f"expected {known}")
@@ -146,33 +145,6 @@ def main(arguments: Sequence[str]) -> int:
 def say(what: Mapping[str, object]) -> None:
     """One line to the run."""
     print(json.dumps(what), flush=True)
-
-
-def luck(seed: int, link: str, end: str) -> int:
-    """The seed of one way of a link: what the other links do does not change it."""
-    digest = hashlib.sha256(f"{seed}/link/{link}/{end}".encode()).digest()
-    return int.from_bytes(digest[:8], "big")
-
-
-def does(
-    impairment: Impairment,
-) -> tuple[int, int, str, float, float, float, float, float, float, int, int, int]:
-    """An impairment as the cables read it."""
-    i = impairment
-    return (
-        i.delay_ns or 0,
-        i.jitter_ns,
-        i.jitter_shape,
-        i.jitter_correlation,
-        i.loss,
-        i.loss_burst or 0.0,
-        i.duplicate,
-        i.reorder,
-        i.corrupt,
-        i.rate_bps or 0,
-        -1 if i.queue_packets is None else i.queue_packets,
-        -1 if i.queue_bytes is None else i.queue_bytes,
-    )
 
 
 def hurry() -> str:
