@@ -20,18 +20,6 @@ def scenario_names() -> list[str]:
     return sorted(p.stem for p in SCENARIOS.glob("*.yaml"))
 
 
-def find_scenario(name_or_path: str) -> Path:
-    """The file of a shipped scenario, or the path as it was given.
-
-    A file of that very name comes first. Whether the path leads to a scenario
-    is for loading it to say.
-    """
-    given = Path(name_or_path)
-    if not given.exists() and name_or_path in scenario_names():
-        return SCENARIOS / f"{name_or_path}.yaml"
-    return given
-
-
 def experiment_names() -> list[str]:
     """The names of the shipped experiments of papers, shorter names first."""
     return sorted((p.stem for p in EXPERIMENTS.glob("*.yaml")), key=lambda name: (len(name), name))

@@ -19,7 +19,6 @@ from testbed.emu.options import EmuOptions
 from testbed.plan.model import Plan
 from testbed.runs.conduct import conduct
 from testbed.runs.directory import RunDirectory, RunDirectoryError, new_run_id
-from testbed.runs.replay import Origin
 from testbed.runs.world import Outcome, Progress, World
 
 if TYPE_CHECKING:
@@ -96,11 +95,17 @@ def directory_for(plan: Plan, world: World, out: Path | None, force: bool) -> Ru
 
 
 def execute(
-    plan: Plan, world: World, directory: RunDirectory, shown: Progress, origin: Origin | None = None
+    plan: Plan,
+    world: World,
+    directory: RunDirectory,
+    shown: Progress,
+    *,
+    scenario: str | None,
+    replay_of: str = "",
 ) -> Outcome:
-    """The run; an `origin` stands in the manifest of one that repeats another."""
+    """The run; see `conduct`."""
     try:
-        return conduct(plan, world, directory, shown, origin)
+        return conduct(plan, world, directory, shown, scenario=scenario, replay_of=replay_of)
     except RunDirectoryError as error:
         raise exits.CommandError(str(error), exits.USAGE) from error
     except OSError as error:

@@ -36,16 +36,21 @@ class Planned:
 
     cell: Cell
     plan: Plan
+    scenario: str
+    """The text that the plan was made of."""
     world: World
     directory: Path
 
 
-def run_matrix(args: argparse.Namespace, cells: Sequence[tuple[Cell, Plan]], runs: Path) -> int:
+def run_matrix(
+    args: argparse.Namespace, cells: Sequence[tuple[Cell, Plan]], scenario: str, runs: Path
+) -> int:
     """Run the cells; the exit code says how it went.
 
     Args:
         args: Of `cbn run`.
         cells: All of the matrix.
+        scenario: The text that the plans were made of.
         runs: Where folders go that are not named.
     """
     shown: Progress = SilentProgress() if args.quiet else LineProgress(sys.stderr)
@@ -54,7 +59,7 @@ def run_matrix(args: argparse.Namespace, cells: Sequence[tuple[Cell, Plan]], run
     worlds = _worlds(args, chosen, shown)
     folder = _folder(args, chosen, worlds[0].name, runs)
     planned = [
-        Planned(cell, plan, world, folder / cell.name)
+        Planned(cell, plan, scenario, world, folder / cell.name)
         for (cell, plan), world in zip(chosen, worlds, strict=True)
     ]
     missing = [run for run in planned if not (args.resume and _is_complete(run))]
@@ -217,7 +222,7 @@ def _perform(run: Planned, shown: Progress) -> int:
             directory = RunDirectory.create(
                 run.directory, new_run_id(run.plan.name, run.world.name), force=True
             )
-            outcome = conduct(run.plan, run.world, directory, shown)
+            outcome = conduct(run.plan, run.world, directory, shown, scenario=run.scenario)
         except (RunDirectoryError, OSError) as error:
             shown.say(str(error))
             return exits.FAILED

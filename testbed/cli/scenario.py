@@ -1,23 +1,21 @@
-"""From what stands on the command line to a Plan: finds scenarios and reports what is wrong with them."""
+"""From a name on the command line to a scenario: finds it, reads it once, and reports what is wrong."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import argparse
+from collections.abc import Iterator
 from contextlib import contextmanager
-from importlib.resources import files
 from pathlib import Path
 
 from testbed.cli import exits
-from testbed.plan.load import load_cells, load_plan
-from testbed.plan.matrix import Cell
-from testbed.plan.model import Plan
+from testbed.plan.load import Scenario, read_scenario
 from testbed.plan.problems import ScenarioError
+from topologies.library import SCENARIOS, scenario_names
 
 
 def shipped() -> dict[str, Path]:
     """The scenarios that come with the testbed, by name."""
-    folder = Path(str(files("topologies"))) / "scenarios"
-    return {path.stem: path for path in sorted(folder.glob("*.yaml"), key=lambda p: p.stem)}
+    return {name: SCENARIOS / f"{name}.yaml" for name in scenario_names()}
 
 
 def find(scenario: str) -> Path:
@@ -40,28 +38,18 @@ def find(scenario: str) -> Path:
     )
 
 
-def load(scenario: str, seed: int | None, overrides: Sequence[str]) -> Plan:
-    """The Plan of a scenario with the command line's overrides.
+def read(args: argparse.Namespace) -> Scenario:
+    """The scenario that the command line names, with its overrides.
 
     Raises:
-        CommandError: the scenario is broken; the text says where, all at once.
+        CommandError: it cannot be read.
     """
-    with _complaints():
-        return load_plan(find(scenario), seed, _pairs(overrides))
-
-
-def load_all(scenario: str, seed: int | None, overrides: Sequence[str]) -> list[tuple[Cell, Plan]]:
-    """The plans of all runs of a scenario's matrix; none if it has none.
-
-    Raises:
-        CommandError: the scenario is broken; the text says where, all at once.
-    """
-    with _complaints():
-        return load_cells(find(scenario), seed, _pairs(overrides))
+    with complaints():
+        return read_scenario(find(args.scenario), args.seed, [_pair(each) for each in args.overrides])
 
 
 @contextmanager
-def _complaints() -> Iterator[None]:
+def complaints() -> Iterator[None]:
     """What is wrong with a scenario, as what the command ends with."""
     try:
         yield
@@ -69,10 +57,6 @@ def _complaints() -> Iterator[None]:
         count = len(error.problems)
         heading = "there is a problem" if count == 1 else f"there are {count} problems"
         raise exits.CommandError(f"{heading} in the scenario; nothing was started\n{error}") from error
-
-
-def _pairs(overrides: Sequence[str]) -> list[tuple[str, str]]:
-    return [_pair(override) for override in overrides]
 
 
 def _pair(override: str) -> tuple[str, str]:

@@ -35,6 +35,8 @@ class Keeping:
     """What is kept, and how."""
 
     plan: Plan
+    scenario: str
+    """The text that the plan was made of."""
     directory: RunDirectory
     options: EmuOptions
     name: str
@@ -128,7 +130,9 @@ def _serve(keeping: Keeping, pipe: int, log: Path) -> None:
         _detach(pipe, log)
         os.write(pipe, f"{os.getpid()}\n".encode())
         progress = KeeperProgress(pipe)
-        progress.over(conduct(keeping.plan, KeptWorld(keeping), keeping.directory, progress))
+        world = KeptWorld(keeping)
+        outcome = conduct(keeping.plan, world, keeping.directory, progress, scenario=keeping.scenario)
+        progress.over(outcome)
         code = 0
     except BaseException as defect:
         traceback.print_exc()

@@ -5,11 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 
 from nodes.wire.packets import Role
-from testbed.plan.load import Overrides, load_plan
+from testbed.plan.load import Overrides, read_scenario
 from testbed.plan.model import LinkPlan, NodePlan, Plan
-from testbed.plan.overrides import apply_overrides
 from testbed.plan.parameters import fill_in
-from testbed.plan.reading import read_source
 from testbed.plan.shape import check_shape
 from testbed.plan.topology import read_graph
 from topologies.map import Map, MapLink, MapNode, sorted_tags
@@ -24,10 +22,8 @@ def load_map(path: str | Path, seed: int | None = None, overrides: Overrides = (
     Raises:
         ScenarioError: With everything that is wrong with the scenario.
     """
-    plan = load_plan(path, seed, overrides)
-    source = read_source(Path(path))
-    pairs = tuple(overrides.items()) if hasattr(overrides, "items") else tuple(overrides)
-    apply_overrides(source, pairs if seed is None else (*pairs, ("seed", str(seed))))
+    scenario = read_scenario(path, seed, overrides)
+    plan, source = scenario.plan(), scenario.copy()
     fill_in(source)
     return map_of_plan(plan, read_graph(source, check_shape(source)).map)
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from copy import deepcopy
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -43,27 +43,59 @@ ACTIONS_MAX = 10_000_000
 """Of all clients; a plan holds each of them."""
 
 
-def load_plan(path: str | Path, seed: int | None = None, overrides: Overrides = ()) -> Plan:
-    """The plan of a scenario file; of one with a matrix, the one with the values it has without.
+@dataclass(frozen=True, slots=True)
+class Scenario:
+    """A scenario file that has been read, once for all that is made of it."""
 
-    Args:
-        path: The file.
-        seed: Takes the place of the file's.
-        overrides: Dotted keys and the YAML scalars to put there, in order.
+    text: str
+    """As it stands in the file; the plans have the digest of it."""
+    cells: Sequence[Cell]
+    """The runs of its matrix; none if there is no axis left that varies."""
+    source: Source
+    """With all overrides; not to be changed."""
+    overrides: Sequence[tuple[str, str]]
 
-    Raises:
-        ScenarioError: With everything that is wrong.
-    """
-    pairs = _pairs(overrides)
-    source = _read(path, pairs, seed)
-    read_cells(source, [key for key, _ in pairs])
-    return _plan_of(source, dict(pairs))
+    def plan(self) -> Plan:
+        """The plan; of a scenario with a matrix, the one with the values it has without.
+
+        Raises:
+            ScenarioError: With everything that is wrong.
+        """
+        return _plan_of(self.copy(), dict(self.overrides))
+
+    def plans(self) -> list[tuple[Cell, Plan]]:
+        """The plans of all runs of the matrix.
+
+        Raises:
+            ScenarioError: With everything that is wrong with any of them.
+        """
+        if self.source.problems:
+            raise ScenarioError(self.source.problems)
+        plans, problems = [], {}
+        for cell in self.cells:
+            own = self.copy()
+            apply_overrides(own, cell.overrides, "matrix: ")
+            try:
+                plans.append((cell, _plan_of(own, dict((*self.overrides, *cell.overrides)))))
+            except ScenarioError as error:
+                problems.update({str(problem): problem for problem in error.problems})
+        if problems:
+            raise ScenarioError(problems.values())
+        return plans
+
+    def copy(self) -> Source:
+        """The source, for phases that change it."""
+        return replace(
+            self.source,
+            value=deepcopy(self.source.value),
+            values=dict(self.source.values),
+            keys=dict(self.source.keys),
+            problems=list(self.source.problems),
+        )
 
 
-def load_cells(
-    path: str | Path, seed: int | None = None, overrides: Overrides = ()
-) -> list[tuple[Cell, Plan]]:
-    """The plans of all runs of a scenario's matrix; none if there is no axis left that varies.
+def read_scenario(path: str | Path, seed: int | None = None, overrides: Overrides = ()) -> Scenario:
+    """A scenario file.
 
     Args:
         path: The file.
@@ -72,30 +104,23 @@ def load_cells(
             that is set so has that one value.
 
     Raises:
-        ScenarioError: With everything that is wrong with any of them.
+        ScenarioError: It cannot be read as data at all. What else is wrong, the plans say.
     """
-    pairs = _pairs(overrides)
-    source = _read(path, pairs, seed)
+    pairs = tuple(overrides.items()) if isinstance(overrides, Mapping) else tuple(overrides)
+    # A seed given apart is an override like any other, and checked like one.
+    given = pairs if seed is None else (*pairs, ("seed", str(seed)))
+    try:
+        source = read_source(Path(path))
+    except Unreadable as error:
+        raise ScenarioError([error.problem]) from None
+    apply_overrides(source, given)
     cells = read_cells(source, [key for key, _ in pairs])
-    if source.problems:
-        raise ScenarioError(source.problems)
-    plans, problems = [], {}
-    for cell in cells:
-        own = replace(
-            source,
-            value=deepcopy(source.value),
-            values=dict(source.values),
-            keys=dict(source.keys),
-            problems=[],
-        )
-        apply_overrides(own, cell.overrides, "matrix: ")
-        try:
-            plans.append((cell, _plan_of(own, dict((*pairs, *cell.overrides)))))
-        except ScenarioError as error:
-            problems.update({str(problem): problem for problem in error.problems})
-    if problems:
-        raise ScenarioError(problems.values())
-    return plans
+    return Scenario(source.text, cells, source, pairs)
+
+
+def load_plan(path: str | Path, seed: int | None = None, overrides: Overrides = ()) -> Plan:
+    """The plan of a scenario file: see `read_scenario` and `Scenario.plan`."""
+    return read_scenario(path, seed, overrides).plan()
 
 
 def plan_of(scenario: Mapping[str, Any], name: str = "") -> Plan:
@@ -105,21 +130,6 @@ def plan_of(scenario: Mapping[str, Any], name: str = "") -> Plan:
         ScenarioError: With everything that is wrong.
     """
     return _plan_of(Source(name, "", "", value=deepcopy(scenario)), {})
-
-
-def _pairs(overrides: Overrides) -> tuple[tuple[str, str], ...]:
-    return tuple(overrides.items()) if isinstance(overrides, Mapping) else tuple(overrides)
-
-
-def _read(path: str | Path, pairs: Sequence[tuple[str, str]], seed: int | None) -> Source:
-    # A seed given apart is an override like any other, and checked like one.
-    given = pairs if seed is None else (*pairs, ("seed", str(seed)))
-    try:
-        source = read_source(Path(path))
-    except Unreadable as error:
-        raise ScenarioError([error.problem]) from None
-    apply_overrides(source, given)
-    return source
 
 
 def _plan_of(source: Source, overrides: Mapping[str, str]) -> Plan:

@@ -20,9 +20,8 @@ def read_source(path: Path) -> Source:
         Unreadable: There is no such file, or it is not YAML, or not UTF-8.
     """
     name = str(path)
-    data = _read_bytes(path)
-    text = _decode(data, name)
-    source = Source(name, text, hashlib.sha256(data).hexdigest())
+    text = _decode(_read_bytes(path), name)
+    source = Source(name, text, hashlib.sha256(text.encode()).hexdigest())
     source.value = build(source, compose(text, name))
     if source.value is None:
         raise Unreadable(Problem(name, 1, 1, "", "the file is empty", f"a scenario: {_KEYS}"))

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import hashlib
 import time
-from pathlib import Path
 
 from testbed.plan.model import Plan
 from testbed.plan.recorded import MANIFEST, PLAN, plan_digest, plan_to_json
-from testbed.runs.directory import RunDirectory, RunDirectoryError
+from testbed.runs.directory import RunDirectory
 from testbed.runs.manifest import manifest
-from testbed.runs.replay import Origin
 from testbed.runs.world import Outcome, Progress, World
 
 _UNFINISHED = Outcome(
@@ -19,7 +16,13 @@ _UNFINISHED = Outcome(
 
 
 def conduct(
-    plan: Plan, world: World, directory: RunDirectory, progress: Progress, origin: Origin | None = None
+    plan: Plan,
+    world: World,
+    directory: RunDirectory,
+    progress: Progress,
+    *,
+    scenario: str | None,
+    replay_of: str = "",
 ) -> Outcome:
     """Run `plan` in `world` and leave a complete run directory.
 
@@ -31,17 +34,14 @@ def conduct(
         world: Where.
         directory: What is left of it goes there.
         progress: Is told how far it is.
-        origin: Of a plan that comes from an earlier run; else it comes from the file that it names.
-
-    Raises:
-        RunDirectoryError: the scenario is not any more what the plan was made of.
+        scenario: The text that the plan was made of; None where it is not known any more.
+        replay_of: The id of the run that is repeated, if one is.
     """
-    scenario = _reread(plan) if origin is None else origin.scenario
     text = plan_to_json(plan)
     directory.write_text(PLAN, text)
     if scenario is not None:
         directory.write_text("scenario.yaml", scenario)
-    repeats = {} if origin is None else {"replay_of": origin.run_id}
+    repeats = {"replay_of": replay_of} if replay_of else {}
     about = {"plan_sha256": plan_digest(text), **repeats}
 
     def write_manifest(outcome: Outcome, **more: object) -> None:
@@ -57,16 +57,6 @@ def conduct(
         raise
     write_manifest(outcome, wall_s=_since(started))
     return outcome
-
-
-def _reread(plan: Plan) -> str:
-    """The scenario as it was when the plan was made."""
-    content = Path(plan.scenario_path).read_bytes()
-    if hashlib.sha256(content).hexdigest() != plan.scenario_sha256:
-        raise RunDirectoryError(
-            f"{plan.scenario_path} changed while it was read (or is not a file); run it again"
-        )
-    return content.decode()
 
 
 def _since(started: float) -> float:

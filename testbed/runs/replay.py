@@ -11,22 +11,14 @@ from testbed.plan.recorded import read_manifest, read_plan
 
 
 @dataclass(frozen=True, slots=True)
-class Origin:
-    """What a plan comes from, if not from the scenario file that it names."""
-
-    run_id: str
-    """Of the run that is repeated."""
-    scenario: str | None
-    """The text of the scenario; None where it is not known any more."""
-
-
-@dataclass(frozen=True, slots=True)
 class Recording:
     """A run as it can be repeated."""
 
+    run_id: str
     plan: Plan
+    scenario: str | None
+    """The text of the scenario; None where it is not known any more."""
     world: str
-    origin: Origin
     dilate: int = 1
     """How many times slower than real time it went."""
     notes: tuple[str, ...] = ()
@@ -43,8 +35,8 @@ def load_recording(path: Path) -> Recording:
     plan = read_plan(path, manifest)
     scenario = _scenario(path / "scenario.yaml", plan.scenario_sha256)
     notes = () if scenario is not None else ("its scenario.yaml is not what the plan was made of: left out",)
-    origin = Origin(manifest["run_id"], scenario)
-    return Recording(plan, manifest["world"], origin, max(manifest["dilate"], 1), notes)
+    dilate = max(manifest["dilate"], 1)
+    return Recording(manifest["run_id"], plan, scenario, manifest["world"], dilate, notes)
 
 
 def _scenario(path: Path, sha256: str) -> str | None:

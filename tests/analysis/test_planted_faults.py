@@ -14,7 +14,7 @@ from analysis.pipeline import analyze
 from nodes.wire.codec import split_datagram
 from nodes.wire.packets import PacketType
 from testbed.cli.progress import SilentProgress
-from testbed.plan.load import load_plan
+from testbed.plan.load import read_scenario
 from testbed.runs.conduct import conduct
 from testbed.runs.directory import RunDirectory
 from testbed.sim.world import SimulatedWorld
@@ -43,7 +43,8 @@ def simulated(tmp_path_factory) -> Path:
     folder = tmp_path_factory.mktemp("planted")
     (folder / "planted.yaml").write_text(SCENARIO)
     directory = RunDirectory.create(folder / "run", "planted")
-    outcome = conduct(load_plan(folder / "planted.yaml"), SimulatedWorld(), directory, SilentProgress())
+    scenario = read_scenario(folder / "planted.yaml")
+    outcome = conduct(scenario.plan(), SimulatedWorld(), directory, SilentProgress(), scenario=scenario.text)
     assert outcome.outcome == "complete", outcome.message
     return directory.path
 

@@ -12,7 +12,7 @@ from analysis.pipeline import analyze
 from analysis.schemas import HOMES
 from analysis.summary import count_trees, first_routers, measure_stretch
 from analysis.trees import to_stretches, to_trees
-from testbed.plan.load import load_plan
+from testbed.plan.load import read_scenario
 from testbed.runs.conduct import conduct
 from testbed.runs.directory import RunDirectory
 from testbed.sim.world import SimulatedWorld
@@ -96,7 +96,9 @@ def test_a_simulated_run_says_what_its_scheme_took(scheme: str, spark, tmp_path:
     file = tmp_path / "cycle.yaml"
     file.write_text(json.dumps(SCENARIO | {"scheme": scheme}))
     directory = RunDirectory.create(tmp_path / "run", "run")
-    assert conduct(load_plan(file), SimulatedWorld(), directory, _Silent()).outcome == "complete"
+    scenario = read_scenario(file)
+    outcome = conduct(scenario.plan(), SimulatedWorld(), directory, _Silent(), scenario=scenario.text)
+    assert outcome.outcome == "complete"
     verdict = analyze(directory.path)
     assert verdict["ok"], verdict
     told = verdict["scheme"]

@@ -8,6 +8,10 @@ from typing import Any
 
 import pytest
 
+from testbed.cli.exits import CommandError
+from testbed.cli.scenario import find
+from topologies.library import SCENARIOS
+
 GOOD = """\
 name: good
 topology:
@@ -91,3 +95,14 @@ def test_a_folder_is_no_scenario(cbn: Any, tmp_path: Path) -> None:
 def test_a_folder_does_not_hide_the_shipped_scenario_of_its_name(cbn: Any, tmp_path: Path) -> None:
     (tmp_path / "quickstart").mkdir()
     assert "6 routers" in cbn("show", "quickstart").stdout
+
+
+def test_a_scenario_is_found_by_name_and_by_path_a_file_of_that_name_first(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert find("quickstart") == SCENARIOS / "quickstart.yaml"
+    with pytest.raises(CommandError, match="no such file and no shipped scenario"):
+        find("some/where.yaml")
+    monkeypatch.chdir(tmp_path)
+    Path("quickstart").touch()
+    assert find("quickstart") == Path("quickstart")

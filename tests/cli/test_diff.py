@@ -17,7 +17,7 @@ from analysis.errors import AnalysisError
 from analysis.session import start_session
 from testbed.cli.main import main
 from testbed.cli.progress import SilentProgress
-from testbed.plan.load import load_plan
+from testbed.plan.load import read_scenario
 from testbed.runs.conduct import conduct
 from testbed.runs.directory import RunDirectory
 from testbed.sim.world import SimulatedWorld
@@ -67,7 +67,8 @@ def made(folder: Path, text: str) -> Path:
     folder.mkdir()
     (folder / "s.yaml").write_text(text)
     directory = RunDirectory.create(folder / "run", folder.name)
-    outcome = conduct(load_plan(folder / "s.yaml"), SimulatedWorld(), directory, SilentProgress())
+    scenario = read_scenario(folder / "s.yaml")
+    outcome = conduct(scenario.plan(), SimulatedWorld(), directory, SilentProgress(), scenario=scenario.text)
     assert outcome.outcome == "complete", outcome.message
     return directory.path
 

@@ -14,7 +14,7 @@ from testbed.experiments.emulated.measure import Row
 from testbed.experiments.emulated.page import Measured, figures, runs_of, tables
 from testbed.experiments.experiment import load_experiment
 from testbed.experiments.results import Results
-from testbed.plan.load import load_cells
+from testbed.plan.load import read_scenario
 from testbed.plan.problems import ScenarioError
 from topologies.library import SCENARIOS, experiment_file
 
@@ -110,7 +110,9 @@ def _file(scenario: str) -> Path:
 def test_all_networks_of_the_question_have_the_same_clients_and_no_more_interfaces_than_it_says():
     experiment = load_experiment(experiment_file("single-vs-network"))
     scripts, sizes = set(), []
-    plans = [plan for each in experiment.sweep.scenarios for _, plan in load_cells(_file(each.name))]
+    plans = [
+        plan for each in experiment.sweep.scenarios for _, plan in read_scenario(_file(each.name)).plans()
+    ]
     for plan in plans:
         scripts.add(tuple((node.name, node.script) for node in plan.clients))
         sizes.append(max(len(router.interfaces) for router in plan.routers))

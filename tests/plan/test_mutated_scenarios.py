@@ -5,7 +5,7 @@ import re
 from testbed.plan.load import load_plan
 from testbed.plan.problems import ScenarioError
 from testbed.plan.recorded import plan_from_json, plan_to_json
-from topologies.library import find_scenario
+from topologies.library import SCENARIOS
 
 MUTANTS = 60
 WORDS = [
@@ -28,7 +28,7 @@ WORDS = [
 
 
 def test_a_damaged_scenario_is_a_plan_or_a_list_of_problems(tmp_path, rng):
-    whole = find_scenario("single-router").read_text(encoding="utf-8")
+    whole = (SCENARIOS / "single-router.yaml").read_text(encoding="utf-8")
     path = tmp_path / "damaged.yaml"
     for _ in range(MUTANTS):
         text = whole

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from nodes.model import parse_message, parse_predicate
-from testbed.plan.load import load_cells, load_plan, plan_of
+from testbed.plan.load import load_plan, plan_of, read_scenario
 from testbed.plan.model import Expectation, Phase, Plan
 from testbed.plan.problems import ScenarioError
 from testbed.plan.recorded import plan_from_json, plan_to_json
@@ -244,7 +244,7 @@ def many(tmp_path: Any) -> Any:
 
 
 def test_a_matrix_is_all_combinations_but_those_excluded_each_with_its_seeds(many: Any) -> None:
-    cells = load_cells(many)
+    cells = read_scenario(many).plans()
     assert [cell.name for cell, _ in cells] == [
         f"scheme={scheme},size={size},seed={seed}"
         for scheme, size in (("pif", 3), ("pif", 4), ("psf", 3))
@@ -257,7 +257,7 @@ def test_a_matrix_is_all_combinations_but_those_excluded_each_with_its_seeds(man
 
 
 def test_what_is_set_from_outside_does_not_vary(many: Any) -> None:
-    cells = load_cells(many, 7, [("parameters.size", "5"), ("parameters.wait", "2ms")])
+    cells = read_scenario(many, 7, [("parameters.size", "5"), ("parameters.wait", "2ms")]).plans()
     assert [tuple(cell.values.values()) for cell, _ in cells] == [
         ("pif", 7),
         ("pif", 8),
@@ -266,7 +266,9 @@ def test_what_is_set_from_outside_does_not_vary(many: Any) -> None:
     ]
     assert all(len(made.routers) == 5 for _, made in cells)
     assert cells[0][1].links[0].impairment.delay_ns == 2_000_000
-    assert load_cells(many, None, [("parameters.size", "5"), ("scheme", "pif"), ("seed", "1")]) == []
+    assert (
+        read_scenario(many, None, [("parameters.size", "5"), ("scheme", "pif"), ("seed", "1")]).plans() == []
+    )
 
 
 def test_without_its_matrix_a_scenario_has_its_own_values(many: Any) -> None:
@@ -278,6 +280,6 @@ def test_without_its_matrix_a_scenario_has_its_own_values(many: Any) -> None:
 def test_what_is_wrong_with_one_cell_is_told_of_all_and_once(many: Any) -> None:
     many.write_text(MATRIX.replace("size: [3, 4]", "size: [3, 2]").replace("size: 4}", "size: 3}"))
     with pytest.raises(ScenarioError) as caught:
-        load_cells(many)
+        read_scenario(many).plans()
     assert len(caught.value.problems) == 1
     assert "at least 3" in str(caught.value)

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import subprocess
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from testbed.plan.load import load_plan
+from testbed.plan.load import load_plan, read_scenario
 from testbed.plan.model import Plan
 from testbed.plan.recorded import plan_from_json
 from testbed.runs.conduct import conduct
-from testbed.runs.directory import RunDirectory, RunDirectoryError
+from testbed.runs.directory import RunDirectory
 from testbed.runs.interruption import Interruption
 from testbed.runs.manifest import git_revision
 from testbed.runs.world import Outcome, Progress
@@ -48,7 +50,9 @@ class World:
 
 
 def manifest_after(world: World, path: Path) -> dict[str, object]:
-    conduct(load_plan(SCENARIO), world, RunDirectory.create(path, "x"), Silence())
+    scenario = read_scenario(SCENARIO)
+    directory = RunDirectory.create(path, "x")
+    conduct(scenario.plan(), world, directory, Silence(), scenario=scenario.text)
     return json.loads((path / "manifest.json").read_text())
 
 
@@ -68,14 +72,17 @@ def test_the_plan_and_the_scenario_are_kept_as_they_were(tmp_path: Path) -> None
     assert plan_from_json((tmp_path / "plan.json").read_text()) == load_plan(SCENARIO)
 
 
-def test_a_scenario_that_changed_meanwhile_is_not_kept_as_what_was_run(tmp_path: Path) -> None:
+def test_a_scenario_that_changes_meanwhile_is_kept_as_it_was_when_it_was_read(tmp_path: Path) -> None:
     path = tmp_path / "s.yaml"
     path.write_bytes(SCENARIO.read_bytes())
-    plan = load_plan(path)
+    scenario = read_scenario(path)
     path.write_text("name: other\n")
-    with pytest.raises(RunDirectoryError, match="changed while it was read"):
-        conduct(plan, World(Outcome("complete")), RunDirectory.create(tmp_path / "run", "x"), Silence())
-    assert list((tmp_path / "run").iterdir()) == []
+    plan = scenario.plan()
+    directory = RunDirectory.create(tmp_path / "run", "x")
+    conduct(plan, World(Outcome("complete")), directory, Silence(), scenario=scenario.text)
+    assert (tmp_path / "run" / "scenario.yaml").read_bytes() == SCENARIO.read_bytes()
+    assert plan == replace(load_plan(SCENARIO), scenario_path=str(path))
+    assert hashlib.sha256(SCENARIO.read_bytes()).hexdigest() == plan.scenario_sha256
 
 
 def test_during_a_run_the_manifest_says_what_a_kill_would_leave(tmp_path: Path) -> None:

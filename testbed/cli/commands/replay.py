@@ -63,12 +63,19 @@ def _replay(args: argparse.Namespace) -> int:
         world = execution.choose_world(args.world or known, recording.plan, shown, options)
         directory = execution.directory_for(recording.plan, world, args.out, args.force)
         if not args.quiet:
-            shown.say(f"{recording.origin.run_id} again, in the world {world.name}, into {directory.path}")
-        outcome = execution.execute(recording.plan, world, directory, shown, recording.origin)
+            shown.say(f"{recording.run_id} again, in the world {world.name}, into {directory.path}")
+        outcome = execution.execute(
+            recording.plan,
+            world,
+            directory,
+            shown,
+            scenario=recording.scenario,
+            replay_of=recording.run_id,
+        )
         verdict = execution.verdict_of(directory, outcome, shown) if analyse else None
     if args.json:
         summary = execution.summary(directory, world, outcome, verdict)
-        print_json({**summary, "replay_of": recording.origin.run_id})
+        print_json({**summary, "replay_of": recording.run_id})
     else:
         _report(directory, args.directory, outcome, verdict)
     return execution.exit_code(outcome, verdict)

@@ -88,13 +88,16 @@ def _matrix_arguments(group: argparse._ArgumentGroup) -> None:
 
 def _run(args: argparse.Namespace) -> int:
     from testbed.cli import execution, matrix
-    from testbed.cli.scenario import load, load_all
+    from testbed.cli.scenario import complaints, read
 
-    cells = load_all(args.scenario, args.seed, args.overrides)
-    if cells:
-        return matrix.run_matrix(args, cells, execution.RUNS)
+    scenario = read(args)
+    if scenario.cells:
+        with complaints():
+            cells = scenario.plans()
+        return matrix.run_matrix(args, cells, scenario.text, execution.RUNS)
     _check_options(args)
-    plan = load(args.scenario, args.seed, args.overrides)
+    with complaints():
+        plan = scenario.plan()
     analyse = bool(plan.expect) if args.analyze is None else args.analyze
     if analyse:
         execution.check_analysable()
@@ -103,7 +106,7 @@ def _run(args: argparse.Namespace) -> int:
         directory = execution.directory_for(plan, world, args.out, args.force)
         if not args.quiet:
             shown.say(f"{plan.name} in the world {world.name}, seed {plan.seed}, into {directory.path}")
-        outcome = execution.execute(plan, world, directory, shown)
+        outcome = execution.execute(plan, world, directory, shown, scenario=scenario.text)
         verdict = execution.verdict_of(directory, outcome, shown) if analyse else None
     if args.json:
         print_json(execution.summary(directory, world, outcome, verdict))

@@ -11,9 +11,10 @@ from testbed.cli.output import print_json
 
 def _scenarios(args: argparse.Namespace) -> int:
     from testbed.cli.commands.show import counts, summary
-    from testbed.cli.scenario import load, shipped
+    from testbed.cli.scenario import shipped
+    from testbed.plan.load import load_plan
 
-    plans = {name: load(str(path), None, ()) for name, path in shipped().items()}
+    plans = {name: load_plan(path) for name, path in shipped().items()}
     if args.json:
         print_json([summary(plan) for plan in plans.values()])
         return exits.OK

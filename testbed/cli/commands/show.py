@@ -39,10 +39,12 @@ def _arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def _show(args: argparse.Namespace) -> int:
-    from testbed.cli.scenario import load, load_all
+    from testbed.cli.scenario import complaints, read
 
-    cells = [cell for cell, _ in load_all(args.scenario, args.seed, args.overrides)]
-    plan = load(args.scenario, args.seed, args.overrides)
+    scenario = read(args)
+    with complaints():
+        plan = scenario.plan()
+        cells = [cell for cell, _ in scenario.plans()]
     if args.json:
         print_json(summary(plan, cells))
         return exits.OK

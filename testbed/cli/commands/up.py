@@ -52,11 +52,13 @@ def _arguments(parser: argparse.ArgumentParser) -> None:
 
 def _up(args: argparse.Namespace) -> int:
     """Build a network, wait until it is ready, and leave it to its keeper."""
-    from testbed.cli.scenario import load
+    from testbed.cli.scenario import complaints, read
     from testbed.emu.keeper import launch
 
-    plan = load(args.scenario, args.seed, args.overrides)
-    keeping = _keeping(args, plan)
+    scenario = read(args)
+    with complaints():
+        plan = scenario.plan()
+    keeping = _keeping(args, plan, scenario.text)
     with launch(keeping) as launched, progress(args.quiet) as shown:
         if not args.quiet:
             shown.say(f"{plan.name} in the world emu, seed {plan.seed}, into {keeping.directory.path}")
@@ -74,7 +76,7 @@ def _up(args: argparse.Namespace) -> int:
     return exits.OK
 
 
-def _keeping(args: argparse.Namespace, plan: Plan) -> Keeping:
+def _keeping(args: argparse.Namespace, plan: Plan, scenario: str) -> Keeping:
     from testbed.cli.execution import RUNS
     from testbed.emu.keeper import Keeping, KeptWorld
     from testbed.runs.directory import RunDirectory, RunDirectoryError, new_run_id
@@ -85,14 +87,14 @@ def _keeping(args: argparse.Namespace, plan: Plan) -> Keeping:
     options = replace(emu_options(args), adjustable=True)
     try:
         # Problems of the machine come first: then no directory is left behind.
-        probe = KeptWorld(Keeping(plan, RunDirectory(Path(), run_id), options, name))
+        probe = KeptWorld(Keeping(plan, scenario, RunDirectory(Path(), run_id), options, name))
         if problems := probe.problems(plan):
             lines = "\n".join(f"  {problem}" for problem in problems)
             raise exits.CommandError(f"this network cannot be built on this machine:\n{lines}", exits.MACHINE)
         directory = RunDirectory.create(args.out or RUNS / run_id, run_id, force=args.force)
     except RunDirectoryError as error:
         raise exits.CommandError(str(error), exits.USAGE) from error
-    return Keeping(plan, directory, options, name, workload=args.workload)
+    return Keeping(plan, scenario, directory, options, name, workload=args.workload)
 
 
 def _check_name(name: str, given: bool) -> None:
