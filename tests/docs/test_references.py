@@ -102,34 +102,3 @@ def test_pictures_are_well_formed_and_say_in_words_what_they_show() -> None:
         assert root.tag == f"{svg}svg", picture
         assert root.find(f"{svg}title") is not None, picture
         assert root.find(f"{svg}desc") is not None, picture
-
-
-WALK = re.compile(r"^### (?P<title>.*)\n(?P<body>(?:(?!^##).*\n)*)", re.MULTILINE)
-STEP = re.compile(r"^\d+\. `(?P<file>[^`]+)`(?P<rest>.*)$", re.MULTILINE)
-
-
-def walks() -> dict[str, list[tuple[str, list[str]]]]:
-    """The walks of the architecture's page: files, each with the names to open in it."""
-    text = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8").partition("\n## Walks\n")[2]
-    found = {}
-    for walk in WALK.finditer(re.split(r"^## ", text, maxsplit=1, flags=re.MULTILINE)[0] + "\n"):
-        steps = STEP.finditer(walk["body"])
-        found[walk["title"]] = [
-            (s["file"], re.findall(r"`(\w+)`", s["rest"].partition(" (")[0])) for s in steps
-        ]
-    return found
-
-
-@pytest.mark.parametrize("title", walks())
-def test_a_walk_names_what_is_there_and_enters_no_file_more_than_twice(title: str) -> None:
-    steps = walks()[title]
-    assert steps
-    missing = [
-        f"{file}: {name}"
-        for file, names in steps
-        for name in names
-        if not re.search(rf"\b{name}\b", (ROOT / file).read_text(encoding="utf-8"))
-    ]
-    assert missing == []
-    files = [file for file, _ in steps]
-    assert [file for file in files if files.count(file) > 2] == []
