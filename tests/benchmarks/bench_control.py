@@ -6,6 +6,10 @@ all they are told; only the router's own calls are timed. Time on the links is
 simulated, so the figures are processor time, whatever else the machine does.
 Meanwhile a data plane forwards by the FIBs as they are installed.
 
+Then, apart from that, one router of a network of 200 hears of 1,000 changed
+subscriptions a second at all others, under each pure scheme: what the scheme
+itself costs, and how often it runs.
+
     CBN_BENCH_NEIGHBOURS=20 CBN_BENCH_FILTERS=100000 pytest -s tests/benchmarks/bench_control.py
 """
 
@@ -17,7 +21,7 @@ import resource
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import pytest
 
@@ -29,13 +33,16 @@ from nodes.routing.effects import Install, Send
 from nodes.routing.link import Link
 from nodes.routing.records import HEAD
 from nodes.routing.router import Router
+from nodes.routing.schemes.base import FibSpec, View
+from nodes.routing.trees import Edge, Topology
 from nodes.wire.packets import Kind
 from tests.benchmarks.forwarding import Forwarding
-from tests.routing.fabric import configure
+from tests.routing.fabric import configure, random_graph
 
 NEIGHBOURS = int(os.environ.get("CBN_BENCH_NEIGHBOURS", "20"))
 FILTERS = int(os.environ.get("CBN_BENCH_FILTERS", "100000"))
 CHANGES, SECONDS = 1_000, 5
+ROUTERS = 200
 MS = 1_000_000
 PROBE = codec.encode_filter([(2, 10, "probe", None)])
 EMPTY = bytes(4)
@@ -235,6 +242,104 @@ def test_a_thousand_changes_a_second_at_a_client(bench: Bench) -> None:
         bench.step(1 * MS)
     assert bench.installs, "the changes went in"
     say(bench, f"{CHANGES} changes a second by a client with 10,000 subscriptions", {})
+
+
+class Quiet:
+    """Takes FIBs and forwards nothing."""
+
+    def install(self, fib: object) -> None:
+        """Nothing is measured of it."""
+
+    def report(self) -> str:
+        return "no forwarding"
+
+
+class InNetwork(Bench):
+    """One router of a random network; its neighbours send it what all others announce."""
+
+    def __init__(self, scheme: str, routers: int, filters: int) -> None:
+        rng = random.Random(3)
+        edges = random_graph(rng, routers, routers // 2)
+        configs = configure(edges, {"c": 1})
+        self.now_ns = 10**18
+        self.busy_s = self.longest_s = 0.0
+        self.forwarding = Quiet()  # type: ignore[assignment]
+        self.installs = 0
+        self.router = Router(replace(configs["r1"], scheme=scheme), rng)
+        peers = [interface.peer_name for interface in configs["r1"].interfaces]
+        self.ends = [
+            Link(configs[peer], next(i for i in configs[peer].interfaces if i.peer_name == "r1"), n, rng)
+            for n, peer in enumerate(peers, 1)
+        ]
+        self.runs, self.compiling_s = 0, 0.0
+        self._count_runs()
+        self.origins = list(range(2, routers + 1))
+        self.pool = FilterPool()
+        self.wants = {o: [one_filter(o, number) for number in range(filters)] for o in self.origins}
+        self.predicates = {o: self.pool.read(encoded(wants)) for o, wants in self.wants.items()}
+        self.sequences = dict.fromkeys(self.origins, 1)
+        self.towards = Topology.around(1, edges).first_hops(1)
+        self._introduce(edges)
+
+    def _count_runs(self) -> None:
+        run = self.router._scheme.compile
+
+        def compile_(view: View) -> FibSpec:
+            began = time.thread_time()
+            made = run(view)
+            self.compiling_s += time.thread_time() - began
+            self.runs += 1
+            return made
+
+        self.router._scheme.compile = compile_  # type: ignore[method-assign]
+
+    def end_towards(self, origin: int) -> Link:
+        hop = self.towards[origin]
+        return next(end for end in self.ends if end._node.node_id == hop)
+
+    def _introduce(self, edges: list[Edge]) -> None:
+        while not all(end.up for end in self.ends):
+            self.step()
+        neighbours: dict[int, list[tuple[int, int]]] = {}
+        for a, b, cost in edges:
+            neighbours.setdefault(a, []).append((b, cost))
+            neighbours.setdefault(b, []).append((a, cost))
+        for origin in self.origins:
+            end = self.end_towards(origin)
+            end.send(self.now_ns, Kind.LINK_STATE, codec.encode_link_state(origin, 1, neighbours[origin]))
+            end.send(self.now_ns, Kind.INTEREST, HEAD.pack(origin, 1) + encoded(self.wants[origin]))
+        for _ in range(1_000):
+            self.step()
+        assert len(self.router.status()["fib"]["by_table"])  # type: ignore[index,call-overload]
+
+    def change(self, origin: int, number: int) -> None:
+        """An origin's clients want another filter instead of one of theirs."""
+        wants = self.wants[origin]
+        gone, new = wants.pop(0), one_filter(origin, number)
+        wants.append(new)
+        removed, added = self.pool.read(encoded([gone])), self.pool.read(encoded([new]))
+        self.predicates[origin].change(removed, added)
+        self.sequences[origin] += 1
+        head = HEAD.pack(origin, self.sequences[origin]) + self.predicates[origin].digest()
+        payload = head + removed.encode() + added.encode()
+        self.end_towards(origin).send(self.now_ns, Kind.INTEREST_CHANGE, payload)
+
+
+def one_filter(origin: int, number: int) -> bytes:
+    return codec.encode_filter([(2, 1, f"at{origin % 7}", origin * 100_000 + number)])
+
+
+@pytest.mark.parametrize("scheme", ["pif", "psf", "ipsf", "multicast", "drp"])
+def test_a_thousand_changes_a_second_in_a_network_of_200_routers(scheme: str) -> None:
+    bench = InNetwork(scheme, ROUTERS, filters=50)
+    bench.reset()
+    bench.runs, bench.compiling_s = 0, 0.0
+    rng = random.Random(4)
+    for number in range(1_000, 1_000 + SECONDS * CHANGES):
+        bench.change(rng.choice(bench.origins), number)
+        bench.step(1 * MS)
+    say(bench, f"{scheme}, {ROUTERS} routers, {CHANGES} changes a second", dict(bench.router.drops))
+    print(f"    the scheme ran {bench.runs} times, {bench.compiling_s / SECONDS * 1e3:.1f} ms a second")
 
 
 def say(bench: Bench, what: str, drops: object) -> None:
