@@ -1,4 +1,4 @@
-"""What is wrong with a map, told to a person: what, where, what was expected, what to do."""
+"""Errors in maps, as people read them: what is wrong, where, what was expected, what to do."""
 
 from __future__ import annotations
 

@@ -32,8 +32,8 @@ def make_map(shape: str, parameters: Mapping[str, Any], seed: int) -> Map:
     """
     kind = SHAPES[shape]
     draft = kind.draft(kind.complete(parameters), Random(f"{seed}/topology"))
-    told = "".join(f", {name} {value}" for name, value in parameters.items())
-    title = f"{shape}{told}" + (f", seed {seed}" if kind.drawn else "")
+    shown = "".join(f", {name} {value}" for name, value in parameters.items())
+    title = f"{shape}{shown}" + (f", seed {seed}" if kind.drawn else "")
     return _named(draft, shape, title)
 
 

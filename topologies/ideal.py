@@ -11,7 +11,7 @@ one predecessor takes it, and that must then be reached as well; one with a
 predecessor that must be reached takes that. What is left falls into parts that
 have no undecided node in common, and each is solved by dynamic programming over
 the subsets of its nodes to be reached. A part with more of these than asked for
-is approximated, the nearest node first, and the result says so.
+is approximated, the nearest node first, and the result is marked as not exact.
 
 Pure graph code: costs are positive numbers, links are alike in both directions.
 """
@@ -35,7 +35,7 @@ class DeliveryTree:
 
     links: tuple[Link, ...]
     exact: bool
-    """Whether it is known to be the smallest; if not, it is latency-minimal all the same."""
+    """Whether it is certainly the smallest; it is latency-minimal in any case."""
 
     @property
     def size(self) -> int:
@@ -46,7 +46,7 @@ class DeliveryTree:
 def ideal_tree(
     edges: Iterable[Edge], source: Node, destinations: Iterable[Node], exact_up_to: int = EXACT_UP_TO
 ) -> DeliveryTree:
-    """The ideal tree of one message; who asks for many of one source keeps its `ShortestPaths`."""
+    """The ideal tree of one message; to ask for several of one source, keep its `ShortestPaths`."""
     return ShortestPaths(edges, source).ideal(destinations, exact_up_to)
 
 
@@ -195,7 +195,7 @@ class _Part:
         ]
 
     def approximated(self) -> list[Link]:
-        """Few links: again and again the node that is nearest to what is reached already."""
+        """Few links: repeatedly add the node that is nearest to those already reached."""
         reached, links, missing = {*self.roots}, list[Link](), list(self.open)
         while missing:
             paths = [self._path_back(node, reached) for node in missing]
@@ -206,7 +206,7 @@ class _Part:
         return links
 
     def _path_back(self, node: Node, reached: set[Node]) -> list[Link]:
-        """The fewest links from what is reached to a node."""
+        """The fewest links from the reached nodes to a node."""
         came: dict[Node, Node] = {}
         waiting = [node]
         for at in waiting:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from topologies.importers import Wishes, read_map
+from topologies.importers import MapOptions, read_map
 from topologies.map import Map
 
 ROOM = Path(__file__).parent
@@ -37,8 +37,8 @@ def map_names() -> list[str]:
     return sorted(p.stem for p in MAPS.glob("*.map"))
 
 
-def library_map(name: str, wishes: Wishes | None = None) -> Map:
-    """A shipped map, or what is wished of it; KeyError if there is none of that name."""
+def library_map(name: str, options: MapOptions | None = None) -> Map:
+    """A shipped map, or the selected part of it; KeyError if there is none of that name."""
     if name not in map_names():
         raise KeyError(name)
-    return read_map(MAPS / f"{name}.map", wishes, called=f"{name}.map")
+    return read_map(MAPS / f"{name}.map", options, called=f"{name}.map")

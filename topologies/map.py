@@ -1,9 +1,9 @@
-"""What a map knows: routers with labels, places and tags; links with delay, rate, loss and cost.
+"""Maps: routers with labels, places and tags; links with delay, rate, loss and cost.
 
 Every way to a topology ends here: generators, importers and the library. Here
 also: distances, and the delays that follow from them. Not here: what makes a
-map (`generators`, `importers`, `library`), what is told of one (`measures`),
-what is drawn of one (`drawing`).
+map (`generators`, `importers`, `library`), its properties (`measures`),
+its drawing (`drawing`).
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ class MapLink:
 
 @dataclass(frozen=True, slots=True)
 class Map:
-    """A topology and what is known of it."""
+    """A topology with the properties of its nodes and links."""
 
     name: str
     nodes: tuple[MapNode, ...]
@@ -130,12 +130,12 @@ def distance_km(a: Point, b: Point) -> float:
 
 
 def delay_of_km(km: float) -> int:
-    """How long light is on its way in so much fibre, in whole microseconds given as nanoseconds."""
+    """How long light takes through a fibre of this length, rounded to microseconds, in nanoseconds."""
     return round(max(km, LEAST_KM) / LIGHT_IN_FIBRE_KM_S * 1e6) * 1000
 
 
 def with_delays(drawn: Map) -> Map:
-    """The map with a delay from the distance on each link that has none and whose ends have places."""
+    """The map with delays from distances on all links without delay whose ends have places."""
     places = {node.name: node.place for node in drawn.nodes}
     return replace(drawn, links=tuple(_with_delay(link, places) for link in drawn.links))
 

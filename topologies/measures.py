@@ -1,4 +1,4 @@
-"""What can be told of a map in numbers: degrees, distances, weak points, delays.
+"""The properties of a map in numbers: degrees, distances, weak points, delays.
 
 Exact, by a breadth-first search from each router; above `EXACT_UP_TO` routers, the
 searches start from some of them, evenly chosen, and `exact` says so.

@@ -1,7 +1,7 @@
 """Durations, rates, sizes, counts and lists of names, as people write them and as they are shown to people.
 
 Every room that may import this one reads and prints them here. Not here: what
-stands at the axes of drawings, and the numbers of reports (`analysis.figures.axes`).
+is at the axes of drawings, and the numbers of reports (`analysis.figures.axes`).
 """
 
 from __future__ import annotations

@@ -17,7 +17,7 @@ from testbed.plan.problems import ScenarioError, did_you_mean
 from testbed.plan.recorded import RecordedRunError, read_manifest, read_plan
 from topologies.errors import MapError
 from topologies.generators import SHAPES, extent, make_map
-from topologies.importers import Wishes, read_map
+from topologies.importers import MapOptions, read_map
 from topologies.library import library_map, map_names
 from topologies.map import Map, MapLink, MapNode
 from topologies.measures import Measures, measured
@@ -43,7 +43,7 @@ def target_map(args: argparse.Namespace) -> Map:
     if path.is_file() or path.is_dir():
         return _of_path(path, args)
     if name in map_names():
-        return _read(lambda: library_map(name, wishes_of(args)))
+        return _read(lambda: library_map(name, map_options_of(args)))
     if name in SHAPES:
         return generated(name, args.parameters, args.seed)
     if name in shipped():
@@ -67,19 +67,19 @@ def _of_path(path: Path, args: argparse.Namespace) -> Map:
 
 
 def imported(path: Path, args: argparse.Namespace) -> Map:
-    """The map in a file, as the command line wishes.
+    """The map in a file, with the options of the command line.
 
     Raises:
         CommandError: There is none in it.
     """
-    return _read(lambda: read_map(path, wishes_of(args), args.format))
+    return _read(lambda: read_map(path, map_options_of(args), args.format))
 
 
-def wishes_of(args: argparse.Namespace) -> Wishes:
+def map_options_of(args: argparse.Namespace) -> MapOptions:
     """What of a map is wanted."""
     if args.keep is not None and args.keep < 1:
         raise exits.CommandError(f"--keep {args.keep}: expected at least 1")
-    return Wishes(args.largest, args.keep, tuple(args.drop))
+    return MapOptions(args.largest, args.keep, tuple(args.drop))
 
 
 def _read(read: Callable[[], Map]) -> Map:

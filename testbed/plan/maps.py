@@ -17,7 +17,7 @@ from testbed.plan.problems import Key, did_you_mean
 from testbed.plan.source import Source
 from topologies.errors import MapError
 from topologies.generators import SHAPES, extent, make_map
-from topologies.importers import Wishes, read_map
+from topologies.importers import MapOptions, read_map
 from topologies.library import library_map
 from topologies.map import Map, MapLink, sorted_tags
 from topologies.quantities import delay_text
@@ -152,12 +152,12 @@ def _generated(source: Source, topology: Mapping[str, Any], seed: int) -> Map | 
 
 
 def _shipped(source: Source, topology: Mapping[str, Any], _seed: int) -> Map | None:
-    return _read(source, ("topology", "map"), lambda: library_map(topology["map"], _wishes(topology)))
+    return _read(source, ("topology", "map"), lambda: library_map(topology["map"], _map_options(topology)))
 
 
 def _imported(source: Source, topology: Mapping[str, Any], _seed: int) -> Map | None:
     path = Path(source.path).parent / topology["import"]
-    return _read(source, ("topology", "import"), lambda: read_map(path, _wishes(topology)))
+    return _read(source, ("topology", "import"), lambda: read_map(path, _map_options(topology)))
 
 
 def _read(source: Source, key: Key, read: Callable[[], Map]) -> Map | None:
@@ -169,9 +169,9 @@ def _read(source: Source, key: Key, read: Callable[[], Map]) -> Map | None:
         return None
 
 
-def _wishes(topology: Mapping[str, Any]) -> Wishes:
+def _map_options(topology: Mapping[str, Any]) -> MapOptions:
     drop = tuple(tag for tag in topology.get("drop", ()) if tag is not None)
-    return Wishes(bool(topology.get("largest")), topology.get("keep"), drop)
+    return MapOptions(bool(topology.get("largest")), topology.get("keep"), drop)
 
 
 _MAKERS = {"generate": _generated, "map": _shipped, "import": _imported}

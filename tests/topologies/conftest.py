@@ -2,14 +2,14 @@
 
 import pytest
 
-from topologies.importers import Wishes, read_map
+from topologies.importers import MapOptions, read_map
 
 
 @pytest.fixture
 def read(tmp_path):
-    def read(name, text, **wishes):
+    def read(name, text, **options):
         path = tmp_path / name
         path.write_bytes(text if isinstance(text, bytes) else text.encode())
-        return read_map(path, Wishes(**wishes))
+        return read_map(path, MapOptions(**options))
 
     return read

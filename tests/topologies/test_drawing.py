@@ -8,8 +8,7 @@ import pytest
 from topologies.drawing import draw_svg
 from topologies.drawing.labels import crosses, text_width
 from topologies.drawing.picture import LABELLED_UP_TO
-from topologies.drawing.placing import WIDTH, sheet_of
-from topologies.drawing.projection import Projection
+from topologies.drawing.placing import WIDTH, Projection, sheet_of
 from topologies.generators import make_map
 from topologies.library import library_map, map_names
 from topologies.map import Map, MapLink, MapNode

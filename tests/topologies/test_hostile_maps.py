@@ -62,7 +62,7 @@ HOSTILE = {
     "latin1.edges": ("Z\u00fcrich Bern\n".encode("latin-1"), "not UTF-8"),
     "zero.edges": (b"a\0 b\n", "zero byte"),
     "section.conf": (b"[routers]\n", "unknown section"),
-    "outside.conf": (b"a: _\n", "nothing says what this line is"),
+    "outside.conf": (b"a: _\n", "this line is in no section"),
     "link.conf": (b"[nodes]\na: _\n[links]\na-b\n", "no link"),
     "bw.conf": (b"[nodes]\na: _\nb: _\n[links]\na:b bw=inf\n", "bw is 'inf'"),
     "loss.conf": (b"[nodes]\na: _\nb: _\n[links]\na:b loss=101\n", "loss is '101'"),

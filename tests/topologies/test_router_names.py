@@ -3,7 +3,7 @@
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from topologies.importers.naming import NAME, names_of, room
+from topologies.importers.cleaning import NAME, names_of, room
 
 
 @given(st.dictionaries(st.text(max_size=8), st.text(max_size=30), max_size=40), st.integers(0, 2000))

@@ -1,8 +1,7 @@
-"""Drawings of maps as SVG, self-contained and alike every time.
+"""Drawings of maps as SVG: self-contained, and the same bytes for the same map.
 
-`draw_svg` is the door. Where routers stand: `placing` (with `projection` for
-places on earth and `spring` for maps without any). What is written at them:
-`labels`. What colour they have: `colours`. The text of the picture: `picture`.
+`draw_svg` is the entry. `placing` computes where routers are, `labels` the places of
+their labels, `links` the lines between them; `picture` writes the SVG.
 """
 
 from topologies.drawing.picture import draw_svg

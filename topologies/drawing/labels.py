@@ -1,8 +1,8 @@
 """Where labels go: beside their routers, over no other label and no router.
 
-Of the places around a router the one is taken that crosses the fewest links. A
-label that fits nowhere is left out, and the picture says how many are: hovering
-shows them.
+Of the places around a router, the one that crosses the fewest links is taken. A
+label that fits nowhere is left out and shown only when hovering; the picture reports
+how many these are.
 """
 
 from __future__ import annotations
@@ -33,14 +33,14 @@ class Label:
 
 @dataclass(slots=True)
 class Room:
-    """What is taken of a sheet, in cells so that neighbours are found quickly."""
+    """The boxes that are taken on a sheet, in cells so that neighbours are found quickly."""
 
     width: float
     height: float
     taken: dict[tuple[int, int], list[Box]] = field(default_factory=dict)
 
     def take(self, box: Box) -> None:
-        """Nothing else may be here."""
+        """Reserve a box."""
         for cell in _cells(box):
             self.taken.setdefault(cell, []).append(box)
 
@@ -70,23 +70,23 @@ def text_width(text: str, size: float) -> float:
 
 @dataclass(frozen=True, slots=True)
 class Spot:
-    """A router that wants a label."""
+    """A router that needs a label."""
 
     text: str
     at: Point
     radius: float
     neighbours: Sequence[Point]
-    """The label had better stand away from them."""
+    """The label is preferably put away from them."""
 
 
 def beside(room: Room, spot: Spot, size: float, links: Sequence[Segment]) -> Label | None:
     """The label of a router, and its place taken; None if there is no room.
 
     Args:
-        room: What is taken; the label's place will be too.
+        room: The sheet, on which the label's place is reserved.
         spot: The router.
         size: Of the text.
-        links: What had better not be written over.
+        links: Lines that the label should not cross.
     """
     best: tuple[int, Label, Box] | None = None
     for way, gap in _ways(spot):
@@ -104,7 +104,7 @@ def beside(room: Room, spot: Spot, size: float, links: Sequence[Segment]) -> Lab
 
 
 def _ways(spot: Spot) -> list[tuple[Point, float]]:
-    """Directions with gaps: near before far, and away from the neighbours before towards them."""
+    """Directions with gaps: first near ones, and first those away from the neighbours."""
     x = y = 0.0
     for other in spot.neighbours:
         apart = math.dist(spot.at, other) or 1.0
@@ -156,7 +156,7 @@ def crosses(segment: Segment, box: Box) -> bool:
 
 
 def box_around(points: Iterable[Point], reach: float) -> Box:
-    """The box of some points and so much around them."""
+    """The box of some points with a margin around them."""
     listed = list(points)
     xs, ys = [x for x, _ in listed], [y for _, y in listed]
     return min(xs) - reach, min(ys) - reach, max(xs) + reach, max(ys) + reach

@@ -11,7 +11,7 @@ from topologies.drawing.placing import Sheet
 from topologies.map import Map, MapLink, Point
 
 BENT_UP_TO = 60
-"""Links: of more, all lines are straight, since bows would only add to the tangle."""
+"""Links; with more, all lines are straight, since curves would not make them clearer."""
 
 
 @dataclass(frozen=True, slots=True)

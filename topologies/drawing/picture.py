@@ -1,21 +1,28 @@
-"""The picture of a map: an SVG text that needs nothing else, readable on light and on dark pages."""
+"""The picture of a map: an SVG text that needs nothing else, readable on light and on dark pages.
+
+A router has the colour of its most significant tag. A tag that ends in a number (`pod-3`)
+is one of many and has no colour if there are others; `core` gives way to the tag of a
+region, since core routers are drawn larger anyway.
+"""
 
 from __future__ import annotations
 
+import re
+from collections import Counter
 from collections.abc import Iterator
+from dataclasses import dataclass
 from xml.sax.saxutils import escape
 
 from topologies import quantities as q
-from topologies.drawing.colours import COLOURS, MAJOR, OTHER, Colours, colours_of, is_major
 from topologies.drawing.labels import Room, Spot, along, beside, box_around, text_width
 from topologies.drawing.links import Line, lines_of
 from topologies.drawing.placing import Sheet, sheet_of
 from topologies.map import Map, MapLink, MapNode
 
 LABELLED_UP_TO = 400
-"""Routers; beyond, only hovering shows what they are called."""
+"""Routers; with more, names are shown only when hovering."""
 DELAYS_UP_TO = 40
-"""Links whose delays are written at them."""
+"""Links; with more, delays are not written at them."""
 CROSSINGS_UP_TO = 250
 _HEAD, _FOOT = 46.0, 34.0
 _INKS = (
@@ -30,7 +37,7 @@ CLIENT = "client"
 def draw_svg(drawn: Map) -> str:
     """A map as an SVG picture.
 
-    It is well-formed on its own, with title and description for those who do not see it, and its
+    It is well-formed on its own, with title and description for screen readers, and its
     style touches nothing outside of it where it is put into a page.
     """
     sheet, colours = sheet_of(drawn), colours_of(drawn)
@@ -77,10 +84,10 @@ def _count(number: int, what: str) -> str:
 
 
 def _description(drawn: Map, colours: Colours) -> str:
-    said = f"{_counts(drawn)}."
+    text = f"{_counts(drawn)}."
     if colours.legend():
-        said += f" Colours tell tags: {', '.join(tag for _, tag in colours.legend())}."
-    return f"{said} From: {'; '.join(drawn.sources)}." if drawn.sources else said
+        text += f" Colours show tags: {', '.join(tag for _, tag in colours.legend())}."
+    return f"{text} From: {'; '.join(drawn.sources)}." if drawn.sources else text
 
 
 def _grid(sheet: Sheet) -> Iterator[str]:
@@ -100,15 +107,15 @@ def _link(line: Line) -> str:
         {"sea", "ocean"} & {*link.tags}
     )
     kind = f' class="{" ".join(kinds)}"' if kinds else ""
-    return f'<path{kind} d="{line.path}"><title>{escape(_link_told(link))}</title></path>'
+    return f'<path{kind} d="{line.path}"><title>{escape(_link_title(link))}</title></path>'
 
 
-def _link_told(link: MapLink) -> str:
-    told = [] if link.delay_ns is None else [q.duration_text(link.delay_ns)]
-    told += [] if link.rate_bps is None else [q.rate_text(link.rate_bps)]
-    told += [f"loses {link.loss:.3g}"] * bool(link.loss) + [f"cost {link.cost}"] * (link.cost != 1)
-    told += [", ".join(link.tags)] * bool(link.tags)
-    return f"{link.a} \N{EN DASH} {link.b}" + (f": {'; '.join(told)}" if told else "")
+def _link_title(link: MapLink) -> str:
+    parts = [] if link.delay_ns is None else [q.duration_text(link.delay_ns)]
+    parts += [] if link.rate_bps is None else [q.rate_text(link.rate_bps)]
+    parts += [f"loses {link.loss:.3g}"] * bool(link.loss) + [f"cost {link.cost}"] * (link.cost != 1)
+    parts += [", ".join(link.tags)] * bool(link.tags)
+    return f"{link.a} \N{EN DASH} {link.b}" + (f": {'; '.join(parts)}" if parts else "")
 
 
 def _radius(node: MapNode, sheet: Sheet, degree: int) -> float:
@@ -120,9 +127,9 @@ def _radius(node: MapNode, sheet: Sheet, degree: int) -> float:
 
 def _node(node: MapNode, sheet: Sheet, colours: Colours, degree: int) -> str:
     (x, y), r = sheet.at[node.name], _radius(node, sheet, degree)
-    told = [node.title, node.name] if node.label else [node.name]
+    parts = [node.title, node.name] if node.label else [node.name]
     tags = f" ({', '.join(node.tags)})" if node.tags else ""
-    title = f"<title>{escape(' = '.join(told) + tags)}: {_count(degree, 'link')}</title>"
+    title = f"<title>{escape(' = '.join(parts) + tags)}: {_count(degree, 'link')}</title>"
     kind = f'class="n{colours.of(node)}"'
     if CLIENT in node.tags:
         corner = f'x="{x - r:.1f}" y="{y - r:.1f}" width="{2 * r:.1f}" height="{2 * r:.1f}"'
@@ -174,8 +181,8 @@ def _legend(colours: Colours, width: float, y: float, hidden: int) -> Iterator[s
         yield f'<text class="key" x="{x + 15:.1f}" y="{y:g}">{escape(tag)}</text>'
         x += 30 + text_width(tag, 12)
     if hidden:
-        told = f"{'1 label is' if hidden == 1 else f'{hidden:,} labels are'} shown on hovering"
-        yield f'<text class="soft" x="{width - 20:g}" y="{y:g}">{told}</text>'
+        parts = f"{'1 label is' if hidden == 1 else f'{hidden:,} labels are'} shown on hovering"
+        yield f'<text class="soft" x="{width - 20:g}" y="{y:g}">{parts}</text>'
 
 
 def _style(count: int) -> str:
@@ -202,3 +209,53 @@ def _style(count: int) -> str:
         ".cbn-map circle,.cbn-map rect[x]{stroke:var(--paper);stroke-width:1.2}"
         f"{fills}.cbn-map .n{OTHER}{{fill:var(--other)}}"
     )
+
+
+COLOURS = (
+    ("#0969da", "#58a6ff"), ("#bc4c00", "#f0883e"), ("#1a7f37", "#3fb950"), ("#8250df", "#bc8cff"),
+    ("#1b7c83", "#39c5cf"), ("#cf222e", "#ff7b72"), ("#9a6700", "#d29922"), ("#bf3989", "#f778ba"),
+)  # fmt: skip
+"""On a light and on a dark sheet."""
+OTHER = len(COLOURS)
+"""Stands for all tags after the last colour."""
+_NUMBERED = re.compile(r".*-[0-9]+")
+MAJOR = ("core", "transit")
+
+
+@dataclass(frozen=True, slots=True)
+class Colours:
+    """The colours of tags."""
+
+    tags: tuple[str, ...]
+    """The first has the first colour; an empty one stands for routers without a tag."""
+    others: bool
+    """Whether there are tags beyond the last colour."""
+
+    def of(self, node: MapNode) -> int:
+        """The number of a router's colour."""
+        tag = main_tag(node)
+        return self.tags.index(tag) if tag in self.tags else OTHER
+
+    def legend(self) -> list[tuple[int, str]]:
+        """Colours and their meaning; empty if all routers have one colour."""
+        shown = [(number, tag or "router") for number, tag in enumerate(self.tags)]
+        shown += [(OTHER, "other")] * self.others
+        return shown if len(shown) > 1 else []
+
+
+def colours_of(drawn: Map) -> Colours:
+    """The colours of a map's tags, those of most routers first."""
+    counts = Counter(main_tag(node) for node in drawn.nodes)
+    known = sorted(counts, key=lambda tag: (-counts[tag], tag))
+    return Colours(tuple(known[:OTHER]), len(known) > OTHER)
+
+
+def main_tag(node: MapNode) -> str:
+    """The most significant tag of a router; empty if it has none."""
+    plain = [tag for tag in node.tags if not _NUMBERED.fullmatch(tag)] or list(node.tags)
+    return next((tag for tag in plain if tag != "core"), plain[0] if plain else "")
+
+
+def is_major(node: MapNode) -> bool:
+    """Whether it is drawn larger."""
+    return any(tag in MAJOR for tag in node.tags)

@@ -1,6 +1,6 @@
 """Maps from files: which format a file is in, and the way from the file to a map.
 
-`read_map` is the door. The formats have a module each (`graphml`, `gml`, `minindn`,
+`read_map` is the entry. The formats have a module each (`graphml`, `gml`, `minindn`,
 `edge_list`, `native`); each makes a `Raw` of the text, and `cleaning` makes a
 `Map` of that, the same way for all.
 """
@@ -12,12 +12,11 @@ from pathlib import Path
 
 from topologies.errors import MapError
 from topologies.importers import edge_list, gml, graphml, minindn, native
-from topologies.importers.cleaning import Wishes, cleaned
-from topologies.importers.raw import Raw
-from topologies.importers.text import content_of, decoded
+from topologies.importers.cleaning import MapOptions, cleaned
+from topologies.importers.raw import Raw, content_of, decoded
 from topologies.map import Map
 
-__all__ = ["EXTENSIONS", "FORMATS", "Wishes", "read_map"]
+__all__ = ["EXTENSIONS", "FORMATS", "MapOptions", "read_map"]
 
 FORMATS: Mapping[str, Callable[[bytes, str], Raw]] = {
     "graphml": graphml.read,
@@ -30,18 +29,18 @@ EXTENSIONS: Mapping[str, str] = {
     ".graphml": "graphml", ".xml": "graphml", ".gml": "gml", ".conf": "minindn", ".map": "map",
     ".edges": "edges", ".edgelist": "edges", ".csv": "edges", ".tsv": "edges", ".txt": "edges",
 }  # fmt: skip
-"""What the end of a file's name says of its format."""
+"""The format of a file by the ending of its name."""
 
 
 def read_map(
-    path: str | Path, wishes: Wishes | None = None, form: str | None = None, called: str = ""
+    path: str | Path, options: MapOptions | None = None, form: str | None = None, called: str = ""
 ) -> Map:
     """The map in a file.
 
     Args:
         path: The file.
-        wishes: What to leave out.
-        form: One of `FORMATS`; by default what the name's end says, else what the text looks like.
+        options: What to leave out.
+        form: One of `FORMATS`; by default by the ending of the name, else by the text.
         called: What errors call the file; by default its path.
 
     Raises:
@@ -51,7 +50,7 @@ def read_map(
     if form is not None and form not in FORMATS:
         raise MapError(f"unknown format {form}", shown, expected=f"one of {', '.join(FORMATS)}")
     form = form or EXTENSIONS.get(Path(path).suffix.lower()) or _looks_like(data)
-    return cleaned(FORMATS[form](data, shown), Path(path).stem, shown, wishes or Wishes())
+    return cleaned(FORMATS[form](data, shown), Path(path).stem, shown, options or MapOptions())
 
 
 def _looks_like(data: bytes) -> str:

@@ -1,4 +1,4 @@
-"""What the attributes of GraphML and GML say of a node or a link.
+"""The attributes of nodes and links in GraphML and GML.
 
 Those of the Topology Zoo (`Latitude`, `Internal`, `hyperedge`, `LinkSpeedRaw`, ...),
 those that this project writes (`delay`, `rate`, `tags`, ...), and `weight`. Names
@@ -15,8 +15,7 @@ from typing import Any, TypeVar
 
 from topologies import quantities as q
 from topologies.errors import MapError
-from topologies.importers.raw import Raw, RawLink, RawNode, shown
-from topologies.importers.text import plain_label
+from topologies.importers.raw import Raw, RawLink, RawNode, plain_label, shown
 from topologies.map import Point, sorted_tags
 
 Given = Mapping[str, str]
@@ -27,21 +26,21 @@ TAG_FORM = "tags of lower-case letters, digits, - and _, at most 32 long, with c
 
 
 def node_of(raw: Raw, key: str, line: int, given: Given) -> RawNode:
-    """A node with what its attributes say.
+    """A node with its attributes.
 
     Raises:
         MapError: An attribute makes no sense.
     """
-    told = {name.lower(): value for name, value in given.items()}
-    tags = tags_of(told.get("tags", ""), raw.path, line)
-    tags += ("external",) * (told.get("internal") == "0")
-    tags += ("hyperedge",) * (told.get("hyperedge") == "1")
+    attributes = {name.lower(): value for name, value in given.items()}
+    tags = tags_of(attributes.get("tags", ""), raw.path, line)
+    tags += ("external",) * (attributes.get("internal") == "0")
+    tags += ("hyperedge",) * (attributes.get("hyperedge") == "1")
     return RawNode(
         key,
         line,
-        label=_label(told.get("label", "")),
-        place=place_of(told.get("latitude"), told.get("longitude"), raw.path, line),
-        at=point_of(told.get("x"), told.get("y"), raw.path, line),
+        label=_label(attributes.get("label", "")),
+        place=place_of(attributes.get("latitude"), attributes.get("longitude"), raw.path, line),
+        at=point_of(attributes.get("x"), attributes.get("y"), raw.path, line),
         tags=sorted_tags(tags),
     )
 
@@ -52,35 +51,35 @@ def _label(text: str) -> str:
 
 
 def link_of(raw: Raw, a: str, b: str, line: int, given: Given) -> RawLink:
-    """A link with what its attributes say.
+    """A link with its attributes.
 
     Raises:
         MapError: An attribute makes no sense.
     """
-    told = {name.lower(): value.strip() for name, value in given.items()}
-    link = RawLink(a, b, line, tags=tags_of(told.get("tags", ""), raw.path, line))
+    attributes = {name.lower(): value.strip() for name, value in given.items()}
+    link = RawLink(a, b, line, tags=tags_of(attributes.get("tags", ""), raw.path, line))
     for name in ("delay", "rate"):
-        if _is_number(told.get(name, "")):
-            raw.notes.append(f"{name}s without a unit are not taken: what they count is not said")
-            del told[name]
-    take = _Taker(raw.path, line, told)
+        if _is_number(attributes.get(name, "")):
+            raw.notes.append(f"{name}s without a unit are ignored: their unit is unknown")
+            del attributes[name]
+    take = _Taker(raw.path, line, attributes)
     link.delay_ns = take("delay", q.delay_ns, q.DELAY_FORM)
     link.rate_bps = take("rate", q.link_rate_bps, q.RATE_FORM)
     link.loss = take("loss", q.loss_share, q.LOSS_FORM) or 0.0
-    link.cost = take("cost", q.cost_number, q.COST_FORM) or _weight(raw, told)
+    link.cost = take("cost", q.cost_number, q.COST_FORM) or _weight(raw, attributes)
     if link.rate_bps is None:
-        link.rate_bps = _zoo_rate(take, told)
+        link.rate_bps = _zoo_rate(take, attributes)
     return link
 
 
 class _Taker:
     """Reads one attribute after the other of one link."""
 
-    def __init__(self, path: str, line: int, told: Given) -> None:
-        self._path, self._line, self._told = path, line, told
+    def __init__(self, path: str, line: int, attributes: Given) -> None:
+        self._path, self._line, self._attributes = path, line, attributes
 
     def __call__(self, name: str, read: Callable[[str], T], expected: str) -> T | None:
-        text = self._told.get(name, "")
+        text = self._attributes.get(name, "")
         try:
             return read(text) if text else None
         except (ValueError, OverflowError):
@@ -89,8 +88,8 @@ class _Taker:
             ) from None
 
 
-def _weight(raw: Raw, told: Given) -> int:
-    text = told.get("weight", "").removesuffix(".0")
+def _weight(raw: Raw, attributes: Given) -> int:
+    text = attributes.get("weight", "").removesuffix(".0")
     try:
         return q.cost_number(text) if text else 1
     except ValueError:
@@ -98,11 +97,11 @@ def _weight(raw: Raw, told: Given) -> int:
         return 1
 
 
-def _zoo_rate(take: _Taker, told: Given) -> int | None:
-    """LinkSpeedRaw is in bits a second; else LinkSpeed and LinkSpeedUnits (K, M, G)."""
+def _zoo_rate(take: _Taker, attributes: Given) -> int | None:
+    """LinkSpeedRaw is in bits per second; otherwise LinkSpeed and LinkSpeedUnits (K, M, G)."""
     raw = take("linkspeedraw", lambda t: q.rate_in_limits(float(t)), "bits a second")
-    unit = _UNITS.get(told.get("linkspeedunits", "none").lower())
-    if raw is not None or unit is None or not _is_number(told.get("linkspeed", "")):
+    unit = _UNITS.get(attributes.get("linkspeedunits", "none").lower())
+    if raw is not None or unit is None or not _is_number(attributes.get("linkspeed", "")):
         return raw
     return take("linkspeed", lambda t: q.rate_in_limits(float(t) * unit), "a number")
 

@@ -1,18 +1,23 @@
-"""From what a file says to a map that a network can be made of.
+"""From the content of a file to a map that a network can be made of.
 
-The rules, the same for all formats: a link from a node to itself is left out;
+The rules are the same for all formats: a link from a node to itself is left out;
 parallel links are merged into one with the best of each property; both are noted.
-What is in pieces is refused, unless the largest piece is asked for. At most
+A map that is not connected is refused, unless its largest piece is asked for. At most
 `ROUTERS_MAX` routers.
+
+Routers get short names made from their labels: readable, unique, and fit for an
+interface. Interfaces are called <router>-eth<number> and Linux gives them 15
+characters, so a router with many links gets a shorter name.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import re
+import unicodedata
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from topologies.errors import MapError
-from topologies.importers.naming import names_of
 from topologies.importers.raw import Raw, RawLink, RawNode
 from topologies.map import Map, MapLink, MapNode, pieces, reached, sorted_tags, with_delays
 
@@ -21,45 +26,45 @@ LINKS_MAX = 200_000
 
 
 @dataclass(frozen=True, slots=True)
-class Wishes:
-    """What of a file is wanted."""
+class MapOptions:
+    """Which part of a file is used."""
 
     largest: bool = False
-    """Of a map in pieces, only the largest."""
+    """Of a map that is not connected, only the largest piece."""
     keep: int | None = None
-    """So many routers that hang together, around the one with the most links."""
+    """This many routers, those nearest to the one with the most links."""
     drop: tuple[str, ...] = ()
     """Nodes with one of these tags are left out: `external`, `hyperedge`, ..."""
 
 
-def cleaned(raw: Raw, stem: str, path: str, wishes: Wishes) -> Map:
+def cleaned(raw: Raw, stem: str, path: str, options: MapOptions) -> Map:
     """The map.
 
     Raises:
         MapError: What is left is none.
     """
     notes = list(dict.fromkeys(raw.notes))
-    nodes = _wanted(raw, wishes, notes)
+    nodes = _wanted(raw, options, notes)
     links = _merged([link for link in raw.links if link.a in nodes and link.b in nodes], notes)
-    nodes, links = _in_one_piece(nodes, links, path, wishes, notes)
-    nodes, links = _kept(nodes, links, wishes, notes)
+    nodes, links = _in_one_piece(nodes, links, path, options, notes)
+    nodes, links = _kept(nodes, links, options, notes)
     _check_size(nodes, links, path)
     return with_delays(_as_map(raw, stem, nodes, links, notes))
 
 
-def _wanted(raw: Raw, wishes: Wishes, notes: list[str]) -> dict[str, RawNode]:
+def _wanted(raw: Raw, options: MapOptions, notes: list[str]) -> dict[str, RawNode]:
     if not raw.nodes:
         raise MapError("the map has no nodes", raw.path, expected="at least one node")
     known = {tag for node in raw.nodes.values() for tag in node.tags}
-    for tag in wishes.drop:
+    for tag in options.drop:
         if tag not in known:
             expected = f"one of {', '.join(sorted(known))}" if known else "no tag: the map's nodes have none"
             raise MapError(f"no node has the tag {tag}, which is to be dropped", raw.path, expected=expected)
-    nodes = {key: node for key, node in raw.nodes.items() if not {*node.tags} & {*wishes.drop}}
+    nodes = {key: node for key, node in raw.nodes.items() if not {*node.tags} & {*options.drop}}
     if not nodes:
-        raise MapError(f"nothing is left without {', '.join(wishes.drop)}", raw.path, expected="a node")
+        raise MapError(f"nothing is left without {', '.join(options.drop)}", raw.path, expected="a node")
     if gone := len(raw.nodes) - len(nodes):
-        notes.append(f"{_count(gone, 'node')} left out: {', '.join(wishes.drop)}")
+        notes.append(f"{_count(gone, 'node')} left out: {', '.join(options.drop)}")
     return nodes
 
 
@@ -103,12 +108,12 @@ Part = tuple[dict[str, RawNode], list[RawLink]]
 
 
 def _in_one_piece(
-    nodes: dict[str, RawNode], links: list[RawLink], path: str, wishes: Wishes, notes: list[str]
+    nodes: dict[str, RawNode], links: list[RawLink], path: str, options: MapOptions, notes: list[str]
 ) -> Part:
     largest, *others = pieces(_neighbours(nodes, links))
     if not others:
         return nodes, links
-    if not wishes.largest:
+    if not options.largest:
         raise MapError(
             f"the map is in {len(others) + 1} pieces: of {_count(len(largest), 'node')} the largest, and no "
             f"path leads from there to {nodes[others[0][0]].label or others[0][0]}",
@@ -121,13 +126,13 @@ def _in_one_piece(
     return _part(largest, nodes, links)
 
 
-def _kept(nodes: dict[str, RawNode], links: list[RawLink], wishes: Wishes, notes: list[str]) -> Part:
-    if wishes.keep is None or wishes.keep >= len(nodes):
+def _kept(nodes: dict[str, RawNode], links: list[RawLink], options: MapOptions, notes: list[str]) -> Part:
+    if options.keep is None or options.keep >= len(nodes):
         return nodes, links
     near = _neighbours(nodes, links)
     hub = max(near, key=lambda key: len(near[key]))
-    notes.append(f"{wishes.keep} of {len(nodes)} routers kept, those nearest to {nodes[hub].label or hub}")
-    return _part(reached(near, hub)[: wishes.keep], nodes, links)
+    notes.append(f"{options.keep} of {len(nodes)} routers kept, those nearest to {nodes[hub].label or hub}")
+    return _part(reached(near, hub)[: options.keep], nodes, links)
 
 
 def _part(kept: Sequence[str], nodes: Mapping[str, RawNode], links: Sequence[RawLink]) -> Part:
@@ -191,3 +196,63 @@ def _link(link: RawLink, names: Mapping[str, str]) -> MapLink:
 
 def _count(number: int, what: str) -> str:
     return f"{number:,} {what}{'s' * (number != 1)}"
+
+
+NAME = re.compile(r"[a-z][a-z0-9-]{0,8}")
+_SPECIAL = str.maketrans({"ß": "ss", "æ": "ae", "ø": "o", "œ": "oe", "ł": "l", "đ": "d", "ð": "d", "þ": "th"})
+
+
+def names_of(labels: Mapping[str, str], degrees: Mapping[str, int]) -> dict[str, str]:
+    """A name for each key, made of its label, or of the key if it has none.
+
+    A label that is a valid name is kept.
+    """
+    longest = {key: room(degrees.get(key, 0)) for key in labels}
+    fitting = {key: label for key, label in labels.items() if _fits(label, longest[key])}
+    taken: dict[str, str] = {}
+    for key, label in fitting.items():
+        taken.setdefault(label, key)
+    chosen = {key: label for label, key in taken.items()}
+    for key, label in labels.items():
+        if key not in chosen:
+            name = next(n for n in _candidates(label or key, longest[key]) if n not in taken)
+            taken[name], chosen[key] = key, name
+    return {key: chosen[key] for key in labels}
+
+
+def room(degree: int) -> int:
+    """How long a router's name may be; leaves room for clients beside its links."""
+    # 15 characters, of which "-eth" takes 4 and the number its digits.
+    return 11 - max(2, len(str(degree + 50)))
+
+
+def _fits(label: str, longest: int) -> bool:
+    return bool(NAME.fullmatch(label)) and len(label) <= longest
+
+
+def _candidates(label: str, longest: int) -> Iterator[str]:
+    words = _words(label)
+    whole = "".join(words)
+    if len(whole) <= longest:
+        yield whole
+    # "Frankfurt" is enough for "Frankfurt am Main", "los" too little for "Los Angeles".
+    if len(words[0]) >= 4:
+        yield words[0][:longest]
+    yield whole[:longest]
+    yield words[0][:longest]
+    if len(words) > 1:
+        yield (words[0][: longest - 1] + words[1][0])[:longest]
+    number = 2
+    while True:
+        yield f"{words[0][: longest - len(str(number))]}{number}"
+        number += 1
+
+
+def _words(label: str) -> list[str]:
+    bare = (
+        unicodedata.normalize("NFKD", label.casefold().translate(_SPECIAL)).encode("ascii", "ignore").decode()
+    )
+    words = re.findall(r"[a-z0-9]+", bare)
+    if not words:
+        return ["n"]
+    return words if words[0][0].isalpha() else [f"n{words[0]}", *words[1:]]

@@ -1,4 +1,4 @@
-"""Edge lists: a link a line, two names and what is known of the link.
+"""Edge lists: one link per line, two names and the properties of the link.
 
     # a comment
     seattle denver 12ms
@@ -7,7 +7,7 @@
 
 Columns are parted by spaces, tabs, commas or semicolons. After the names: a delay
 or a rate (with their units), a cost (a whole number), or `key=value`. A first line
-that names its columns (`source,target,delay`) says what they are instead.
+that names its columns (`source,target,delay`) defines them instead.
 """
 
 from __future__ import annotations
@@ -18,8 +18,7 @@ import re
 from topologies import quantities as q
 from topologies.errors import MapError
 from topologies.importers.attributes import tags_of
-from topologies.importers.raw import Raw, RawLink, RawNode, shown
-from topologies.importers.text import plain_label
+from topologies.importers.raw import Raw, RawLink, RawNode, plain_label, shown
 
 _ENDS = {"source": "a", "from": "a", "a": "a", "node1": "a", "src": "a", "u": "a",
          "target": "b", "to": "b", "b": "b", "node2": "b", "dst": "b", "v": "b"}  # fmt: skip
@@ -31,7 +30,7 @@ _EXPECTED = "two names, then delay=5ms, rate=10mbit, loss=0.01, cost=3 or tags=c
 
 
 def read(text: str, path: str) -> Raw:
-    """What an edge list says.
+    """The content of an edge list.
 
     Raises:
         MapError: A line makes no sense.
@@ -77,11 +76,11 @@ def _by_heading(columns: list[str], words: list[str], path: str, line: int) -> R
     if len(words) != len(columns):
         found = f"{len(words)} columns under {len(columns)} headings"
         raise MapError(found, path, line, expected=f"{len(columns)} columns")
-    told = dict(zip(columns, words, strict=True))
-    link = RawLink(_name(told["a"], path, line), _name(told["b"], path, line), line)
+    attributes = dict(zip(columns, words, strict=True))
+    link = RawLink(_name(attributes["a"], path, line), _name(attributes["b"], path, line), line)
     for key in KEYS:
-        if told.get(key):
-            set_property(link, key, told[key], path)
+        if attributes.get(key):
+            set_property(link, key, attributes[key], path)
     return link
 
 
@@ -102,7 +101,7 @@ def _name(text: str, path: str, line: int) -> str:
 
 
 def _keyed(word: str) -> tuple[str, str]:
-    """A bare value's key: its form says it."""
+    """The key of a bare value, by its form."""
     key, sign, value = word.partition("=")
     if sign:
         return _SAME.get(key, key), value

@@ -8,8 +8,7 @@ from dataclasses import dataclass, field
 
 from topologies.errors import MapError
 from topologies.importers.attributes import link_of, node_of
-from topologies.importers.raw import Raw, shown
-from topologies.importers.text import plain_label
+from topologies.importers.raw import Raw, plain_label, shown
 
 _TOKEN = re.compile(
     r'(?P<space>\s+|\#[^\n]*)|(?P<text>"[^"]*")|(?P<open>\[)|(?P<close>\])|(?P<word>[^\s\[\]"]+)'
@@ -27,7 +26,7 @@ class _List:
 
 
 def read(text: str, path: str) -> Raw:
-    """What a GML file says.
+    """The content of a GML file.
 
     Raises:
         MapError: It is none, or makes no sense.
@@ -53,13 +52,13 @@ def read(text: str, path: str) -> Raw:
 
 def _add_node(raw: Raw, node: _List) -> None:
     # yEd has the label in the node and the place in a list within it.
-    told: dict[str, str] = {}
+    attributes: dict[str, str] = {}
     for kind, inner in node.lists:
         if kind == "graphics":
-            told |= {name: inner.scalars[name] for name in ("x", "y") if name in inner.scalars}
-    told |= node.scalars
-    told["label"] = html.unescape(told.get("label", ""))
-    raw.add_node(node_of(raw, _needed(raw, "node", node, "id"), node.line, told))
+            attributes |= {name: inner.scalars[name] for name in ("x", "y") if name in inner.scalars}
+    attributes |= node.scalars
+    attributes["label"] = html.unescape(attributes.get("label", ""))
+    raw.add_node(node_of(raw, _needed(raw, "node", node, "id"), node.line, attributes))
 
 
 def _needed(raw: Raw, kind: str, inner: _List, name: str) -> str:
@@ -114,6 +113,6 @@ def _close(stack: list[_List], key: str, path: str, line: int) -> None:
 
 def _scalar(inner: _List, key: str, value: str, path: str, line: int) -> str:
     if not key:
-        raise MapError(f"{shown(value)} stands without a key", path, line, expected="keys and values in turn")
+        raise MapError(f"{shown(value)} has no key", path, line, expected="keys and values in turn")
     inner.scalars[key] = value
     return ""

@@ -11,8 +11,7 @@ from xml.parsers import expat
 
 from topologies.errors import MapError
 from topologies.importers.attributes import link_of, node_of
-from topologies.importers.raw import Raw, RawLink, RawNode
-from topologies.importers.text import plain_label
+from topologies.importers.raw import Raw, RawLink, RawNode, plain_label
 
 TEXT_MAX = 100_000
 """Of one value: labels are no books."""
@@ -20,7 +19,7 @@ Attributes = dict[str, str]
 
 
 def read(data: bytes, path: str) -> Raw:
-    """What a GraphML file says.
+    """The content of a GraphML file.
 
     Raises:
         MapError: It is none, or makes no sense.
@@ -62,7 +61,7 @@ class _Reader:
         self._seen_graph = False
 
     def finished(self) -> Raw:
-        """What was read, whole."""
+        """The complete topology."""
         if not self._seen_graph:
             raise MapError("there is no graph in this XML", self._raw.path, 1, expected="GraphML")
         self._raw.check_ends()
@@ -80,29 +79,29 @@ class _Reader:
             "remove the declaration; GraphML needs none",
         )
 
-    def _start(self, name: str, told: Attributes) -> None:
+    def _start(self, name: str, attributes: Attributes) -> None:
         kind = name.rpartition(" ")[2]
         line = self.parser.CurrentLineNumber
         if kind in ("graph", "node", "edge", "hyperedge"):
             self._seen_graph |= kind == "graph"
-            self._open.append((kind, line, told, {}))
+            self._open.append((kind, line, attributes, {}))
             if len(self._open) > 50:
                 raise self._fail("graphs within graphs within graphs", "at most 25 levels")
             self._ends = [] if kind == "hyperedge" else self._ends
         elif kind == "endpoint":
-            self._ends.append(self._needed(kind, told, "node"))
+            self._ends.append(self._needed(kind, attributes, "node"))
         elif kind == "key":
-            self._key = self._needed(kind, told, "id")
-            self._names[self._key] = told.get("attr.name") or self._key
-            self._open.append(("key", line, told, {}))
+            self._key = self._needed(kind, attributes, "id")
+            self._names[self._key] = attributes.get("attr.name") or self._key
+            self._open.append(("key", line, attributes, {}))
         elif kind in ("data", "default"):
-            self._key = self._needed(kind, told, "key") if kind == "data" else self._key
+            self._key = self._needed(kind, attributes, "key") if kind == "data" else self._key
             self._words = []
 
-    def _needed(self, kind: str, told: Attributes, name: str) -> str:
-        if name not in told:
+    def _needed(self, kind: str, attributes: Attributes, name: str) -> str:
+        if name not in attributes:
             raise self._fail(f"<{kind}> has no attribute {name}", f'<{kind} {name}="...">')
-        return told[name]
+        return attributes[name]
 
     def _text(self, text: str) -> None:
         if self._words is not None:
@@ -116,44 +115,46 @@ class _Reader:
             self._value("".join(self._words).strip(), kind)
             self._words = None
         elif kind in ("graph", "node", "edge", "hyperedge", "key"):
-            _, line, told, data = self._open.pop()
-            _ENDS[kind](self, line, told, data)
+            _, line, attributes, data = self._open.pop()
+            _ENDS[kind](self, line, attributes, data)
 
     def _value(self, text: str, kind: str) -> None:
         if not self._open:
             return
-        owner, _, told, data = self._open[-1]
+        owner, _, attributes, data = self._open[-1]
         name = self._names.get(self._key, self._key)
         if kind == "data":
             data[name] = text
         elif owner == "key":
-            self._defaults.setdefault(told.get("for", "all"), {})[name] = text
+            self._defaults.setdefault(attributes.get("for", "all"), {})[name] = text
 
     def _with_defaults(self, kind: str, data: Attributes) -> Attributes:
         return {**self._defaults["all"], **self._defaults[kind], **data}
 
-    def _graph(self, _line: int, _told: Attributes, data: Attributes) -> None:
-        told = {name.lower(): value for name, value in data.items()}
-        self._raw.title = self._raw.title or plain_label(told.get("label") or told.get("network", ""))
-        self._raw.sources += [plain_label(told["source"])] if "source" in told else []
+    def _graph(self, _line: int, _attributes: Attributes, data: Attributes) -> None:
+        attributes = {name.lower(): value for name, value in data.items()}
+        self._raw.title = self._raw.title or plain_label(
+            attributes.get("label") or attributes.get("network", "")
+        )
+        self._raw.sources += [plain_label(attributes["source"])] if "source" in attributes else []
 
-    def _node(self, line: int, told: Attributes, data: Attributes) -> None:
-        key = self._needed("node", told, "id")
+    def _node(self, line: int, attributes: Attributes, data: Attributes) -> None:
+        key = self._needed("node", attributes, "id")
         self._raw.add_node(node_of(self._raw, key, line, self._with_defaults("node", data)))
 
-    def _edge(self, line: int, told: Attributes, data: Attributes) -> None:
-        a, b = self._needed("edge", told, "source"), self._needed("edge", told, "target")
+    def _edge(self, line: int, attributes: Attributes, data: Attributes) -> None:
+        a, b = self._needed("edge", attributes, "source"), self._needed("edge", attributes, "target")
         self._raw.links.append(link_of(self._raw, a, b, line, self._with_defaults("edge", data)))
 
-    def _hyperedge(self, line: int, told: Attributes, data: Attributes) -> None:
-        key = told.get("id") or f"hyperedge of line {line}"
+    def _hyperedge(self, line: int, attributes: Attributes, data: Attributes) -> None:
+        key = attributes.get("id") or f"hyperedge of line {line}"
         self._raw.add_node(
             RawNode(key, line, label=plain_label(data.get("label", "hub")), tags=("hyperedge",))
         )
         self._raw.links += [RawLink(key, end, line) for end in self._ends]
 
-    def _key_end(self, _line: int, _told: Attributes, _data: Attributes) -> None:
-        """A key has said all it had to say."""
+    def _key_end(self, _line: int, _attributes: Attributes, _data: Attributes) -> None:
+        """The end of a key."""
 
 
 _ENDS = {

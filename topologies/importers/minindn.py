@@ -18,15 +18,14 @@ import re
 from topologies import quantities as q
 from topologies.errors import MapError
 from topologies.importers.attributes import point_of
-from topologies.importers.raw import Raw, RawLink, RawNode, shown
-from topologies.importers.text import plain_label
+from topologies.importers.raw import Raw, RawLink, RawNode, plain_label, shown
 from topologies.map import Point
 
 SECTIONS = ("nodes", "switches", "links", "faces")
 
 
 def read(text: str, path: str) -> Raw:
-    """What a mini-NDN file says.
+    """The content of a mini-NDN file.
 
     Raises:
         MapError: It makes no sense.
@@ -39,7 +38,7 @@ def read(text: str, path: str) -> Raw:
         if words[0].startswith("["):
             section = _section(line.strip(), path, number)
         elif not section:
-            raise MapError("nothing says what this line is", path, number, expected="a line [nodes] first")
+            raise MapError("this line is in no section", path, number, expected="a line [nodes] first")
         elif section == "links":
             raw.links.append(_link(raw, words, number))
         elif section != "faces":
@@ -57,21 +56,21 @@ def _section(text: str, path: str, line: int) -> str:
 
 
 def _node(raw: Raw, words: list[str], line: int, section: str) -> RawNode:
-    name, told = words[0].rstrip(":"), _told(words[1:])
+    name, properties = words[0].rstrip(":"), _properties(words[1:])
     if not name:
         raise MapError("the node has no name", raw.path, line, expected="a: _")
     tags = ("switch",) if section == "switches" else ()
-    return RawNode(name, line, label=plain_label(name), at=_polar(told, raw.path, line), tags=tags)
+    return RawNode(name, line, label=plain_label(name), at=_polar(properties, raw.path, line), tags=tags)
 
 
-def _told(words: list[str]) -> dict[str, str]:
+def _properties(words: list[str]) -> dict[str, str]:
     return {key: value for key, sign, value in (word.partition("=") for word in words) if sign}
 
 
-def _polar(told: dict[str, str], path: str, line: int) -> Point | None:
-    if "radius" not in told or "angle" not in told:
+def _polar(properties: dict[str, str], path: str, line: int) -> Point | None:
+    if "radius" not in properties or "angle" not in properties:
         return None
-    numbers = point_of(_decimal(told["radius"]), _decimal(told["angle"]), path, line)
+    numbers = point_of(_decimal(properties["radius"]), _decimal(properties["angle"]), path, line)
     if numbers is None:
         return None
     radius, angle = numbers
@@ -88,9 +87,9 @@ def _link(raw: Raw, words: list[str], line: int) -> RawLink:
     if len(ends) != 2 or not all(ends):
         expected = "two nodes with a colon between: a:b delay=10ms"
         raise MapError(f"{shown(words[0])} is no link", raw.path, line, expected=expected)
-    told = _told(words[1:])
+    properties = _properties(words[1:])
     link = RawLink(ends[0], ends[1], line)
-    for name, text in told.items():
+    for name, text in properties.items():
         _set(raw, link, name, text)
     return link
 

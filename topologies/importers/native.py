@@ -1,4 +1,4 @@
-"""The project's own maps: a line a fact, everything that a `Map` knows.
+"""The project's own maps: one fact per line, everything that a `Map` contains.
 
     map abilene
     title "Abilene, 2004"
@@ -18,8 +18,7 @@ import shlex
 from topologies.errors import MapError
 from topologies.importers.attributes import place_of, point_of, tags_of
 from topologies.importers.edge_list import set_property
-from topologies.importers.raw import Raw, RawLink, RawNode, shown
-from topologies.importers.text import plain_label
+from topologies.importers.raw import Raw, RawLink, RawNode, plain_label, shown
 
 NAME = re.compile(r"[a-z][a-z0-9-]{0,8}")
 NAME_FORM = "a lower-case letter, then at most 8 lower-case letters, digits and dashes"
@@ -27,7 +26,7 @@ _WORDS = "one of map, title, source, note, node, link"
 
 
 def read(text: str, path: str) -> Raw:
-    """What a map says.
+    """The content of a map.
 
     Raises:
         MapError: A line makes no sense.

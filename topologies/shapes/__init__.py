@@ -1,1 +1,1 @@
-"""The kinds of topologies that are made by rule: one module a family, and what each is told by."""
+"""Topologies that are made by rule: one module for each family, with its parameters."""

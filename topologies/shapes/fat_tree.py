@@ -2,7 +2,7 @@
 
 Each pod has k/2 aggregation and k/2 edge switches, each of one kind joined to each
 of the other; the i-th aggregation switch of every pod is joined to the i-th group
-of k/2 core switches. Hosts are not part of it: clients stand for them.
+of k/2 core switches. Hosts are not part of it: clients take their place.
 """
 
 from __future__ import annotations

@@ -19,7 +19,7 @@ Edge = tuple[int, int]
 
 @dataclass(frozen=True, slots=True)
 class Parameter:
-    """What a shape may be told."""
+    """A parameter of a shape."""
 
     name: str
     meaning: str
@@ -64,7 +64,7 @@ Given = Mapping[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class Shape:
-    """A kind of topology: what it is told, how large it gets, how it is made."""
+    """A kind of topology: its parameters, its size, how it is made."""
 
     summary: str
     parameters: tuple[Parameter, ...]
@@ -84,20 +84,20 @@ class Shape:
         """The other parameters, with their defaults."""
         return {p.name: p.default for p in self.parameters if not p.required}
 
-    def complete(self, told: Given) -> Given:
-        """What it is told with the defaults of all else.
+    def complete(self, given: Given) -> Given:
+        """The given parameters, and the defaults of all others.
 
         Raises:
             ValueError: Something is missing, unknown or out of its limits.
         """
         known = {p.name: p for p in self.parameters}
-        for name in told:
+        for name in given:
             if name not in known:
                 raise ValueError(f"there is no parameter {name}; expected {', '.join(known)}")
         for name in self.required:
-            if name not in told:
+            if name not in given:
                 raise ValueError(f"{name} is missing: {known[name].meaning}")
-        for name, value in told.items():
+        for name, value in given.items():
             if value is not None and (problem := known[name].problem(value)):
                 raise ValueError(problem)
-        return {**self.optional, **told}
+        return {**self.optional, **given}

@@ -1,8 +1,8 @@
-"""Graphs whose links are drawn alike: random, Erdos-Renyi and Waxman.
+"""Graphs whose links are drawn at random: random, Erdos-Renyi and Waxman.
 
 `random` grows a random tree first and is connected by that. The two others draw
 each link by itself, which may leave pieces; these are then joined by one link
-each to the largest, and a note says how many.
+each to the largest, and a note reports how many links that took.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from topologies.map import Point, delay_of_km
 from topologies.shapes.kind import Draft, Edge, Given, Parameter, Shape, size
 
 PAIRS_MAX = 3_000
-"""Waxman looks at every pair: at most so many routers."""
+"""The most routers of a Waxman graph, since every pair is considered."""
 Choice = Callable[[list[int], list[int]], Edge]
 """Where a link joins the whole and a piece: a router of each."""
 
@@ -28,7 +28,7 @@ def _random(given: Given, rng: Random) -> Draft:
     if wanted > n * (n - 1) // 2:
         raise ValueError(f"{n} routers cannot have {degree} links each")
     edges = {(rng.randrange(i), i) for i in range(1, n)}
-    # Dense graphs: draw from what is left, rather than hope to hit it.
+    # Dense graphs: draw from the remaining pairs, since most draws would hit an existing link.
     if wanted * 2 > n * (n - 1) // 2:
         rest = sorted(set(itertools.combinations(range(n), 2)) - edges)
         return Draft(n, sorted(edges | set(rng.sample(rest, wanted - len(edges)))))
@@ -41,7 +41,7 @@ def _random(given: Given, rng: Random) -> Draft:
 
 def _random_count(given: Given) -> tuple[int, int]:
     n, degree = given["size"], given["degree"]
-    # Unless told otherwise: 3, or as many as there are others.
+    # By default 3, or as many as there are other routers.
     degree = min(3, n - 1) if degree is None else degree
     return n, max(n - 1, round(n * degree / 2))
 
@@ -132,7 +132,7 @@ def _nearest(at: Mapping[int, Point], whole: list[int], piece: list[int]) -> Edg
 
 
 def joining_note(joined: list[Edge]) -> tuple[str, ...]:
-    """What is said of the links that were added."""
+    """The note on the links that were added."""
     if not joined:
         return ()
     count = f"{len(joined)} link{'s' * (len(joined) > 1)}"
@@ -172,7 +172,7 @@ SHAPES: Mapping[str, Shape] = {
         (
             size(),
             _MEAN,
-            Parameter("probability", "of each pair's link, in place of degree", 0, 1, whole=False),
+            Parameter("probability", "of each pair's link, instead of degree", 0, 1, whole=False),
         ),
         _erdos_renyi_count,
         _erdos_renyi,

@@ -1,4 +1,4 @@
-"""Shapes without luck: line, ring, star, tree, grid, torus, full.
+"""Shapes without random choices: line, ring, star, tree, grid, torus, full.
 
 Drafts place their routers, so that a drawing shows what the shape is.
 """
