@@ -38,7 +38,7 @@ class Command(NamedTuple):
 
     summary: str
     """One line, beginning with a verb in lower case."""
-    arguments: Callable[[argparse.ArgumentParser], None]
+    arguments: Callable[[argparse.ArgumentParser], None] | None = None
     execute: Callable[[argparse.Namespace], int] | None = None
     """Returns the exit code. None: one of `commands` has to be named."""
     group: str = ""

@@ -6,15 +6,18 @@ many runs of one scenario (`matrix`).
 
 from __future__ import annotations
 
+import argparse
 import os
 import signal
 from collections.abc import Iterator
+from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from analysis.expectations import measured_text, passed
 from testbed.cli import exits
+from testbed.cli.progress import progress
 from testbed.emu.options import EmuOptions
 from testbed.plan.model import Plan
 from testbed.runs.conduct import conduct
@@ -36,42 +39,103 @@ _MEANING = {
 }
 
 
-def choose_world(name: str, plan: Plan, progress: Progress, options: EmuOptions | None = None) -> World:
-    """The world of that name, or for `auto` the best one that can run the plan here; never chosen silently.
+@dataclass(frozen=True, slots=True)
+class Executed:
+    """A run that has ended."""
+
+    directory: RunDirectory
+    world: str
+    outcome: Outcome
+    verdict: Verdict | None
+    """None: it was not to be analysed, or is not complete."""
+
+    def summary(self) -> Verdict:
+        """What `--json` prints."""
+        return {
+            "run_id": self.directory.run_id,
+            "directory": str(self.directory.path),
+            "world": self.world,
+            "outcome": self.outcome.outcome,
+            "message": self.outcome.message,
+            "fidelity": self.outcome.fidelity and self.outcome.fidelity.to_json(),
+            "verdict": self.verdict,
+        }
+
+    @property
+    def exit_code(self) -> int:
+        """How it went, for scripts."""
+        if self.outcome.outcome == "failed":
+            return exits.FAILED
+        if self.outcome.outcome == "interrupted":
+            terminated = signal.SIGTERM.name in self.outcome.message
+            return exits.TERMINATED if terminated else exits.INTERRUPTED
+        return exits.OK if self.verdict is None or passed(self.verdict) else exits.NOT_CLEAN
+
+
+def execute(
+    args: argparse.Namespace,
+    plan: Plan,
+    *,
+    scenario: str | None,
+    world: str,
+    options: EmuOptions,
+    to_analyse: bool,
+    replay_of: str = "",
+) -> Executed:
+    """Run a plan, and analyse the run if that is asked for.
 
     Args:
-        name: `sim`, `emu` or `auto`.
-        plan: what is to run.
-        progress: is told which was chosen and why.
-        options: how to emulate; the simulator needs none.
+        args: With `out`, `force` and `quiet`.
+        plan: What to run.
+        scenario: The text that it was made of, if known.
+        world: Its name, or `auto`.
+        options: How to emulate.
+        to_analyse: Whether the run is analysed when it is complete.
+        replay_of: The id of the run that is repeated, if one is.
+
+    Raises:
+        CommandError: it cannot be done on this machine, or there.
+    """
+    if to_analyse:
+        check_analysable()
+    with progress(args.quiet) as shown:
+        chosen = choose_world(world, plan, shown, options)
+        directory = directory_for(plan.name, chosen.name, args.out, args.force)
+        if not args.quiet:
+            what = f"{replay_of} again," if replay_of else plan.name
+            shown.say(f"{what} in the world {chosen.name}, seed {plan.seed}, into {directory.path}")
+        try:
+            outcome = conduct(plan, chosen, directory, shown, scenario=scenario, replay_of=replay_of)
+        except OSError as error:
+            place = error.filename or directory.path
+            raise exits.CommandError(f"the run broke off: {place}: {error.strerror}", exits.FAILED) from error
+        analysed = to_analyse and outcome.outcome == "complete"
+        verdict = analyse(directory.path, shown) if analysed else None
+    return Executed(directory, chosen.name, outcome, verdict)
+
+
+def choose_world(name: str, plan: Plan, shown: Progress, options: EmuOptions) -> World:
+    """The world of that name, or for `auto` the best one that can run the plan here; never chosen silently.
 
     Raises:
         CommandError: the plan cannot run there on this machine.
     """
-    if name == "auto":
-        return _best(plan, progress, options)
-    world = _world(name, options)
-    if name == "sim" and options not in (None, EmuOptions()):
-        progress.say("the simulator keeps its own time and links: --dilate and --links mean nothing to it")
+    world = _world("emu" if name == "auto" else name, options)
     problems = world.problems(plan)
+    if name == "auto" and problems:
+        shown.say("\n  ".join(["world sim, because this plan cannot be emulated here:", *problems]))
+        return choose_world("sim", plan, shown, options)
+    if name == "auto":
+        shown.say("world emu: this machine can emulate (--world sim simulates instead)")
+    if name == "sim" and options != EmuOptions():
+        shown.say("the simulator keeps its own time and links: --dilate and --links mean nothing to it")
     if problems:
-        raise exits.CommandError(_cannot(name, problems), exits.MACHINE)
+        lines = [f"this cannot run in the world {name} on this machine:", *problems]
+        raise exits.CommandError("\n  ".join(lines), exits.MACHINE)
     return world
 
 
-def _best(plan: Plan, progress: Progress, options: EmuOptions | None) -> World:
-    emulated = _world("emu", options)
-    problems = emulated.problems(plan)
-    if not problems:
-        progress.say("world emu: this machine can emulate (--world sim simulates instead)")
-        return emulated
-    progress.say("world sim, because this plan cannot be emulated here:")
-    for problem in problems:
-        progress.say(f"  {problem}")
-    return choose_world("sim", plan, progress, options)
-
-
-def _world(name: str, options: EmuOptions | None) -> World:
+def _world(name: str, options: EmuOptions) -> World:
     if name == "emu":
         from testbed.emu.world import EmulatedWorld
 
@@ -81,66 +145,13 @@ def _world(name: str, options: EmuOptions | None) -> World:
     return SimulatedWorld()
 
 
-def _cannot(name: str, problems: list[str]) -> str:
-    return "\n".join([f"this cannot run in the world {name} on this machine:", *(f"  {p}" for p in problems)])
-
-
-def directory_for(plan: Plan, world: World, out: Path | None, force: bool) -> RunDirectory:
-    """The new run's directory: `out`, or a place of its own under `runs`."""
-    run_id = new_run_id(plan.name, world.name)
+def directory_for(name: str, world: str, out: Path | None, force: bool) -> RunDirectory:
+    """The directory of a new run: `out`, or a place of its own under `runs`."""
+    run_id = new_run_id(name, world)
     try:
         return RunDirectory.create(out or RUNS / run_id, run_id, force=force)
     except RunDirectoryError as error:
         raise exits.CommandError(str(error), exits.USAGE) from error
-
-
-def execute(
-    plan: Plan,
-    world: World,
-    directory: RunDirectory,
-    shown: Progress,
-    *,
-    scenario: str | None,
-    replay_of: str = "",
-) -> Outcome:
-    """The run; see `conduct`."""
-    try:
-        return conduct(plan, world, directory, shown, scenario=scenario, replay_of=replay_of)
-    except RunDirectoryError as error:
-        raise exits.CommandError(str(error), exits.USAGE) from error
-    except OSError as error:
-        place = error.filename or directory.path
-        raise exits.CommandError(f"the run broke off: {place}: {error.strerror}", exits.FAILED) from error
-
-
-def verdict_of(directory: RunDirectory, outcome: Outcome, shown: Progress) -> Verdict | None:
-    """The analysis of a run that is complete."""
-    if outcome.outcome != "complete":
-        return None
-    return analyse(directory.path, shown)
-
-
-def summary(directory: RunDirectory, world: World, outcome: Outcome, verdict: Verdict | None) -> Verdict:
-    """What `--json` prints."""
-    return {
-        "run_id": directory.run_id,
-        "directory": str(directory.path),
-        "world": world.name,
-        "outcome": outcome.outcome,
-        "message": outcome.message,
-        "fidelity": outcome.fidelity and outcome.fidelity.to_json(),
-        "verdict": verdict,
-    }
-
-
-def exit_code(outcome: Outcome, verdict: Verdict | None) -> int:
-    """How it went, for scripts."""
-    if outcome.outcome == "failed":
-        return exits.FAILED
-    if outcome.outcome == "interrupted":
-        terminated = signal.SIGTERM.name in outcome.message
-        return exits.TERMINATED if terminated else exits.INTERRUPTED
-    return exits.OK if verdict is None or passed(verdict) else exits.NOT_CLEAN
 
 
 def analyse(directory: Path, shown: Progress) -> dict[str, object]:

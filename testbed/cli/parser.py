@@ -69,7 +69,8 @@ def _add(to: _Commands, found: Mapping[str, Command], listed: bool = False) -> N
             epilog=command.help,
             formatter_class=argparse.RawDescriptionHelpFormatter,
         )
-        command.arguments(parser)
+        if command.arguments is not None:
+            command.arguments(parser)
         if command.execute is None:
             inner = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
             _add(inner, command.commands, listed=True)

@@ -207,11 +207,5 @@ def warn_of_memory(figures: Figures) -> None:
         )
 
 
-def _no_arguments(_parser: argparse.ArgumentParser) -> None:
-    """What is measured is a subcommand."""
-
-
 _MATCH = Command("time matching against a table", _match_arguments, _match, help=_MATCH_HELP)
-COMMAND = Command(
-    "measure this machine", _no_arguments, group=MEASURING, help=_HELP, commands={"match": _MATCH}
-)
+COMMAND = Command("measure this machine", group=MEASURING, help=_HELP, commands={"match": _MATCH})

@@ -13,10 +13,9 @@ from testbed.cli.output import print_json
 from testbed.cli.progress import progress
 
 if TYPE_CHECKING:
+    from testbed.cli.execution import Executed
     from testbed.emu.options import EmuOptions
-    from testbed.runs.directory import RunDirectory
     from testbed.runs.replay import Recording
-    from testbed.runs.world import Outcome
 
 _HELP = """\
 examples:
@@ -52,33 +51,23 @@ def _replay(args: argparse.Namespace) -> int:
 
     _check_out(args)
     recording = _load(args.directory)
-    analyse = bool(args.analyze or recording.plan.expect)
-    if analyse:
-        execution.check_analysable()
     with progress(args.quiet) as shown:
         for note in recording.notes:
             shown.say(f"{args.directory}: {note}")
-        known = recording.world if recording.world in ("sim", "emu") else "auto"
-        options = _options(args, recording)
-        world = execution.choose_world(args.world or known, recording.plan, shown, options)
-        directory = execution.directory_for(recording.plan, world, args.out, args.force)
-        if not args.quiet:
-            shown.say(f"{recording.run_id} again, in the world {world.name}, into {directory.path}")
-        outcome = execution.execute(
-            recording.plan,
-            world,
-            directory,
-            shown,
-            scenario=recording.scenario,
-            replay_of=recording.run_id,
-        )
-        verdict = execution.verdict_of(directory, outcome, shown) if analyse else None
+    done = execution.execute(
+        args,
+        recording.plan,
+        scenario=recording.scenario,
+        world=args.world or (recording.world if recording.world in ("sim", "emu") else "auto"),
+        options=_options(args, recording),
+        to_analyse=bool(args.analyze or recording.plan.expect),
+        replay_of=recording.run_id,
+    )
     if args.json:
-        summary = execution.summary(directory, world, outcome, verdict)
-        print_json({**summary, "replay_of": recording.run_id})
+        print_json({**done.summary(), "replay_of": recording.run_id})
     else:
-        _report(directory, args.directory, outcome, verdict)
-    return execution.exit_code(outcome, verdict)
+        _report(done, args.directory)
+    return done.exit_code
 
 
 def _load(path: Path) -> Recording:
@@ -104,17 +93,16 @@ def _check_out(args: argparse.Namespace) -> None:
         )
 
 
-def _report(
-    directory: RunDirectory, before: Path, outcome: Outcome, verdict: dict[str, object] | None
-) -> None:
+def _report(done: Executed, before: Path) -> None:
     from testbed.cli.execution import print_verdict
     from testbed.runs.fidelity import sentences
 
-    if verdict is not None:
-        print_verdict(directory.path, verdict)
+    path, outcome = done.directory.path, done.outcome
+    if done.verdict is not None:
+        print_verdict(path, done.verdict)
     print("\n".join(sentences(outcome.fidelity)))
     ending = outcome.outcome + (f": {outcome.message}" if outcome.message else "")
-    print(f"{directory.path}: {ending}\nNext: cbn diff {before} {directory.path}")
+    print(f"{path}: {ending}\nNext: cbn diff {before} {path}")
 
 
 COMMAND = Command("run the plan of an earlier run again", _arguments, _replay, RUNS, _HELP)

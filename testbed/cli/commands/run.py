@@ -19,10 +19,9 @@ from testbed.cli.command import (
     emu_options,
 )
 from testbed.cli.output import print_json
-from testbed.cli.progress import progress
 
 if TYPE_CHECKING:
-    from testbed.runs.directory import RunDirectory
+    from testbed.cli.execution import Executed
     from testbed.runs.world import Outcome
 
 _HELP = """\
@@ -98,21 +97,19 @@ def _run(args: argparse.Namespace) -> int:
     _check_options(args)
     with complaints():
         plan = scenario.plan()
-    analyse = bool(plan.expect) if args.analyze is None else args.analyze
-    if analyse:
-        execution.check_analysable()
-    with progress(args.quiet) as shown:
-        world = execution.choose_world(args.world, plan, shown, emu_options(args))
-        directory = execution.directory_for(plan, world, args.out, args.force)
-        if not args.quiet:
-            shown.say(f"{plan.name} in the world {world.name}, seed {plan.seed}, into {directory.path}")
-        outcome = execution.execute(plan, world, directory, shown, scenario=scenario.text)
-        verdict = execution.verdict_of(directory, outcome, shown) if analyse else None
+    done = execution.execute(
+        args,
+        plan,
+        scenario=scenario.text,
+        world=args.world,
+        options=emu_options(args),
+        to_analyse=bool(plan.expect) if args.analyze is None else args.analyze,
+    )
     if args.json:
-        print_json(execution.summary(directory, world, outcome, verdict))
+        print_json(done.summary())
     else:
-        _report(directory, outcome, verdict)
-    return execution.exit_code(outcome, verdict)
+        _report(done)
+    return done.exit_code
 
 
 def _check_options(args: argparse.Namespace) -> None:
@@ -122,28 +119,26 @@ def _check_options(args: argparse.Namespace) -> None:
         raise exits.CommandError(f"{option} goes with a scenario that has a matrix; {args.scenario} has none")
 
 
-def _report(directory: RunDirectory, outcome: Outcome, verdict: dict[str, object] | None) -> None:
+def _report(done: Executed) -> None:
     from testbed.cli.execution import print_verdict
     from testbed.runs.fidelity import sentences
 
-    if verdict is not None:
-        print_verdict(directory.path, verdict)
+    if done.verdict is not None:
+        print_verdict(done.directory.path, done.verdict)
     else:
-        print(_sentence(directory, outcome))
-    print("\n".join(sentences(outcome.fidelity)))
+        print(_sentence(done.directory.path, done.outcome))
+    print("\n".join(sentences(done.outcome.fidelity)))
 
 
-def _sentence(directory: RunDirectory, outcome: Outcome) -> str:
+def _sentence(path: Path, outcome: Outcome) -> str:
     match outcome.outcome:
         case "complete":
-            return (
-                f"{directory.path}: complete, {outcome.capture_packets:,} packets captured\n"
-                f"Next: cbn analyze {directory.path}"
-            )
+            packets = f"{outcome.capture_packets:,} packets captured"
+            return f"{path}: complete, {packets}\nNext: cbn analyze {path}"
         case "failed":
-            return f"{directory.path}: failed: {outcome.message}\nWhat was recorded is kept there; see logs/."
+            return f"{path}: failed: {outcome.message}\nWhat was recorded is kept there; see logs/."
         case "interrupted":
-            return f"{directory.path}: {outcome.message}; what was recorded is kept there"
+            return f"{path}: {outcome.message}; what was recorded is kept there"
 
 
 COMMAND = Command("run a scenario", _arguments, _run, RUNS, _HELP)

@@ -233,13 +233,8 @@ def _write(path: Path, text: str) -> None:
         raise exits.CommandError(f"--out {path}: cannot be written: {error.strerror}") from error
 
 
-def _no_arguments(_parser: argparse.ArgumentParser) -> None:
-    """All arguments are those of a subcommand."""
-
-
 COMMAND = Command(
     "list, show, draw, import and generate topologies",
-    _no_arguments,
     group=SCENARIOS,
     help=_HELP,
     commands={
