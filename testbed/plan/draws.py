@@ -1,4 +1,4 @@
-"""How values are drawn: `{choice: [...]}`, `{zipf: 500}`; for messages and for templates."""
+"""Messages, and how values are drawn, `{choice: [...]}`, `{zipf: 500}`, for them and for templates."""
 
 from __future__ import annotations
 
@@ -8,13 +8,66 @@ from itertools import accumulate
 from random import Random
 from typing import Any
 
-from nodes.model import PredicateSyntaxError, Time, UsageError, Value, check_value, parse_message
+from nodes.model import (
+    PredicateSyntaxError,
+    Time,
+    UsageError,
+    Value,
+    check_message,
+    check_name,
+    check_value,
+    parse_message,
+)
+from testbed.plan.problems import Key
+from testbed.plan.source import Source
 
 DrawValue = Callable[[int], Value]
 """The n-th value."""
+Draw = Callable[[int], "dict[str, Value] | None"]
+"""The n-th message; None if it cannot be had."""
 
 
-def how_drawn(how: Any, rng: Random) -> DrawValue:
+def read_message(source: Source, told: str | Mapping[str, Any], key: Key, rng: Random) -> Draw | None:
+    """How to make the messages of one publication; None, and a note in the source, if there is no way."""
+    if isinstance(told, str):
+        try:
+            message = parse_message(told)
+        except PredicateSyntaxError as error:
+            source.complain_text(key, error)
+            return None
+        return lambda _n: message
+    return _drawn(source, told, key, rng)
+
+
+def read_draws(source: Source, told: Mapping[str, Any], key: Key, rng: Random) -> dict[str, DrawValue] | None:
+    """How each of several values is drawn; None, and a note in the source, if one cannot be."""
+    draws: dict[str, DrawValue] = {}
+    for name, how in told.items():
+        if _out_of_shape(how):
+            continue
+        try:
+            draws[check_name(name)] = _how_drawn(how, rng)
+        except UsageError as error:
+            source.complain((*key, name), str(error))
+    return draws if len(draws) == len(source.written(key)) else None
+
+
+def _drawn(source: Source, told: Mapping[str, Any], key: Key, rng: Random) -> Draw | None:
+    draws = read_draws(source, told, key, rng)
+    if draws is None:
+        return None
+
+    def draw(n: int) -> dict[str, Value] | None:
+        try:
+            return check_message({name: value(n) for name, value in draws.items()})
+        except UsageError as error:
+            source.complain(key, str(error))
+            return None
+
+    return draw
+
+
+def _how_drawn(how: Any, rng: Random) -> DrawValue:
     """How one value comes about: as it stands, or drawn by a rule.
 
     Raises:
@@ -27,7 +80,7 @@ def how_drawn(how: Any, rng: Random) -> DrawValue:
     return _KINDS[kind](given, rng)
 
 
-def out_of_shape(how: Any) -> bool:
+def _out_of_shape(how: Any) -> bool:
     """Whether the check of the shape has left a hole in this, and has said so."""
     if not isinstance(how, dict):
         return False

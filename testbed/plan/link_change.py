@@ -16,12 +16,10 @@ from testbed.plan.model import Impairment
 from testbed.plan.problems import Problem, ScenarioError, did_you_mean
 from testbed.plan.shape import check_part
 from testbed.plan.source import Source
+from topologies.quantities import rate_text
 
 NOTHING = Impairment()
-_UNITS = {
-    "_ns": (("s", 10**9), ("ms", 10**6), ("us", 10**3), ("ns", 1)),
-    "_bps": (("gbit", 10**9), ("mbit", 10**6), ("kbit", 10**3), ("bit", 1)),
-}
+_NANOSECONDS = (("s", 10**9), ("ms", 10**6), ("us", 10**3), ("ns", 1))
 _FIELDS = {field.name.removesuffix("_ns").removesuffix("_bps"): field.name for field in fields(Impairment)}
 """The scenario's word for a field -> the field."""
 
@@ -83,8 +81,9 @@ def _read(was: Impairment, told: Mapping[str, Any], what: str, problems: list[Pr
 
 
 def _said(name: str, value: Any) -> object:
-    for ending, units in _UNITS.items():
-        if name.endswith(ending) and value:
-            unit, size = next((unit, size) for unit, size in units if value % size == 0)
-            return f"{value // size}{unit}"
-    return f"0{_UNITS['_ns'][1][0]}" if name.endswith("_ns") else value
+    if name.endswith("_bps"):
+        return rate_text(value)
+    if not name.endswith("_ns"):
+        return value
+    unit, size = next((unit, size) for unit, size in _NANOSECONDS if value % size == 0)
+    return f"{value // size}{unit}"

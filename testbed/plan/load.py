@@ -12,6 +12,7 @@ from collections.abc import Mapping, Sequence
 from copy import deepcopy
 from dataclasses import dataclass, replace
 from pathlib import Path
+from random import Random
 from typing import Any
 
 from nodes.config import Action, LimitConfig, TimerConfig
@@ -29,7 +30,6 @@ from testbed.plan.overrides import apply_overrides
 from testbed.plan.parameters import fill_in
 from testbed.plan.populations import Member, read_populations
 from testbed.plan.problems import ScenarioError, did_you_mean
-from testbed.plan.processors import read_processors
 from testbed.plan.reading import read_source
 from testbed.plan.shape import check_shape
 from testbed.plan.sizes import Room
@@ -146,7 +146,7 @@ def _build(source: Source, data: Mapping[str, Any], overrides: Mapping[str, str]
     groups = Groups(source, data, graph)
     members = read_populations(source, data, graph, groups)
     groups.check()
-    cores = read_processors(data.get("cpu") or {}, groups, data.get("seed", 1))
+    cores = _cores(data.get("cpu") or {}, groups, data.get("seed", 1))
     scheme, options = _scheme(source, data)
     times = read_times(source, data)
     room = Room(min((wire.mtu for wire in graph.wires), default=1500), scheme, len(graph.routers))
@@ -207,6 +207,17 @@ def _scripts(
             )
             break
     return scripts
+
+
+def _cores(given: Mapping[str, Any], groups: Groups, seed: int) -> dict[str, float]:
+    """How many cores nodes may use, by node; later entries count more."""
+    shares: dict[str, float] = {}
+    for selection, cores in given.items():
+        rng = Random(f"{seed}/cpu/{selection}")
+        choice = groups.choice(selection, "node", ("cpu", selection), rng)
+        if choice is not None:
+            shares.update(dict.fromkeys(choice.draw(), float(cores)))
+    return shares
 
 
 def _scheme(source: Source, data: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:

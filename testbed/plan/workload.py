@@ -24,9 +24,8 @@ from nodes.model import (
     parse_predicate,
 )
 from testbed.plan.arrivals import due_times
-from testbed.plan.draws import DrawValue
+from testbed.plan.draws import Draw, DrawValue, read_draws, read_message
 from testbed.plan.generated import Generated
-from testbed.plan.messages import Draw, read_draws, read_message
 from testbed.plan.moments import Times
 from testbed.plan.problems import Key
 from testbed.plan.sizes import Room
