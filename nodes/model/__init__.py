@@ -1,7 +1,7 @@
 """The model: what messages and predicates are, what matches, what covers (M1-M7).
 
-The plainest Python there is for it, on the standard library alone. Everything
-faster is held to it, and the delivery oracle is computed with it.
+Plain Python on the standard library alone. Every faster implementation is compared with
+it, and the oracle of deliveries uses it.
 """
 
 from nodes.model.constraints import Constraint, Op, allows
@@ -15,8 +15,15 @@ from nodes.model.covering import (
     overlaps,
     reduce,
 )
-from nodes.model.filters import EVERYTHING, NOTHING, Filter, Predicate
-from nodes.model.matching import advertisement_matches, matches, matches_filter
+from nodes.model.filters import (
+    EVERYTHING,
+    NOTHING,
+    Filter,
+    Predicate,
+    advertisement_matches,
+    matches,
+    matches_filter,
+)
 from nodes.model.syntax import (
     PredicateSyntaxError,
     format_filter,

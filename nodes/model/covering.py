@@ -1,9 +1,9 @@
 """How filters relate to each other: implication, covering, overlap, reduction.
 
-Here: tests that are sound and quick, O(nm) in the constraints (M7). `covers`
-never says yes wrongly, `overlaps` never says no wrongly (E14). On integers,
-floats, times and booleans both are exact; several string patterns on one
-attribute may imply more than is found. Not here: matching (`matching`).
+The tests are sound and take O(nm) steps in the constraints (M7): if `covers` is true and
+if `overlaps` is false (E14), that is right. On integers, floats, times and booleans both
+are exact; several string patterns on one attribute may imply more than is found. Not
+here: matching (`filters`).
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ def implies(first: Constraint, second: Constraint) -> bool:
 
 
 def contradictory(filter_: Filter) -> bool:
-    """Whether no message can match: surely so if true, perhaps so if false."""
+    """Whether no message can match; if false, it may still be so."""
     groups = _by_attribute(filter_)
     names = {name for name, _ in groups}
     return len(names) < len(groups) or any(_impossible(group) for group in groups.values())
@@ -47,7 +47,7 @@ def overlaps(first: Filter, second: Filter) -> bool:
 
 
 def advertisement_covers(first: Filter, second: Filter) -> bool:
-    """Covering of advertisements, the dual (M5, M7): what the second admits, the first admits."""
+    """Covering of advertisements, the dual (M5, M7): the first admits what the second admits."""
     return all(any(implies(c, d) for d in first.constraints) or _impossible([c]) for c in second.constraints)
 
 
@@ -61,11 +61,11 @@ def advertisement_overlaps(advertisement: Filter, subscription: Filter) -> bool:
 
 
 def reduce(predicate: Predicate) -> Predicate:
-    """The same predicate with less in it, pair by pair (D2).
+    """The same predicate without what is redundant, pair by pair (D2).
 
     Drops constraints that another of their filter implies, filters that
-    another covers, and filters that can match nothing. Of two that say the
-    same, the one that comes first in canonical order stays.
+    another covers, and filters that can match nothing. Of two equivalent
+    ones, the first in canonical order stays.
     """
     kept: list[Filter] = []
     for filter_ in Predicate(_reduced(f) for f in predicate.filters).filters:
@@ -98,11 +98,11 @@ def _by_attribute(filter_: Filter) -> dict[tuple[str, Type], list[Constraint]]:
 
 
 def _impossible(group: Sequence[Constraint]) -> bool:
-    """Whether no value satisfies all; of strings, only the obvious is seen."""
+    """Whether no value satisfies all; for strings, only simple cases are found."""
     found = range_of(group)
     if found.empty:
         return True
-    # Of the other types, what is left in the range satisfies all.
+    # For the other types, every value that is left in the range satisfies all.
     if not found.single or not isinstance(found.low, bytes):
         return False
     return not all(c.matches(found.low.decode()) for c in group)
@@ -125,6 +125,6 @@ def _imply_pattern(group: Sequence[Constraint], wanted: Constraint) -> bool:
     found = range_of(group)
     if wanted.value == "" or (found.single and wanted.matches(found.low.decode())):
         return True
-    # What a value ends in, or holds, it has from the pattern that it matches.
+    # A value contains the patterns that it matches, and ends with its suffix.
     parts = (Op.SUFFIX,) if wanted.op is Op.SUFFIX else (Op.PREFIX, Op.SUFFIX, Op.SUBSTRING)
     return any(c.op in parts and c.value is not None and wanted.matches(c.value) for c in group)

@@ -1,18 +1,18 @@
-"""Filters and predicates as canonical sets (M4, M6, E5).
+"""Filters and predicates as canonical sets, and what they match (M3-M6, E5).
 
-Here: their structure. Not here: what they match (`matching`) and how they
-relate to each other (`covering`). Two filters of the same constraints are
-equal and have the same hash, however they were written.
+What matches is the definition that every faster matcher is compared with. Two filters
+with the same constraints are equal and have the same hash, however they were written.
+Not here: how filters relate to each other (`covering`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from nodes.model.constraints import Constraint
-from nodes.model.values import UsageError
+from nodes.model.values import UsageError, Value
 
 CONSTRAINTS_MAX = 65_535
 
@@ -28,7 +28,7 @@ def _filter_key(filter_: Filter) -> tuple[Any, ...]:
 
 @dataclass(frozen=True, slots=True, init=False)
 class Filter:
-    """A set of constraints; how they combine is for `matching` to say."""
+    """A set of constraints: a conjunction in subscriptions, alternatives in advertisements."""
 
     constraints: tuple[Constraint, ...]
 
@@ -51,9 +51,28 @@ class Predicate:
         object.__setattr__(self, "filters", tuple(sorted(set(filters), key=_filter_key)))
 
     def union(self, other: Predicate) -> Predicate:
-        """What matches where this or the other does."""
+        """The predicate that matches what this or the other matches."""
         return Predicate(self.filters + other.filters)
 
 
 EVERYTHING = Predicate([Filter()])
 NOTHING = Predicate()
+
+
+def matches_filter(filter_: Filter, message: Mapping[str, Value]) -> bool:
+    """Whether every constraint of a subscription's filter holds for an attribute (M4)."""
+    return all(c.name in message and c.matches(message[c.name]) for c in filter_.constraints)
+
+
+def matches(predicate: Predicate | Filter, message: Mapping[str, Value]) -> bool:
+    """Whether some filter of a predicate matches (M6)."""
+    filters = (predicate,) if isinstance(predicate, Filter) else predicate.filters
+    return any(matches_filter(f, message) for f in filters)
+
+
+def advertisement_matches(filter_: Filter, message: Mapping[str, Value]) -> bool:
+    """Whether every attribute satisfies a constraint of a filter, as an advertisement (M5)."""
+    return all(
+        any(c.name == name and c.matches(value) for c in filter_.constraints)
+        for name, value in message.items()
+    )

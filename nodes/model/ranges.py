@@ -1,14 +1,14 @@
-"""The range of values that constraints on one attribute let through.
+"""The range of values that constraints on one attribute allow.
 
-Here: values as positions on a line, so that every type is compared alike.
-Not here: filters and predicates (`covering`). A range may be too wide (string
-operators, the bound on the length of strings) and is never too narrow: what
-it says is missing is missing, which is what M7 and E14 need.
+Values are positions on a line, so that all types are compared alike. A range may be
+too wide (because of string operators and the bound on the length of strings) but never
+too narrow: a value outside of it is certainly not allowed, which is what M7 and E14
+need. Not here: filters and predicates (`covering`).
 
-Positions are integers with the next one 1 further: an integer itself, a time
-its nanoseconds, false 0 and true 1, a float the rank of its bits (which has no
-gaps and one zero). A string's position is its UTF-8 bytes, the next one has a
-NUL appended; 0xFF occurs in no UTF-8 and so follows all that begin alike.
+Positions are integers, and the next position is one more: an integer itself, a time
+its nanoseconds, false 0 and true 1, a float the rank of its bits (without gaps, with one
+zero). A string's position is its UTF-8 bytes, and the next one has a NUL appended; 0xFF
+does not occur in UTF-8, so a prefix and 0xFF comes after all strings with that prefix.
 """
 
 from __future__ import annotations
@@ -41,12 +41,12 @@ class Range:
 
     @property
     def empty(self) -> bool:
-        """Whether it holds nothing."""
+        """Whether it has no position."""
         return bool(self.low >= self.end)
 
     @property
     def single(self) -> bool:
-        """Whether it holds one position."""
+        """Whether it has one position."""
         return bool(_next(self.low) == self.end)
 
     def within(self, other: Range) -> bool:
@@ -55,14 +55,14 @@ class Range:
 
 
 def range_of(constraints: Sequence[Constraint]) -> Range:
-    """What a conjunction lets through; the constraints are on one name and type, at least one."""
+    """What a conjunction allows; the constraints are on one name and type, at least one."""
     spans = [span_of(c) for c in constraints]
     low, end = max(s.low for s in spans), min(s.end for s in spans)
     return _without(Range(low, end), [_position(c.value) for c in constraints if c.op is Op.NE])
 
 
 def span_of(constraint: Constraint) -> Range:
-    """What one constraint lets through, holes and string patterns left aside."""
+    """What one constraint allows, without holes and string patterns."""
     low, end = _LIMITS[constraint.type]
     if constraint.op in (Op.NE, Op.SUFFIX, Op.SUBSTRING, Op.ANY):
         return Range(low, end)
@@ -81,7 +81,7 @@ def span_of(constraint: Constraint) -> Range:
 
 
 def _without(found: Range, holes: list[Any]) -> Range:
-    """Move the ends of the range inward over holes that stand there."""
+    """Move the ends of the range inward over holes there."""
     low, end = found.low, found.end
     for hole in sorted(holes):
         low = _next(hole) if hole == low else low

@@ -1,4 +1,4 @@
-"""Reads predicates, filters and messages from text; the guide is docs/predicate-syntax.md.
+"""Reads predicates, filters and messages from text, as in docs/predicate-syntax.md.
 
     predicate  = all-of {"or" all-of}
     all-of     = primary {"and" primary}
@@ -37,7 +37,7 @@ EXPANSION_MAX = 4_096
 EXPANDED_CONSTRAINTS_MAX = 1_000_000
 """How many constraints parentheses may make in one text."""
 DEPTH_MAX = 100
-"""How deep parentheses may stand in each other."""
+"""How deep parentheses may be nested."""
 
 _OPERATORS = {op.text: op for op in Op}
 _TYPES = {kind.text: kind for kind in Type}
@@ -47,7 +47,7 @@ def parse_predicate(text: str) -> Predicate:
     """A predicate from its text.
 
     Raises:
-        PredicateSyntaxError: It is none; `column` says where it goes wrong.
+        PredicateSyntaxError: It is none; `column` is the place of the mistake.
     """
     parser = _Parser(text)
     predicate = parser.predicate()
@@ -59,7 +59,7 @@ def parse_filter(text: str) -> Filter:
     """A filter (a subscription's or an advertisement's) from its text: no `or`, no `none`.
 
     Raises:
-        PredicateSyntaxError: It is none; `column` says where it goes wrong.
+        PredicateSyntaxError: It is none; `column` is the place of the mistake.
     """
     parser = _Parser(text)
     for token in parser.tokens:
@@ -74,7 +74,7 @@ def parse_message(text: str) -> dict[str, Value]:
     """A message from its text.
 
     Raises:
-        PredicateSyntaxError: It is none; `column` says where it goes wrong.
+        PredicateSyntaxError: It is none; `column` is the place of the mistake.
     """
     parser = _Parser(text)
     message: dict[str, Value] = {}

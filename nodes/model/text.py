@@ -20,12 +20,12 @@ BARE_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_.\-]*")
 _NS_PER_SECOND = 1_000_000_000
 _EPOCH = datetime(1970, 1, 1)
 _NAMED_ESCAPES = {"\\": "\\\\", "\n": "\\n", "\t": "\\t"}
-# Control characters, and those that reorder or hide what stands around them.
+# Control characters, and those that reorder or hide the text around them.
 _UNSAFE = re.compile("[\\\\\x00-\x1f\x7f-\x9f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff]")
 
 
 def format_name(name: str) -> str:
-    """An attribute's name, in backquotes where it could not stand bare."""
+    """An attribute's name, in backquotes where it needs them."""
     if BARE_NAME.fullmatch(name) and name not in KEYWORDS:
         return name
     return _quoted(name, "`")
@@ -50,7 +50,7 @@ def format_time(time: Time) -> str:
 
 
 def format_constraint(constraint: Constraint) -> str:
-    """One constraint; the type is written out only where there is no value to show it."""
+    """One constraint; the type is written only if there is no value that shows it."""
     name = format_name(constraint.name)
     if constraint.op is Op.ANY or constraint.value is None:
         return f"{name} any {constraint.type.text}"

@@ -1,6 +1,6 @@
 """Cuts the text of predicates and messages into tokens, each with its column.
 
-Here: literals and their escapes. Not here: what may follow what (`syntax`).
+Here: literals and their escapes. Not here: the grammar (`syntax`).
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ class PredicateSyntaxError(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Token:
-    """A piece of text: its kind, what it says, and where it begins (from 1)."""
+    """A piece of text: its kind, its text or value, and the column where it begins (from 1)."""
 
     kind: Kind
     text: str

@@ -68,7 +68,7 @@ def type_of(value: Value) -> Type:
 
 
 def check_value(value: Value) -> Value:
-    """The value itself, with -0.0 made 0.0, if the network can carry it.
+    """The value itself, with 0.0 for -0.0, if the network can carry it.
 
     Raises:
         UsageError: It cannot.
@@ -86,10 +86,10 @@ def check_value(value: Value) -> Value:
 
 
 def check_name(name: str) -> str:
-    """The name itself, if an attribute may be called so.
+    """The name itself, if it is a valid attribute name.
 
     Raises:
-        UsageError: It may not.
+        UsageError: It is not.
     """
     if type(name) is not str:
         raise UsageError(f"{name!r} is a {type(name).__name__}; an attribute's name is a str")
