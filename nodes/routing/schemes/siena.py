@@ -1,8 +1,8 @@
 """Siena: subscriptions are forwarded, pruned by the filters that cover them (ADR 3.4, 3.5; S1-S3, E15).
 
-Each router tells its neighbours on a tree what is wanted beyond it, unless they
-were told something that covers it. A message goes where something was told that
-it matches. Options:
+Each router sends its neighbours on a tree what is wanted beyond it, unless they
+were sent something that covers it. A message goes where something was received
+that it matches. Options:
 
 - `tree`: `shared`, one tree of the network for all, or `source`, the tree of
   the original subscriber for subscriptions and of the source for messages (E7);
@@ -26,21 +26,61 @@ overlaps the filter (E14), by tables of their own (M10).
 from __future__ import annotations
 
 import random
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Hashable, Iterator, Mapping
 from typing import ClassVar
 
+from fastpath import cover
+from fastpath.interests import Predicate
 from nodes.routing.effects import Reason
-from nodes.routing.schemes.base import FibSpec, Options, Source, Talk, View, learned
-from nodes.routing.schemes.siena_clients import Clients
-from nodes.routing.schemes.siena_literal import LiteralTable
-from nodes.routing.schemes.siena_messages import KINDS, Said, encode, payloads, read
-from nodes.routing.schemes.siena_table import SubscriptionTable
+from nodes.routing.predicates import filters_of
+from nodes.routing.schemes.base import FibSpec, Options, Source, Talk, View, learned, of_client
+from nodes.routing.schemes.siena_messages import KINDS, SetDigest, encode, payloads, read
+from nodes.routing.schemes.siena_table import LiteralTable, SubscriptionTable
 from nodes.routing.schemes.siena_trees import ANYBODY, SharedTree, SourceTrees, on_shared_tree
 from nodes.routing.schemes.sources import source_classes
+from nodes.routing.store import PredicateStore
 from nodes.wire.codec import WireError
 from nodes.wire.packets import Kind
 
 ISSUER_BITS = 32
+
+
+class Clients:
+    """What our own clients subscribe to, as filters that come and go (ADR 3.5: U may be a client).
+
+    The store reports differences, which are returned when asked for. Filters that `reduce_filter`
+    makes the same are counted, so that one may go and the other stay. Contradictory filters, which
+    nothing matches, are left out.
+    """
+
+    def __init__(self, store: PredicateStore) -> None:
+        self._wanted: dict[int, Counter[bytes]] = {}
+        self._before: dict[int, dict[bytes, bool]] = {}
+        store.watch(self._note)
+
+    def take_changes(self) -> Iterator[tuple[int, list[bytes], list[bytes]]]:
+        """(Interface, filters that came, filters that went) since last asked, ascending."""
+        noted, self._before = self._before, {}
+        for interface, before in sorted(noted.items()):
+            wanted = self._wanted[interface]
+            came = sorted(f for f, had in before.items() if not had and f in wanted)
+            went = sorted(f for f, had in before.items() if had and f not in wanted)
+            yield interface, came, went
+
+    def _note(self, name: Hashable, removed: Predicate, added: Predicate) -> None:
+        if not isinstance(name, Source) or name != of_client(name.number):
+            return
+        wanted = self._wanted.setdefault(name.number, Counter())
+        before = self._before.setdefault(name.number, {})
+        for change, predicate in ((1, added), (-1, removed)):
+            for filter_ in filters_of(predicate.encode()):
+                reduced = cover.reduce_filter(filter_)
+                if not cover.contradictory(reduced):
+                    before.setdefault(reduced, reduced in wanted)
+                    wanted[reduced] += change
+                    if not wanted[reduced]:
+                        del wanted[reduced]
 
 
 class Siena:
@@ -55,13 +95,13 @@ class Siena:
         self.table = LiteralTable() if literal else SubscriptionTable()
         self._talk: Talk | None = None
         self._links: dict[int, int] = {}
-        self._told: dict[int, Said] = {}
+        self._sent: dict[int, SetDigest] = {}
         self._basis: object = None
         self._clients: Clients | None = None
         self.names_version = 0
         """Counts the changes of `_learned`."""
         self._learned: dict[int, set[Source]] = {}
-        """The names of what was told to us at each interface."""
+        """The names of what was sent to us at each interface."""
 
     def attach(self, talk: Talk, rng: random.Random) -> None:
         """As `TalkingScheme` says."""
@@ -71,38 +111,38 @@ class Siena:
 
     @property
     def settled(self) -> bool:
-        """All that is heard is acted upon at once."""
+        """All that is received is acted upon at once."""
         return True
 
     def next_deadline(self) -> int | None:
-        """Nothing waits for a time."""
+        """No timer is used."""
         return None
 
     def handle_timer(self, now_ns: int) -> None:
         """Nothing is ever due."""
 
     def joined(self, now_ns: int, interface: int, neighbour: int) -> None:
-        """As `TalkingScheme` says; what is to be told, `look` finds."""
+        """As `TalkingScheme` says; `look` finds what is to be sent."""
         del now_ns
         self._links[interface] = neighbour
-        self._told[interface] = Said()
+        self._sent[interface] = SetDigest()
         self.table.open(interface)
 
     def lost(self, now_ns: int, interface: int) -> None:
         """As `TalkingScheme` says."""
-        del now_ns, self._links[interface], self._told[interface]
+        del now_ns, self._links[interface], self._sent[interface]
         self.table.close(interface)
 
     def look(self, now_ns: int, view: View) -> None:
-        """As `TalkingScheme` says: turn to the trees there are now, and hear what our clients want."""
+        """As `TalkingScheme` says: turn to the trees there are now, and to what our clients want."""
         basis = (view.topology, tuple(view.interfaces.items()), tuple(self._links.items()), view.clients)
         if basis != self._basis:
             self._basis = basis
             trees = SharedTree if self._shared else SourceTrees
             self.table.turn(trees(view, dict(self._links)))
-        self._hear_clients()
-        self._speak(now_ns)
-        self._learn()
+        self._take_clients()
+        self._send(now_ns)
+        self._store_roots()
 
     def take(self, now_ns: int, interface: int, kind: int, payload: bytes) -> None:
         """As `TalkingScheme` says.
@@ -118,17 +158,17 @@ class Siena:
             self._take_subscribe(interface, issuer, filters)
         else:
             self._take_unsubscribe(interface, issuer, filters)
-        self._speak(now_ns)
+        self._send(now_ns)
         if self.table.changed:
             self._router.changed(now_ns)
 
     def accounts(self) -> Mapping[int, tuple[str, str]]:
         """As `TalkingScheme` says."""
-        heard = self.table.accounts
-        return {i: (told.digest, heard[i].said.digest) for i, told in self._told.items()}
+        received = self.table.accounts
+        return {i: (sent.digest, received[i].received.digest) for i, sent in self._sent.items()}
 
     def compile(self, view: View) -> FibSpec:
-        """One class a source router, all over one table: at an interface, what was told to us there."""
+        """One class a source router, all over one table: at an interface, what was sent to us there."""
         classes = source_classes(on_shared_tree(view) if self._shared else view)
         return FibSpec(view.node, classes, ({**self._by_neighbour(view), **view.client_tables},))
 
@@ -138,7 +178,7 @@ class Siena:
         return self._talk
 
     def _by_neighbour(self, view: View) -> dict[int, tuple[Source, ...]]:
-        """Told over any of the links to a neighbour, sent on the first."""
+        """What was received over any link to a neighbour, for the first of these links."""
         found = {}
         for interfaces in view.interfaces.values():
             names = [name for interface in interfaces for name in sorted(self._learned.get(interface, ()))]
@@ -162,7 +202,7 @@ class Siena:
         else:
             self._router.drop(interface, Reason.UNKNOWN_SUBSCRIPTION)
 
-    def _hear_clients(self) -> None:
+    def _take_clients(self) -> None:
         assert self._clients is not None, "attach comes first"
         issuer = ANYBODY if self._shared else self._router.node
         for interface, came, went in self._clients.take_changes():
@@ -170,19 +210,19 @@ class Siena:
             self.table.enter(interface, issuer, came)
             self.table.withdraw(interface, issuer, went)
 
-    def _speak(self, now_ns: int) -> None:
-        """Tell the neighbours what changed: to each, what is new before what is withdrawn (E15)."""
-        said: dict[tuple[int, int, int], list[bytes]] = {}
-        for interface, kind, issuer, filter_ in self.table.take_words():
+    def _send(self, now_ns: int) -> None:
+        """Send the neighbours what changed: to each, what is new before what is withdrawn (E15)."""
+        updates: dict[tuple[int, int, int], list[bytes]] = {}
+        for interface, kind, issuer, filter_ in self.table.take_updates():
             if interface in self._links:
-                said.setdefault((interface, kind, issuer), []).append(filter_)
-                self._told[interface].toggle(issuer, filter_)
-        for (interface, kind, issuer), filters in sorted(said.items()):
+                updates.setdefault((interface, kind, issuer), []).append(filter_)
+                self._sent[interface].toggle(issuer, filter_)
+        for (interface, kind, issuer), filters in sorted(updates.items()):
             for payload in payloads(issuer, filters):
                 self._router.send(now_ns, interface, kind, payload)
 
-    def _learn(self) -> None:
-        """Tell the store how what was told to us has changed; tables are made of it."""
+    def _store_roots(self) -> None:
+        """Bring the store up to date with what was sent to us; tables are made of it."""
         store = self._router.store
         for (interface, key), removed, added in self.table.take_changes():
             name = learned(interface << ISSUER_BITS | key)

@@ -1,11 +1,11 @@
-"""What Siena's routers say to each other: SIENA_SUBSCRIBE and SIENA_UNSUBSCRIBE (ADR 2.4.3, 3.5; E15).
+"""What Siena's routers send each other: SIENA_SUBSCRIBE and SIENA_UNSUBSCRIBE (ADR 2.4.3, 3.5; E15).
 
 Both are an issuer, the original subscriber's router (`siena_trees`), and the
 filters that are forwarded or withdrawn: subscribe(U, f) for each of them, U
-being the neighbour. A digest of what was said and not withdrawn is kept at both
+being the neighbour. A digest of what was sent and not withdrawn is kept at both
 ends, so that a run can see them agree.
 
-Not here: what is said when (`siena_table`).
+Not here: what is sent when (`siena_table`).
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ from nodes.wire.scheme_payloads import join_issuer, split_issuer
 
 KINDS = frozenset({int(Kind.SIENA_SUBSCRIBE), int(Kind.SIENA_UNSUBSCRIBE)})
 PAYLOAD_BYTES = 48 * 1024
-"""A longer list of filters is said in several payloads, so that the neighbour can begin."""
+"""A longer list of filters is sent in several payloads, so that the neighbour can begin."""
 
 
-class Word(NamedTuple):
-    """One filter to be forwarded to a neighbour, or to be withdrawn from him."""
+class Update(NamedTuple):
+    """One filter to be forwarded to a neighbour, or to be withdrawn from it."""
 
     interface: int
     kind: int
@@ -34,14 +34,14 @@ class Word(NamedTuple):
     filter: bytes
 
 
-class Said:
+class SetDigest:
     """A digest over a set of (issuer, filter), the same in whatever order they came."""
 
     def __init__(self) -> None:
         self._sum = 0
 
     def toggle(self, issuer: int, filter_: bytes) -> None:
-        """It was said, or it was withdrawn."""
+        """It was sent, or it was withdrawn."""
         self._sum ^= int.from_bytes(hashlib.sha256(COUNT.pack(issuer) + filter_).digest())
 
     @property
@@ -51,7 +51,7 @@ class Said:
 
 
 def payloads(issuer: int, filters: Iterable[bytes]) -> Iterator[bytes]:
-    """The payloads that say these filters of an issuer."""
+    """The payloads that carry these filters of an issuer."""
     chosen: list[bytes] = []
     size = 0
     for filter_ in sorted(filters):

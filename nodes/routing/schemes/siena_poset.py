@@ -5,7 +5,7 @@ interface, to a neighbour or to a client of ours. A filter is known by what
 `fastpath.cover.reduce_filter` makes of it. Of two that say the same in other
 words, the lesser bytes count as the cover of the other, so the order is strict.
 
-Of what one subscriber holds, only what nothing else of his covers is in the
+Of what one subscriber holds, only what nothing else of its covers is in the
 poset (S2). The rest is remembered: it comes back when its cover is withdrawn
 (E15). So no chain in the poset has more filters than there are subscribers, and
 the relations of a new filter are found by one look into the roots of each
@@ -29,8 +29,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from typing import NamedTuple
 
-from nodes.routing.predicates import NOTHING
-from nodes.routing.schemes.siena_holding import Holding
+from fastpath import cover
+from nodes.routing.predicates import NOTHING, filters_of
 
 
 class Node:
@@ -66,6 +66,91 @@ Roots = tuple[list[bytes], list[bytes]]
 """(Filters that became roots of what a subscriber holds, filters that ceased to be)."""
 
 
+class Holding:
+    """The filters of one subscriber of the poset, and how a filter relates to them (S1, S2, E15).
+
+    Only the roots are in the poset (S2: a filter that another one of the same subscriber covers
+    has no effect, or loses the subscriber). The rest is remembered, since it is to come back when
+    its cover is withdrawn (E15).
+
+    The roots are also the poset's index. They are an antichain, so a filter is covered by some of
+    them, or covers some, or neither, and `fastpath.cover` finds which without comparing it with each.
+    """
+
+    def __init__(self) -> None:
+        self._filters = cover.PredicateSet()
+        self._roots: cover.PredicateSet | None = None
+        """The roots alone, if there is anything else."""
+
+    def __len__(self) -> int:
+        return len(self._filters)
+
+    def add(self, filters: Iterable[bytes]) -> None:
+        """It subscribed to these; to one twice if it asked for it twice."""
+        for filter_ in filters:
+            self._filters.add(filter_)
+
+    def remove(self, filters: Iterable[bytes]) -> None:
+        """It withdrew these.
+
+        Raises:
+            KeyError: It holds no such filter.
+        """
+        for filter_ in filters:
+            self._filters.remove(filter_)
+
+    def changes(self) -> tuple[list[bytes], list[bytes]]:
+        """(Filters that became roots, that ceased to be) since this was last asked, ascending."""
+        became, ceased = self._filters.changes()
+        if self._filters.root_count() == len(self._filters):
+            self._roots = None
+        elif self._roots is None:
+            self._roots = _made_of(filters_of(self._filters.roots()))
+        else:
+            for filter_ in ceased:
+                self._roots.remove(filter_)
+            for filter_ in became:
+                self._roots.add(filter_)
+            self._roots.changes()
+        return became, ceased
+
+    def roots(self) -> bytes:
+        """What it wants, encoded and reduced."""
+        return self._filters.roots()
+
+    def relations(self, filter_: bytes) -> tuple[list[bytes], list[bytes]]:
+        """The roots that cover a filter, and those that it covers; to be asked after `changes`."""
+        return _relations(self._filters if self._roots is None else self._roots, filter_)
+
+
+def _made_of(filters: Iterable[bytes]) -> cover.PredicateSet:
+    made = cover.PredicateSet()
+    for filter_ in filters:
+        made.add(filter_)
+    made.changes()
+    return made
+
+
+def _relations(roots: cover.PredicateSet, filter_: bytes) -> tuple[list[bytes], list[bytes]]:
+    """By putting the filter in for a moment: what covers it is what must go for it to be a root."""
+    if roots.add(filter_):
+        _, covered = roots.changes()
+        roots.remove(filter_)
+        roots.changes()
+        return [], covered
+    covers, removed = [], []
+    while (found := roots.cover_of(filter_)) is not None:
+        covers.append(found)
+        while found in roots:
+            roots.remove(found)
+            removed.append(found)
+    for each in removed:
+        roots.add(each)
+    roots.remove(filter_)
+    roots.changes()
+    return covers, []
+
+
 class Poset:
     """P_S of one router.
 
@@ -88,7 +173,7 @@ class Poset:
 
         Args:
             subscriber: U.
-            filters: As `reduce_filter` makes them. One that U has already said counts twice.
+            filters: As `reduce_filter` makes them. One that U has asked for before counts twice.
         """
         held = self._held.setdefault(subscriber, Holding())
         held.add(filters)

@@ -1,19 +1,18 @@
 """All that a router was asked to deliver, and what of it is to be forwarded where (ADR 3.5; E6, E15).
 
-Accounts keep what each neighbour and client said, whether it counts at present
-or not: whether it does is for the trees to say, and they change. What counts is
-in posets. Filters prune each other within one poset, so there is
+Accounts keep what each neighbour and client asked for, whether it counts at present
+or not: that depends on the trees, and they change. What counts is in posets.
+Filters prune each other within one poset, so there is
 
 a poset for each issuer: one on the shared tree, where the issuer is nobody, and
 one for each original subscriber on source trees (mode `safe`).
 
-Why not one for all there: equation (1) leaves f out where a cover f' has gone.
-On a graph with cycles f' went down the trees of its own issuers, which need not
-lead where the tree of f's issuer leads, and messages are lost (E6). Filters of
-one issuer all take the same way.
+Why `safe` has not one for all there, as `literal` has: equation (1) leaves f out
+where a cover f' has gone. On a graph with cycles f' went down the trees of its own
+issuers, which need not lead where the tree of f's issuer leads, and messages are
+lost (E6). Filters of one issuer all take the same way.
 
-Not here: what may go where (`siena_trees`), the other mode (`siena_literal`),
-links (`siena`).
+Not here: what may go where (`siena_trees`), links (`siena`).
 """
 
 from __future__ import annotations
@@ -22,9 +21,9 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from functools import partial
 
-from nodes.routing.schemes.siena_messages import Said, Word
+from nodes.routing.schemes.siena_messages import SetDigest, Update
 from nodes.routing.schemes.siena_poset import Forwarding, Poset, interfaces
-from nodes.routing.schemes.siena_trees import NoTree, Trees
+from nodes.routing.schemes.siena_trees import ANYBODY, NoTree, Trees
 from nodes.wire.packets import Kind
 
 Pair = tuple[int, int]
@@ -32,11 +31,11 @@ Pair = tuple[int, int]
 
 
 class Account:
-    """What was said at one interface and not withdrawn."""
+    """What was asked for at one interface and not withdrawn."""
 
     def __init__(self) -> None:
         self.filters: dict[int, set[bytes]] = {}
-        self.said = Said()
+        self.received = SetDigest()
         self.count = 0
 
     def add(self, issuer: int, filters: Iterable[bytes]) -> list[bytes]:
@@ -45,7 +44,7 @@ class Account:
         return self._toggle(issuer, [f for f in filters if f not in held])
 
     def remove(self, issuer: int, filters: Iterable[bytes]) -> list[bytes]:
-        """Strike filters; which of them were there."""
+        """Take filters out; which of them were there."""
         held = self.filters.get(issuer, set())
         gone = self._toggle(issuer, [f for f in filters if f in held])
         if not held:
@@ -56,7 +55,7 @@ class Account:
         held = self.filters.get(issuer, set())
         before = len(held)
         for filter_ in filters:
-            self.said.toggle(issuer, filter_)
+            self.received.toggle(issuer, filter_)
         held ^= set(filters)
         self.count += len(held) - before
         return filters
@@ -78,7 +77,7 @@ class SubscriptionTable:
         self.accounts.setdefault(interface, Account())
 
     def close(self, interface: int) -> None:
-        """What was said at this interface is void."""
+        """What was asked for at this interface is void."""
         for issuer, filters in sorted(self.accounts[interface].filters.items()):
             self.withdraw(interface, issuer, sorted(filters))
         del self.accounts[interface]
@@ -99,10 +98,10 @@ class SubscriptionTable:
             self._unsubscribe(interface, issuer, gone)
 
     def turn(self, trees: Trees) -> None:
-        """The trees are these now; what is found to count comes in before what does not any more goes."""
+        """The trees are these now; what is found to count comes in before what no longer counts goes."""
         self._trees, before = trees, self._open
-        said = [(i, issuer) for i, account in self.accounts.items() for issuer in account.filters]
-        self._open = {pair: trees.open_to(*pair) for pair in sorted(said) if trees.counts(*pair)}
+        pairs = [(i, issuer) for i, account in self.accounts.items() for issuer in account.filters]
+        self._open = {pair: trees.open_to(*pair) for pair in sorted(pairs) if trees.counts(*pair)}
         for pair in sorted(self._open.keys() - before.keys()):
             self._subscribe(*pair, sorted(self._filters(pair)))
         for pair in sorted(before.keys() - self._open.keys()):
@@ -111,11 +110,11 @@ class SubscriptionTable:
         for key in {self._key(issuer) for i, issuer in kept if self._open[i, issuer] != before[i, issuer]}:
             self._redirect(self._posets[key])
 
-    def take_words(self) -> Iterator[Word]:
-        """What is to be told and withdrawn since last asked, in a fixed order."""
+    def take_updates(self) -> Iterator[Update]:
+        """What is to be sent and withdrawn since last asked, in a fixed order."""
         for key, poset in sorted(self._posets.items()):
             for forwarding in poset.take_forwardings():
-                yield from self._words(key, forwarding)
+                yield from self._updates(key, forwarding)
             if poset.empty:
                 del self._posets[key]
 
@@ -141,12 +140,12 @@ class SubscriptionTable:
         del filter_
         return self._open.get((interface, key), 0)
 
-    def _words(self, key: int, forwarding: Forwarding) -> Iterator[Word]:
+    def _updates(self, key: int, forwarding: Forwarding) -> Iterator[Update]:
         filter_, before, after = forwarding
         for interface in interfaces(after & ~before):
-            yield Word(interface, Kind.SIENA_SUBSCRIBE, key, filter_)
+            yield Update(interface, Kind.SIENA_SUBSCRIBE, key, filter_)
         for interface in interfaces(before & ~after):
-            yield Word(interface, Kind.SIENA_UNSUBSCRIBE, key, filter_)
+            yield Update(interface, Kind.SIENA_UNSUBSCRIBE, key, filter_)
 
     def _subscribe(self, interface: int, issuer: int, filters: list[bytes]) -> None:
         key = self._key(issuer)
@@ -169,3 +168,69 @@ class SubscriptionTable:
 
     def _filters(self, pair: Pair) -> set[bytes]:
         return self.accounts[pair[0]].filters[pair[1]]
+
+
+class LiteralTable(SubscriptionTable):
+    """Mode `literal`: equation (1) as printed, on trees of the sources, which loses messages on cycles (E6).
+
+    All filters are in one poset, so each may be left out in favour of a cover of another issuer. A
+    neighbour is sent one issuer of a filter: in the paper a second subscription of f from U is case 1,
+    without effect, whichever issuer it is from. It is sent another one when that one is gone.
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._announced: dict[tuple[int, bytes], int] = {}
+        """(interface, filter) -> the issuer that the neighbour there was sent."""
+
+    def _key(self, issuer: int) -> int:
+        del issuer
+        return ANYBODY
+
+    def _open_to(self, key: int, interface: int, filter_: bytes) -> int:
+        del key
+        found = 0
+        for pair, open_to in self._open.items():
+            if pair[0] == interface and filter_ in self._filters(pair):
+                found |= open_to
+        return found
+
+    def _updates(self, key: int, forwarding: Forwarding) -> Iterator[Update]:
+        del key
+        filter_, before, after = forwarding
+        for interface in interfaces(before | after):
+            old, new = self._announced.get((interface, filter_)), None
+            if after >> interface & 1:
+                issuers = self._issuers(filter_, interface)
+                new = old if old in issuers else min(issuers)
+            if new != old:
+                yield from self._replace(interface, filter_, old, new)
+
+    def _replace(self, interface: int, filter_: bytes, old: int | None, new: int | None) -> Iterator[Update]:
+        if new is not None:
+            self._announced[interface, filter_] = new
+            yield Update(interface, Kind.SIENA_SUBSCRIBE, new, filter_)
+        else:
+            del self._announced[interface, filter_]
+        if old is not None:
+            yield Update(interface, Kind.SIENA_UNSUBSCRIBE, old, filter_)
+
+    def _issuers(self, filter_: bytes, towards: int) -> set[int]:
+        """The original subscribers of a filter whose trees lead on over an interface."""
+        pairs = [p for p, mask in self._open.items() if mask >> towards & 1 and filter_ in self._filters(p)]
+        return {issuer for _, issuer in pairs}
+
+    def _subscribe(self, interface: int, issuer: int, filters: list[bytes]) -> None:
+        super()._subscribe(interface, issuer, filters)
+        self._reconsider(filters)
+
+    def _unsubscribe(self, interface: int, issuer: int, filters: list[bytes]) -> None:
+        super()._unsubscribe(interface, issuer, filters)
+        self._reconsider(filters)
+
+    def _redirect(self, poset: Poset) -> None:
+        self._reconsider(list(poset.nodes))
+
+    def _reconsider(self, filters: list[bytes]) -> None:
+        for filter_ in filters:
+            self._posets[ANYBODY].reconsider(filter_)

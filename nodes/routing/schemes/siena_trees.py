@@ -6,9 +6,9 @@ whoever subscribed first, so nobody is named: the issuer is 0. NST(f) is the
 neighbours off the tree, and the one f came from if nobody else subscribed.
 
 `source`: the shortest-path tree of each original subscriber, the issuer, whom
-subscriptions name. They go to our children in his tree and count only if they
+subscriptions name. They go to our children in its tree and count only if they
 came from our parent in it. As trees are symmetric (E7), that is the way back
-for the messages that he wants.
+for the messages that it wants.
 
 Not here: what is forwarded of what may be (`siena_poset`).
 """
