@@ -2,7 +2,7 @@
 
     python -m tests.faults.campaign [--seed N] [--schedules 1000] [--owed 1000000] [--scheme NAME ...]
 
-Goes on until at least so many schedules were carried out, and so many deliveries
+Goes on until at least so many schedules were run, and so many deliveries
 were owed under each scheme. Schedules that fail are made small and written as
 scenario files.
 """
@@ -47,7 +47,7 @@ def carry_out(task: Task) -> Score:
 
 @dataclass
 class Campaign:
-    """What has been carried out so far."""
+    """What has been run so far."""
 
     schemes: list[str]
     first_seed: int

@@ -1,6 +1,6 @@
 """Draws fault schedules: a pure function of family, variant and seed.
 
-A schedule is a row of steps. In each, something breaks or is mended, a few
+A schedule is a row of steps. In each, something breaks or is repaired, a few
 messages are published while the network looks for its state, and many once it
 should have found it.
 """
@@ -13,13 +13,14 @@ from typing import Any
 
 from tests.faults.families import FAMILIES
 from tests.faults.schedules import SETTLE_MS, TIMERS, Break, Publication, Schedule, Subscription
+from topologies.fault_kinds import KINDS
 
 STEP_MS = 1_300
 BURST_AT_MS = STEP_MS - SETTLE_MS - 50
 BURST_EACH = 30
 """How often each of the messages of a burst is published."""
 WANTED = ['k = "a"', "x < 4", 'k = "b" and x >= 5', 'x != 7 and k * "c"', "all", "x > 2 and x < 8", "x = 3"]
-KINDS = ["a", "b", "bc", "cab"]
+TEXTS = ["a", "b", "bc", "cab"]
 
 
 def draw(family: str, variant: str, seed: int) -> Schedule:
@@ -40,7 +41,7 @@ def draw(family: str, variant: str, seed: int) -> Schedule:
         clients=clients,
         subscriptions=tuple(s for name in names for s in _subscriptions(rng, name, steps)),
         publications=tuple(_publications(rng, names, steps)),
-        faults=_Storm(rng, routers, [(a, b) for a, b, _ in links], clients).rage(steps),
+        faults=_Faults(rng, routers, [(a, b) for a, b, _ in links], clients).drawn(steps),
     )
 
 
@@ -83,11 +84,11 @@ def _publications(rng: Random, clients: list[str], steps: int) -> list[Publicati
 
 
 def _message(rng: Random) -> str:
-    return f'k = "{rng.choice(KINDS)}", x = {rng.randrange(10)}'
+    return f'k = "{rng.choice(TEXTS)}", x = {rng.randrange(10)}'
 
 
 @dataclass
-class _Storm:
+class _Faults:
     """What is broken so far, and what breaks next; the first step has no faults."""
 
     rng: Random
@@ -97,24 +98,23 @@ class _Storm:
     units: list[list[Break]] = field(default_factory=list)
     broken: dict[str, list[Break]] = field(default_factory=dict)
 
-    def rage(self, steps: int) -> tuple[tuple[Break, ...], ...]:
+    def drawn(self, steps: int) -> tuple[tuple[Break, ...], ...]:
         for step in range(1, steps + 1):
             at_ms = step * STEP_MS + self.rng.randrange(100)
-            for mended in [name for name in self.broken if self.rng.random() < 0.6]:
-                self._mend(mended, at_ms)
+            for failed in [name for name in self.broken if self.rng.random() < 0.6]:
+                self._repair(failed, at_ms)
             for _ in range(self.rng.choice([1, 1, 2, 3])):
-                self.rng.choice(_KINDS)(self, at_ms + self.rng.randrange(60))
+                self.rng.choice(_DRAWN)(self, at_ms + self.rng.randrange(60))
         return tuple(tuple(unit) for unit in self.units)
 
-    def _mend(self, name: str, at_ms: int) -> None:
+    def _repair(self, name: str, at_ms: int) -> None:
         unit = self.broken.pop(name)
-        opposite = {"link_down": "link_up", "crash": "start", "pause": "resume"}
-        unit += [Break(at_ms, opposite[b.do], b.target) for b in list(unit)]
+        unit += [Break(at_ms, KINDS[b.do].repaired_by, b.target) for b in list(unit)]
 
     def _hit(self, at_ms: int, do: str, targets: list[str], lasts_ms: int | None = None) -> None:
-        """Break what is whole; for a time, or until a later step."""
+        """Break what works; for a time, or until a later step."""
         fresh = [t for t in targets if not any(b.target == t for unit in self.broken.values() for b in unit)]
-        # What was mended in this very step may be about to come up: leave it alone.
+        # What was repaired in this very step may be about to come up: leave it alone.
         fresh = [
             t for t in fresh if not any(b.target == t and b.at_ms >= at_ms for u in self.units for b in u)
         ]
@@ -123,7 +123,7 @@ class _Storm:
             self.units.append(unit)
             self.broken[f"{at_ms} {do} {fresh[0]}"] = unit
             if lasts_ms is not None:
-                self._mend(f"{at_ms} {do} {fresh[0]}", at_ms + lasts_ms)
+                self._repair(f"{at_ms} {do} {fresh[0]}", at_ms + lasts_ms)
 
     def link(self, at_ms: int) -> None:
         self._hit(at_ms, "link_down", [" - ".join(self.rng.choice(self.links))])
@@ -152,4 +152,12 @@ class _Storm:
         self._hit(at_ms, "link_down", [f"{router} - {name}" for name, router in leaving], lasts_ms)
 
 
-_KINDS = [_Storm.link, _Storm.link, _Storm.crash, _Storm.pause, _Storm.partition, _Storm.flap, _Storm.churn]
+_DRAWN = [
+    _Faults.link,
+    _Faults.link,
+    _Faults.crash,
+    _Faults.pause,
+    _Faults.partition,
+    _Faults.flap,
+    _Faults.churn,
+]

@@ -1,6 +1,6 @@
 """A fault schedule: a small network, what its clients do, and what breaks, as plain data that can be shrunk.
 
-Not here: drawing one at random (`drawing`), carrying it out (`trial`).
+Not here: drawing one at random (`drawing`), running it (`trial`).
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ class Publication:
 
 @dataclass(frozen=True)
 class Break:
-    """One thing that breaks or is mended."""
+    """One thing that breaks or is repaired."""
 
     at_ms: int
     do: str
@@ -68,7 +68,7 @@ class Schedule:
     subscriptions: tuple[Subscription, ...]
     publications: tuple[Publication, ...]
     faults: tuple[tuple[Break, ...], ...]
-    """Those that belong together (something breaks and is mended) are one entry."""
+    """Those that belong together (something breaks and is repaired) are one entry."""
 
     @property
     def breaks(self) -> list[Break]:
@@ -154,13 +154,13 @@ def _renamed(target: str, now: Callable[[str], str]) -> str:
     return " - ".join(now(end) for end in target.split(" - "))
 
 
-def _subscription(told: Subscription) -> dict[str, Any]:
-    times = {"at": told.at_ms, "until": told.until_ms}
-    return {"predicate": told.predicate} | {k: f"{ms}ms" for k, ms in times.items() if ms is not None}
+def _subscription(given: Subscription) -> dict[str, Any]:
+    times = {"at": given.at_ms, "until": given.until_ms}
+    return {"predicate": given.predicate} | {k: f"{ms}ms" for k, ms in times.items() if ms is not None}
 
 
-def _publication(told: Publication) -> dict[str, Any]:
-    if told.count == 1:
-        return {"at": f"{told.at_ms}ms", "message": told.message}
-    times = {"from": f"{told.at_ms}ms", "every": "0s", "count": told.count}
-    return {**times, "message": told.message}
+def _publication(given: Publication) -> dict[str, Any]:
+    if given.count == 1:
+        return {"at": f"{given.at_ms}ms", "message": given.message}
+    times = {"from": f"{given.at_ms}ms", "every": "0s", "count": given.count}
+    return {**times, "message": given.message}

@@ -25,7 +25,7 @@ def test_whatever_breaks_nothing_owed_is_missing_or_doubled_once_converged(schem
         assert score.fixpoints > 1
 
 
-def test_a_link_that_flaps_faster_than_the_hold_time_is_not_taken_for_mended_too_early() -> None:
+def test_a_link_that_flaps_faster_than_the_hold_time_is_not_taken_for_repaired_too_early() -> None:
     """HELLOs that were lost in three short breaks end an adjacency after the last of them."""
     score = try_out(draw("tree", "drp", 424247))
     assert score.ok, score.problems

@@ -1,4 +1,4 @@
-"""Carries a schedule out in memory and judges it: deliveries by the oracle, tables by the whole network.
+"""Runs a schedule in memory and judges it: deliveries by the oracle, tables by the whole network.
 
 The oracle is the analysis's own (`analysis.oracle`), asked about the events of
 the run; the tables at each fixpoint are compared with what
@@ -65,7 +65,7 @@ Expect = Callable[[Plan, list[Event], int], Oracle]
 
 
 def try_out(schedule: Schedule, expect: Expect | None = None) -> Score:
-    """Carry a schedule out and judge it.
+    """Run a schedule and judge it.
 
     Raises:
         ScenarioError: It is no scenario.
@@ -140,9 +140,9 @@ class _TableCheck:
         names = {node_id: name for name, node_id in ids.items()}
         for router in whole.routers:
             expected = whole.expected(router, self._plan.scheme, self._plan.scheme_options)
-            told = Tables.of_names(expected, whole.store(router))
+            expected = Tables.of_names(expected, whole.store(router))
             installed = Tables.installed(network.cores[names[router]].installer)
-            if found := next(differences(installed, told), None):
+            if found := next(differences(installed, expected), None):
                 self.problems.append(f"fixpoint {self.fixpoints}: tables of {names[router]}: {found}")
 
     def _read_on(self) -> None:

@@ -24,19 +24,19 @@ NET = {
 }
 
 
-def faults(*told: Any, **more: Any) -> tuple[Fault, ...]:
-    plan = plan_of({**NET, "faults": list(told), **more})
+def faults(*given: Any, **more: Any) -> tuple[Fault, ...]:
+    plan = plan_of({**NET, "faults": list(given), **more})
     assert plan_from_json(plan_to_json(plan)) == plan
     return plan.faults
 
 
-def steps(*told: Any, **more: Any) -> list[tuple[str, int, str, str]]:
-    return [(f.after, f.at_ns // MS, f.do, f.target) for f in faults(*told, **more)]
+def steps(*given: Any, **more: Any) -> list[tuple[str, int, str, str]]:
+    return [(f.after, f.at_ns // MS, f.do, f.target) for f in faults(*given, **more)]
 
 
-def complaint(*told: Any) -> str:
+def complaint(*given: Any) -> str:
     with pytest.raises(ScenarioError) as caught:
-        faults(*told)
+        faults(*given)
     return str(caught.value)
 
 
@@ -83,8 +83,8 @@ def test_a_draw_is_among_those_to_whom_it_can_happen() -> None:
             seed=seed,
         )
         assert {target for _, _, _, target in drawn} == {"r1", "r2", "r3"}, f"seed {seed}"
-    told = complaint({"at": "1s", "crash": "core"}, {"at": "2s", "crash": "one of core"})
-    assert "one of core: just 0 of 3 are left then that crash can happen to" in told
+    text = complaint({"at": "1s", "crash": "core"}, {"at": "2s", "crash": "one of core"})
+    assert "one of core: just 0 of 3 are left then that crash can happen to" in text
 
 
 def test_each_fault_draws_by_itself() -> None:
@@ -93,14 +93,14 @@ def test_each_fault_draws_by_itself() -> None:
     assert before[-2:] == after[-2:]
 
 
-def test_what_lasts_a_time_is_mended_for_the_same_ones() -> None:
+def test_what_lasts_a_time_is_repaired_for_the_same_ones() -> None:
     done = steps({"at": "1s", "link_down": "3 of links", "for": "500ms"})
     down, up = done[:3], done[3:]
     assert [target for *_, target in down] == [target for *_, target in up]
     assert {(at, do) for _, at, do, _ in up} == {(1500, "link_up")}
 
 
-def test_a_group_is_mended_as_far_as_it_is_broken() -> None:
+def test_a_group_is_repaired_as_far_as_it_is_broken() -> None:
     done = steps({"at": "1s", "crash": "2 of core"}, {"at": "2s", "start": "core"})
     assert [target for *_, target in done[:2]] == [target for *_, target in done[2:]]
     assert "nothing of core is crashed then" in complaint({"at": "2s", "start": "core"})
@@ -128,10 +128,10 @@ def test_what_waits_comes_after_what_stands_above_and_waits_once() -> None:
 
 
 def test_overlaps_are_refused_across_conditions_too() -> None:
-    told = complaint({"at": "1s", "crash": "r1"}, {"when": "converged", "crash": "r1"})
-    assert "r1 has crashed already" in told
-    told = complaint({"when": "converged", "link_down": "r1 - r2"}, {"at": "9s", "link_down": "r1 - r2"})
-    assert "r1 - r2 is down already" in told
+    text = complaint({"at": "1s", "crash": "r1"}, {"when": "converged", "crash": "r1"})
+    assert "r1 has crashed already" in text
+    text = complaint({"when": "converged", "link_down": "r1 - r2"}, {"at": "9s", "link_down": "r1 - r2"})
+    assert "r1 - r2 is down already" in text
 
 
 def test_an_impairment_changes_what_is_said_and_a_repair_takes_it_all_back() -> None:

@@ -17,17 +17,17 @@ RING = {
 }
 
 
-def faults(*told, **more):
-    plan = plan_of({**RING, "faults": list(told), **more})
+def faults(*given, **more):
+    plan = plan_of({**RING, "faults": list(given), **more})
     assert plan_from_json(plan_to_json(plan)) == plan
     return plan.faults
 
 
 def test_faults_come_in_order_of_time_and_then_of_the_file():
-    told = faults(
+    found = faults(
         {"at": "2s", "crash": "r3"}, {"at": "1s", "link_down": "r2 - r1"}, {"at": "2s", "pause": "c1"}
     )
-    assert [(f.at_ns // MS, f.do, f.target) for f in told] == [
+    assert [(f.at_ns // MS, f.do, f.target) for f in found] == [
         (1000, "link_down", "r1--r2"),
         (2000, "crash", "r3"),
         (2000, "pause", "c1"),
@@ -41,22 +41,22 @@ def test_a_client_leaves_and_returns_by_its_access_link():
     )
 
 
-def test_a_partition_cuts_what_joins_its_groups_and_healing_mends_just_that():
-    told = faults(
+def test_a_partition_cuts_what_joins_its_groups_and_healing_repairs_just_that():
+    found = faults(
         {"at": "1s", "link_down": "r2 - r3"},
         {"at": "2s", "partition": [["r1", "r2"]]},
         {"at": "3s", "heal": True},
         {"at": "4s", "link_up": "r2 - r3"},
     )
-    assert [(f.do, f.target) for f in told if f.at_ns in (2000 * MS, 3000 * MS)] == [
+    assert [(f.do, f.target) for f in found if f.at_ns in (2000 * MS, 3000 * MS)] == [
         ("link_down", "r4--r1"),
         ("link_up", "r4--r1"),
     ]
 
 
 def test_a_flap_is_down_for_a_part_of_each_period():
-    told = faults({"at": "1s", "flap": {"link": "r1 - r2", "times": 2, "every": "100ms", "down": "30ms"}})
-    assert [(f.at_ns // MS, f.do) for f in told] == [
+    found = faults({"at": "1s", "flap": {"link": "r1 - r2", "times": 2, "every": "100ms", "down": "30ms"}})
+    assert [(f.at_ns // MS, f.do) for f in found] == [
         (1000, "link_down"),
         (1030, "link_up"),
         (1100, "link_down"),
@@ -66,12 +66,12 @@ def test_a_flap_is_down_for_a_part_of_each_period():
 
 def test_churn_draws_its_share_by_the_seed_and_everyone_returns():
     churn = {"at": "1s", "churn": {"clients": "50%", "times": 3, "every": "100ms"}}
-    told = faults(churn)
-    assert told == faults(churn)
-    assert len(told) == 3 * 2 * 2
-    assert any(faults(churn, seed=n) != told for n in range(2, 9))
-    left = [f.target for f in told if f.do == "link_down"]
-    assert sorted(left) == sorted(f.target for f in told if f.do == "link_up")
+    found = faults(churn)
+    assert found == faults(churn)
+    assert len(found) == 3 * 2 * 2
+    assert any(faults(churn, seed=n) != found for n in range(2, 9))
+    left = [f.target for f in found if f.do == "link_down"]
+    assert sorted(left) == sorted(f.target for f in found if f.do == "link_up")
 
 
 def test_a_link_whose_ends_cannot_be_told_apart_wants_spaces():

@@ -1,4 +1,4 @@
-"""Nodes and links of the simulator break and are mended, and the run says when and for how long."""
+"""Nodes and links of the simulator break and are repaired, and the run reports when and for how long."""
 
 from __future__ import annotations
 
@@ -110,7 +110,7 @@ def test_a_client_that_leaves_and_returns_hears_what_is_said_while_it_is_there(
     assert {*range(0, 990, 10)} | {*range(2300, 3000, 10)} <= got
 
 
-def test_a_fault_that_comes_before_the_network_got_over_the_last_one_is_told_so(
+def test_a_fault_before_the_network_converged_after_the_last_one_is_reported_so(
     ring: Callable[..., Any],
 ) -> None:
     run = ring({"at": "1s", "flap": {"link": "r1 - r2", "times": 2, "every": "100ms"}})
@@ -130,7 +130,7 @@ def test_a_run_fails_that_does_not_get_over_its_last_fault_and_says_who_waits_fo
     assert run.outcome.convergence[-1].took_ns is None
 
 
-def test_faults_leave_the_luck_of_links_unchanged(ring: Callable[..., Any]) -> None:
+def test_faults_leave_the_random_streams_of_links_unchanged(ring: Callable[..., Any]) -> None:
     lossy = {
         "clients": {
             "alice": {
