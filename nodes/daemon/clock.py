@@ -30,12 +30,21 @@ class Clock:
         self.dilate = dilate
         self.dilate_from_ns = dilate_from_ns
 
+    @classmethod
+    def starting_now(cls, dilate: int = 1) -> Clock:
+        """A clock that shows real time now; others that are given its `dilate_from_ns` agree with it."""
+        return cls(dilate, time.time_ns())
+
     def now_ns(self) -> int:
         """The time, in nanoseconds since 1970-01-01 UTC."""
         real_ns = time.monotonic_ns() + self._offset_ns
         if self.dilate == 1:
             return real_ns
         return self.dilate_from_ns + (real_ns - self.dilate_from_ns) // self.dilate
+
+    def now_s(self) -> float:
+        """The time in seconds, for measuring what takes long."""
+        return self.now_ns() / NS
 
     def real_wait_s(self, duration_ns: int) -> float:
         """How many real seconds it takes until so much of this clock's time has passed."""

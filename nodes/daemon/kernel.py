@@ -1,16 +1,38 @@
-"""What the standard library (3.11) does not offer of the kernel: namespaces, death signals, titles."""
+"""What the standard library (3.11) does not offer of the kernel.
+
+Network namespaces, bind mounts, death signals, titles, timer slack, locked memory: all
+calls into the C library stand here, for nodes and for the emulated world.
+"""
 
 from __future__ import annotations
 
 import ctypes
 import os
+import select
 import signal
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 
 CLONE_NEWNET = 0x40000000
+MS_BIND = 0x1000
+MNT_DETACH = 0x2
 PR_SET_PDEATHSIG = 1
 PR_SET_NAME = 15
+PR_SET_TIMERSLACK = 29
+MCL_CURRENT_FUTURE_ONFAULT = 1 | 2 | 4
 LONGEST_NAME = 15
+COUNTED = {
+    "rx_bytes": 0,
+    "rx_packets": 1,
+    "rx_errors": 2,
+    "rx_dropped": 3,
+    "tx_bytes": 8,
+    "tx_packets": 9,
+    "tx_errors": 10,
+    "tx_dropped": 11,
+}
+"""What `interface_counts` reads, by its column in /proc/net/dev."""
 
 _libc = ctypes.CDLL(None, use_errno=True)
 
@@ -48,16 +70,102 @@ def enter_network_of(pid: int, what: str) -> None:
         os.close(descriptor)
 
 
-def die_with(parent: int) -> None:
-    """Be killed when `parent`, which has just forked this process, ends; at once if it has.
+@contextmanager
+def inside_network_of(pid: int, what: str) -> Iterator[None]:
+    """This thread is in the network namespace of a process meanwhile, and ends up where it began.
+
+    Raises:
+        OSError: it cannot be entered; the text names `what`.
+    """
+    home = os.open("/proc/thread-self/ns/net", os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        enter_network_of(pid, what)
+        try:
+            yield
+        finally:
+            enter_network(home, "the namespace it came from")
+    finally:
+        os.close(home)
+
+
+def bind_mount(source: Path, target: Path) -> None:
+    """Let `target`, a file that exists, show what `source` is, also when `source` has gone.
+
+    Raises:
+        OSError: it cannot; the text names both.
+    """
+    if _libc.mount(os.fsencode(source), os.fsencode(target), b"none", MS_BIND, None) != 0:
+        _fail(f"cannot mount {source} at {target}")
+
+
+def unmount(target: Path) -> None:
+    """Take away what is mounted there, at once for those who look and at last for those who use it.
+
+    Raises:
+        OSError: nothing is mounted there, or it may not be taken away.
+    """
+    if _libc.umount2(os.fsencode(target), MNT_DETACH) != 0:
+        _fail(f"cannot unmount {target}")
+
+
+def ended_within(pidfd: int, seconds: float | None) -> bool:
+    """Whether a process ends in that time; None: wait for as long as it takes."""
+    poll = select.poll()
+    poll.register(pidfd, select.POLLIN)
+    return bool(poll.poll(None if seconds is None else max(0.0, seconds) * 1000))
+
+
+def end_process(
+    pid: int, is_meant: Callable[[], bool], signals: Sequence[signal.Signals], seconds: float
+) -> bool:
+    """End exactly this process, by one signal after the other; whether it has ended.
+
+    Args:
+        pid: its id.
+        is_meant: asked once the process is held on to: its id may be another's by now.
+        signals: what to send.
+        seconds: how long to wait after each.
+    """
+    try:
+        descriptor = os.pidfd_open(pid)
+    except ProcessLookupError:
+        return True
+    try:
+        if not is_meant():
+            return True
+        for number in signals:
+            signal.pidfd_send_signal(descriptor, number)
+            signal.pidfd_send_signal(descriptor, signal.SIGCONT)
+            if ended_within(descriptor, seconds):
+                return True
+        return False
+    except ProcessLookupError:
+        return True
+    finally:
+        os.close(descriptor)
+
+
+def raise_priority() -> str:
+    """Let this thread run as soon as something is due; returns what the kernel granted."""
+    _libc.prctl(PR_SET_TIMERSLACK, 1, 0, 0, 0)
+    locked = "" if _libc.mlockall(MCL_CURRENT_FUTURE_ONFAULT) else ", memory locked"
+    try:
+        os.sched_setscheduler(0, os.SCHED_FIFO | os.SCHED_RESET_ON_FORK, os.sched_param(1))
+    except OSError as error:
+        return f"normal ({error.strerror}){locked}"
+    return f"fifo 1{locked}"
+
+
+def die_with(parent: int, death_signal: signal.Signals = signal.SIGKILL) -> None:
+    """Get this signal when `parent`, which has just forked this process, ends; at once if it has.
 
     Raises:
         OSError: the kernel refused.
     """
-    if _libc.prctl(PR_SET_PDEATHSIG, int(signal.SIGKILL), 0, 0, 0) != 0:
+    if _libc.prctl(PR_SET_PDEATHSIG, int(death_signal), 0, 0, 0) != 0:
         _fail("cannot ask for a death signal")
     if os.getppid() != parent:
-        os.kill(os.getpid(), signal.SIGKILL)
+        os.kill(os.getpid(), death_signal)
 
 
 def call_thread(name: str) -> None:
@@ -83,6 +191,18 @@ def set_title(words: list[str], room: tuple[int, int]) -> None:
     at, size = room
     text = b"".join(os.fsencode(word) + b"\0" for word in words)[: size - 1]
     ctypes.memmove(at, text.ljust(size, b"\0"), size)
+
+
+def interface_counts(pid: int, what: str) -> dict[str, dict[str, int]]:
+    """What every interface in the network namespace of a process has counted, by its name."""
+    with inside_network_of(pid, what):
+        text = Path("/proc/thread-self/net/dev").read_text(encoding="ascii")
+    found = {}
+    for line in text.splitlines()[2:]:
+        name, _, numbers = line.partition(":")
+        columns = numbers.split()
+        found[name.strip()] = {field: int(columns[at]) for field, at in COUNTED.items()}
+    return found
 
 
 def _fail(what: str) -> None:

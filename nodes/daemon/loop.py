@@ -14,12 +14,55 @@ import signal
 import socket
 from collections.abc import Callable
 from types import FrameType
+from typing import Protocol
 
 from nodes.daemon.clock import Clock
 from nodes.daemon.lateness import Lateness
 
 Callback = Callable[[], None]
 LONGEST_WAIT_S = 3600.0
+
+
+class Watcher(Protocol):
+    """A loop that calls back when a descriptor is ready."""
+
+    def watch(self, descriptor: int, on_read: Callback | None, on_write: Callback | None = None) -> None:
+        """Call `on_read` or `on_write` when `descriptor` is ready for it."""
+
+    def forget(self, descriptor: int) -> None:
+        """Watch this descriptor no longer."""
+
+
+class Selector:
+    """A `Watcher` for a program without a loop of its own, which calls `turn` often."""
+
+    def __init__(self) -> None:
+        self._selector = selectors.DefaultSelector()
+
+    def watch(self, descriptor: int, on_read: Callback | None, on_write: Callback | None = None) -> None:
+        """See `Watcher`."""
+        events = (selectors.EVENT_READ if on_read else 0) | (selectors.EVENT_WRITE if on_write else 0)
+        if descriptor in self._selector.get_map():
+            self._selector.modify(descriptor, events, (on_read, on_write))
+        else:
+            self._selector.register(descriptor, events, (on_read, on_write))
+
+    def forget(self, descriptor: int) -> None:
+        """See `Watcher`."""
+        self._selector.unregister(descriptor)
+
+    def turn(self, seconds: float) -> None:
+        """Wait that long for something to be ready, and call back."""
+        for key, events in self._selector.select(max(0.0, seconds)):
+            on_read, on_write = key.data
+            if on_write and events & selectors.EVENT_WRITE:
+                on_write()
+            if on_read and events & selectors.EVENT_READ:
+                on_read()
+
+    def close(self) -> None:
+        """Watch nothing any more."""
+        self._selector.close()
 
 
 class Loop:
@@ -37,7 +80,7 @@ class Loop:
         self._selector.register(self._wake_read, selectors.EVENT_READ, (self._woken, None))
 
     def watch(self, descriptor: int, on_read: Callback | None, on_write: Callback | None = None) -> None:
-        """Call `on_read` or `on_write` when `descriptor` is ready for it."""
+        """See `Watcher`."""
         events = (selectors.EVENT_READ if on_read else 0) | (selectors.EVENT_WRITE if on_write else 0)
         self.forget(descriptor)
         if events:

@@ -63,7 +63,9 @@ def load(name: str) -> Command:
 def add_scenario(parser: argparse.ArgumentParser) -> None:
     """SCENARIO, and what overrides its values."""
     parser.add_argument(
-        "scenario", metavar="SCENARIO", help="a file, or the name of a shipped scenario (cbn scenarios)"
+        "scenario",
+        metavar="SCENARIO",
+        help="a file, the name of a shipped scenario (cbn scenarios), or FILE.py:CLASS, a Mininet topology",
     )
     parser.add_argument("--seed", type=int, metavar="N", help="instead of the scenario's own seed")
     parser.add_argument(

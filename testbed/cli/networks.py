@@ -1,4 +1,4 @@
-"""Which running network a command means, and the connection to its keeper."""
+"""Which running network a command means, and the connection to its supervisor."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from contextlib import contextmanager
 from typing import Any
 
 from testbed.cli import exits
-from testbed.emu.caller import Caller, LostError, RefusedError
-from testbed.emu.running import Running, matching, running
+from testbed.emu.clients import ControlClient, LostError, RefusedError
+from testbed.emu.registry import Running, matching, running
 from testbed.plan.problems import did_you_mean
 from testbed.runs.world import Progress
 
@@ -22,7 +22,7 @@ def choose(name: str | None) -> Running:
     """The network of that name or id, or that of this shell (CBN_NETWORK), or the only one that runs.
 
     Raises:
-        CommandError: there is none, or more than one, or its keeper is dead.
+        CommandError: there is none, or more than one, or its supervisor is dead.
     """
     _check_root()
     name = name or os.environ.get(NETWORK_VARIABLE)
@@ -35,7 +35,7 @@ def choose(name: str | None) -> Running:
     (run,) = found
     if not run.alive:
         raise exits.CommandError(
-            f"the network {run.run_id} is dead: its keeper was killed; `cbn clean` removes what it left; "
+            f"the network {run.run_id} is dead: its supervisor was killed; `cbn clean` removes what it left; "
             f"what it recorded stays in {run.record.get('directory', '?')}",
             exits.FAILED,
         )
@@ -45,14 +45,14 @@ def choose(name: str | None) -> Running:
 
 
 @contextmanager
-def talk(name: str | None) -> Iterator[tuple[Running, Caller]]:
-    """A connection to the keeper of the network that is meant.
+def talk(name: str | None) -> Iterator[tuple[Running, ControlClient]]:
+    """A connection to the supervisor of the network that is meant.
 
     What goes wrong while it lasts becomes a `CommandError`.
     """
     run = choose(name)
     try:
-        with Caller(run.control) as caller:
+        with ControlClient(run.control) as caller:
             yield run, caller
     except RefusedError as error:
         raise exits.CommandError(str(error), exits.USAGE) from error
@@ -61,7 +61,7 @@ def talk(name: str | None) -> Iterator[tuple[Running, Caller]]:
 
 
 def show_progress(line: dict[str, Any], shown: Progress) -> None:
-    """Show what a line from a keeper reports of its progress."""
+    """Show what a line from a supervisor reports of its progress."""
     if "phase" in line:
         shown.phase(line["phase"], line["total"])
     elif "done" in line:
@@ -109,7 +109,7 @@ def _listed(networks: list[Running]) -> str:
 
 
 def _has_ended(run: Running) -> bool:
-    """Whether the keeper is dead, or dies in a moment: its socket closes before it is gone."""
+    """Whether the supervisor is dead, or dies in a moment: its socket closes before it is gone."""
     try:
         descriptor = os.pidfd_open(run.owner.pid) if run.owner and run.alive else None
     except ProcessLookupError:
@@ -126,6 +126,7 @@ def _lost(run: Running, error: LostError) -> str:
     if not _has_ended(run):
         return f"{run.run_id}: {error}"
     return (
-        f"{run.run_id}: its keeper has ended meanwhile; if that was not `cbn down`, "
-        f"`cbn clean` removes what it left; {run.record.get('directory', '?')}/logs/keeper.log may say why"
+        f"{run.run_id}: its supervisor has ended meanwhile; if that was not `cbn down`, "
+        f"`cbn clean` removes what it left; "
+        f"{run.record.get('directory', '?')}/logs/supervisor.log may say why"
     )

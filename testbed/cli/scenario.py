@@ -9,6 +9,7 @@ from pathlib import Path
 
 from testbed.cli import exits
 from testbed.plan.load import Scenario, read_scenario
+from testbed.plan.mininet_topo import is_reference
 from testbed.plan.problems import ScenarioError
 from topologies.library import SCENARIOS, scenario_names
 
@@ -19,13 +20,13 @@ def shipped() -> dict[str, Path]:
 
 
 def find(scenario: str) -> Path:
-    """The file that SCENARIO means: a path, or the name of a shipped scenario.
+    """What SCENARIO means: a path, the name of a shipped scenario, or a topology as `file.py:MyTopo`.
 
     Raises:
         CommandError: it is neither.
     """
     path = Path(scenario)
-    if path.is_file():
+    if path.is_file() or is_reference(scenario):
         return path
     known = shipped()
     if scenario in known:

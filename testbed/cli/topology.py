@@ -12,7 +12,8 @@ from pathlib import Path
 from testbed.cli import exits
 from testbed.cli.output import columns
 from testbed.cli.scenario import find, shipped
-from testbed.plan.drawn import load_map, map_of_plan
+from testbed.plan.drawn import import_topo, load_map, map_of_plan
+from testbed.plan.mininet_topo import is_reference
 from testbed.plan.problems import ScenarioError, did_you_mean
 from testbed.plan.recorded import RecordedRunError, read_manifest, read_plan
 from topologies.errors import MapError
@@ -40,6 +41,8 @@ def target_map(args: argparse.Namespace) -> Map:
     name, path = args.target, Path(args.target)
     if args.parameters and name not in SHAPES:
         raise exits.CommandError(f"{args.parameters[0]}: parameters go with a shape, and {name} is none")
+    if is_reference(name):
+        return _scenario(path, args.seed)
     if path.is_file() or path.is_dir():
         return _of_path(path, args)
     if name in map_names():
@@ -72,7 +75,10 @@ def imported(path: Path, args: argparse.Namespace) -> Map:
     Raises:
         CommandError: There is none in it.
     """
-    return _read(lambda: read_map(path, map_options_of(args), args.format))
+    options = map_options_of(args)
+    if is_reference(path):
+        return _read(lambda: import_topo(str(path), options))
+    return _read(lambda: read_map(path, options, args.format))
 
 
 def map_options_of(args: argparse.Namespace) -> MapOptions:
@@ -85,7 +91,7 @@ def map_options_of(args: argparse.Namespace) -> MapOptions:
 def _read(read: Callable[[], Map]) -> Map:
     try:
         return read()
-    except MapError as error:
+    except (MapError, ScenarioError) as error:
         raise exits.CommandError(str(error)) from error
 
 

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import os
-import select
 import signal
 from collections.abc import Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any
 
-from testbed.emu.cleanup import environment_of
-from testbed.emu.registry import OWNER_MARK, RUN_MARK
-from testbed.emu.running import Running
+from nodes.daemon import kernel
+from testbed.emu.registry import OWNER_MARK, RUN_MARK, Running, environment_of
 
 ATTACHED_MARK = "CBN_ATTACHED"
 RC_FILE = "attach.rc"
@@ -55,28 +54,11 @@ def variables(run: Running, node: str) -> dict[str, str]:
 def end_attached(run_id: str) -> int:
     """Hang up on whoever is still attached, as a terminal does that closes; returns how many those were."""
     pids = [int(entry.name) for entry in Path("/proc").iterdir() if entry.name.isdecimal()]
-    attached = [pid for pid in pids if environment_of(pid).get(ATTACHED_MARK) == run_id]
+    attached = [pid for pid in pids if _is_attached(pid, run_id)]
     for pid in attached:
-        _end(pid, run_id)
+        kernel.end_process(pid, partial(_is_attached, pid, run_id), (signal.SIGHUP, signal.SIGKILL), GRACE_S)
     return len(attached)
 
 
-def _end(pid: int, run_id: str) -> None:
-    try:
-        descriptor = os.pidfd_open(pid)
-    except ProcessLookupError:
-        return
-    try:
-        if environment_of(pid).get(ATTACHED_MARK) != run_id:
-            return  # its number was used again before we held it
-        poller = select.poll()
-        poller.register(descriptor, select.POLLIN)
-        for number in (signal.SIGHUP, signal.SIGKILL):
-            signal.pidfd_send_signal(descriptor, number)
-            signal.pidfd_send_signal(descriptor, signal.SIGCONT)
-            if poller.poll(GRACE_S * 1000):
-                return
-    except ProcessLookupError:
-        return
-    finally:
-        os.close(descriptor)
+def _is_attached(pid: int, run_id: str) -> bool:
+    return environment_of(pid).get(ATTACHED_MARK) == run_id

@@ -1,19 +1,18 @@
 """The program `python -m testbed.emu.capture`: one process captures all interfaces of a run.
 
 It reads its orders, one JSON document, from a file; opens a packet socket in
-the namespace of every interface; says `{"ready": true}` on standard output,
+the namespace of every interface; reports on standard output that it is ready,
 after which no packet is missed; and copies until SIGTERM, or the end of its
-standard input, which comes when the run's main process is gone. Then it
-drains what the kernel holds and says what it counted, and what that cost.
+standard input, which comes also when the run's main process is gone. Then it
+drains what the kernel holds and reports what it counted, and what that cost.
 
-A disk that takes no more ends nothing: it is said once, on standard error, when
+A disk that takes no more ends nothing: it is reported once, on standard error, when
 it is met, and what was lost is counted.
 """
 
 from __future__ import annotations
 
 import contextlib
-import ctypes
 import json
 import os
 import resource
@@ -27,11 +26,13 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from nodes.daemon import kernel
+from nodes.daemon.json_lines import done, say
+
 if TYPE_CHECKING:
     from fastpath.capture import Capture
 
 ETH_P_ALL = 0x0003
-CLONE_NEWNET = 0x40000000
 EXIT_ORDERS = 2
 EXIT_CANNOT = 3
 NICENESS = -10
@@ -91,11 +92,11 @@ def main(arguments: Sequence[str]) -> int:
     copying = threading.Thread(target=capture.run, name="capture")
     copying.start()
     threading.Thread(target=_stop_at_end_of_input, name="input", daemon=True).start()
-    print(json.dumps({"ready": True}), flush=True)
-    _until_told(capture, orders.targets)
+    say(done("ready"))
+    _until_the_end(capture, orders.targets)
     capture.stop()
     copying.join()
-    print(json.dumps({"counters": capture.counters(), "cpu_s": _cpu_s()}), flush=True)
+    say(done({"counters": capture.counters(), "cpu_s": _cpu_s()}))
     close_all(sockets)
     return 0
 
@@ -124,13 +125,13 @@ def close_all(sockets: Sequence[socket.socket]) -> None:
             done.result()
 
 
-def _until_told(capture: Capture, targets: Sequence[Target]) -> None:
-    """Wait for the end; say it once if meanwhile the disk takes no more."""
-    said = False
+def _until_the_end(capture: Capture, targets: Sequence[Target]) -> None:
+    """Wait for the end; complain once if meanwhile the disk takes no more."""
+    complained = False
     while signal.sigtimedwait({signal.SIGTERM, signal.SIGINT}, LOOK_S) is None:
-        if not said and (complaint := _complaint(capture, targets)):
+        if not complained and (complaint := _complaint(capture, targets)):
             print(complaint, file=sys.stderr, flush=True)
-            said = True
+            complained = True
 
 
 def _complaint(capture: Capture, targets: Sequence[Target]) -> str:
@@ -152,32 +153,15 @@ def open_sockets(targets: Sequence[Target]) -> list[socket.socket]:
     Raises:
         OSError: a namespace or an interface is not there; the text names it.
     """
-    home = os.open("/proc/self/ns/net", os.O_RDONLY | os.O_CLOEXEC)
-    try:
-        return [_open_socket(target) for target in targets]
-    finally:
-        _enter(home, "the capture's own namespace")
-        os.close(home)
+    return [_open_socket(target) for target in targets]
 
 
 def _open_socket(target: Target) -> socket.socket:
-    namespace = os.open(f"/proc/{target.pid}/ns/net", os.O_RDONLY | os.O_CLOEXEC)
-    try:
-        _enter(namespace, f"the namespace of {target.interface}")
-    finally:
-        os.close(namespace)
-    # Protocol 0 until bound: else it would hear the other interfaces between the two calls.
-    sock = socket.socket(socket.AF_PACKET, socket.SOCK_RAW, 0)
-    sock.bind((target.interface, ETH_P_ALL))
-    return sock
-
-
-def _enter(descriptor: int, what: str) -> None:
-    """Move this thread into a network namespace (`os.setns` comes with Python 3.12)."""
-    libc = ctypes.CDLL(None, use_errno=True)
-    if libc.setns(descriptor, CLONE_NEWNET) != 0:
-        number = ctypes.get_errno()
-        raise OSError(number, f"cannot enter {what}: {os.strerror(number)}")
+    with kernel.inside_network_of(target.pid, f"the namespace of {target.interface}"):
+        # Protocol 0 until bound: else it would hear the other interfaces between the two calls.
+        sock = socket.socket(socket.AF_PACKET, socket.SOCK_RAW, 0)
+        sock.bind((target.interface, ETH_P_ALL))
+        return sock
 
 
 def _stop_at_end_of_input() -> None:

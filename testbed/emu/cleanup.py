@@ -8,15 +8,16 @@ with the last process in them.
 from __future__ import annotations
 
 import os
-import select
 import shutil
 import signal
 import time
 from dataclasses import dataclass
 from pathlib import Path
 
+from nodes.daemon import kernel
 from testbed.emu.cgroups import remove_groups
-from testbed.emu.registry import OWNER_MARK, RUN_MARK, Owner, registered, registry_root
+from testbed.emu.namespace_holder import hide
+from testbed.emu.registry import OWNER_MARK, RUN_MARK, Owner, environment_of, registry_root, running
 
 KILL_TIMEOUT_S = 10.0
 BEGINNING_S = 0.05
@@ -46,11 +47,11 @@ class CleanReport:
 
 
 def clean(dry_run: bool = False, root: Path | None = None) -> CleanReport:
-    """Kill the processes and remove the registry folders and control groups of dead runs."""
+    """Kill the processes of dead runs; remove their folders, control groups and names of namespaces."""
     root = root or registry_root()
-    runs = registered(root)
-    live = tuple(folder.name for folder, owner in runs if owner and owner.alive())
-    dead = tuple(f for f, _ in runs if f.name not in live and not _in_the_making(f))
+    live = tuple(run.run_id for run in running(root) if run.alive)
+    folders = sorted(path for path in root.iterdir() if path.is_dir()) if root.is_dir() else []
+    dead = tuple(f for f in folders if f.name not in live and not _in_the_making(f))
     leftovers = _leftovers()
     survivors: tuple[Leftover, ...] = ()
     if not dry_run:
@@ -61,6 +62,7 @@ def clean(dry_run: bool = False, root: Path | None = None) -> CleanReport:
             leftovers += [found for found in late if found not in leftovers]
         for folder in dead:
             remove_groups(folder.name)
+            hide(folder.name)
             shutil.rmtree(folder)
     return CleanReport(tuple(leftovers), dead, live, dry_run, survivors)
 
@@ -91,16 +93,6 @@ def _leftover(pid: int) -> Leftover | None:
     return Leftover(pid, marks[RUN_MARK], _command(pid))
 
 
-def environment_of(pid: int) -> dict[str, str]:
-    """A process's environment as it was started with; empty if it is gone or not ours to read."""
-    try:
-        raw = Path(f"/proc/{pid}/environ").read_bytes()
-    except (FileNotFoundError, ProcessLookupError, PermissionError):
-        return {}
-    pairs = (entry.partition(b"=") for entry in raw.split(b"\0"))
-    return {os.fsdecode(key): os.fsdecode(value) for key, _, value in pairs}
-
-
 def _command(pid: int) -> str:
     try:
         raw = Path(f"/proc/{pid}/cmdline").read_bytes()
@@ -111,19 +103,6 @@ def _command(pid: int) -> str:
 
 def _kill(leftover: Leftover) -> bool:
     """Kill exactly this process; True if it has ended."""
-    try:
-        descriptor = os.pidfd_open(leftover.pid)
-    except ProcessLookupError:
-        return True
-    try:
-        # The descriptor holds on to one process: only now can its marks not become another's.
-        if _leftover(leftover.pid) is None:
-            return True
-        signal.pidfd_send_signal(descriptor, signal.SIGKILL)
-        poller = select.poll()
-        poller.register(descriptor, select.POLLIN)
-        return bool(poller.poll(KILL_TIMEOUT_S * 1000))
-    except ProcessLookupError:
-        return True
-    finally:
-        os.close(descriptor)
+    return kernel.end_process(
+        leftover.pid, lambda: _leftover(leftover.pid) is not None, (signal.SIGKILL,), KILL_TIMEOUT_S
+    )

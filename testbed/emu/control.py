@@ -1,211 +1,341 @@
-"""The control socket of a running network: JSON lines, served from within the keeper's own loop.
+"""Live control: what can be asked of a running network over its control socket, and how it is done.
 
-Here: callers, their lines, and what happens to those who send garbage, too much,
-or do not read. Not here: what can be asked for (`testbed.emu.hands`), and the
-asking side (`testbed.emu.caller`). The protocol is told in docs/hands-on.md.
+Here: requests into faults, changes and questions; every mistake becomes a reply
+that says what is there instead. Not here: lines and sockets (`nodes.daemon.json_lines`),
+who serves them and when (`supervised_run`), the terminal (`testbed.cli`). The
+protocol is described in docs/hands-on.md.
 """
 
 from __future__ import annotations
 
-import json
-import selectors
-import socket
-from collections.abc import Callable, Mapping
+import os
+import re
+import time
+import traceback
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
-Request = Mapping[str, object]
-LONGEST_REQUEST_BYTES = 60 * 1024
-"""Less than a node takes, to which most requests are handed on."""
-READ_BYTES = 1 << 16
-LONGEST_BACKLOG_BYTES = 4 * 1024 * 1024
-"""What a caller may leave unread before it is cut off."""
-STREAM_BACKLOG_BYTES = 64 * 1024
-"""What a caller may leave unread before a stream waits for it."""
-MOST_CALLERS = 64
-MOST_MISTAKES = 16
+from nodes.daemon.json_lines import Caller, Limits, Request, RequestError
+from nodes.wire.packets import Role
+from testbed.emu.children import NetworkError, ProcessDiedError
+from testbed.emu.clients import AdminError
+from testbed.emu.live import FaultError, Live
+from testbed.emu.nodes import Life, NotReadyError
+from testbed.emu.streams import KEPT, Streams
+from testbed.plan.link_change import NOTHING, Ways, changed, words
+from testbed.plan.model import Fault, LinkPlan, NodePlan
+from testbed.plan.problems import ScenarioError, did_you_mean
+from testbed.runs.directory import RunDirectory
+from topologies.fault_kinds import LINK_CONTROL, NODE_CONTROL
+
+LIMITS = Limits(request_bytes=60 * 1024, backlog_bytes=4 * 1024 * 1024, callers=64, mistakes=16)
+"""A request is shorter than what a node takes, to which most are handed on."""
+TICKS_A_SECOND = os.sysconf("SC_CLK_TCK")
+PAGE_BYTES = os.sysconf("SC_PAGE_SIZE")
+_COUNTERS = ("rx_messages", "tx_messages", "rx_control", "tx_control")
+
+Row = dict[str, Any]
+Command = Callable[[Caller, Request], object]
 
 
-class ControlError(ValueError):
-    """The caller asked for something that cannot be; the text is the reply."""
+@dataclass(frozen=True, slots=True)
+class Controlled:
+    """A network that is left running."""
+
+    name: str
+    live: Live
+    directory: RunDirectory
+    since_ns: int
+    """When it was ready."""
+    apply: Callable[[Fault], None]
+    """Lets a fault happen, and notes it among the run's events."""
+    note_deaths: Callable[[ProcessDiedError], None]
+    """Notes that nodes have died without having been asked to; raises the error again if it was no node."""
+    carriers: Mapping[str, str]
+    """What carries each link: `veth`, `netem`, `wire`."""
 
 
-Answer = Callable[["Caller", Request], object]
+class Control:
+    """Does what callers ask for."""
 
+    def __init__(self, controlled: Controlled) -> None:
+        self._controlled = controlled
+        self._live = controlled.live
+        self._nodes = {node.name: node for node in controlled.live.plan.nodes}
+        self._links = {link.name: link for link in controlled.live.plan.links}
+        self._ways = {
+            link.name: Ways(link.impairment, link.impairment_back) for link in controlled.live.plan.links
+        }
+        self._commands: dict[str, Command] = {
+            "status": self._status,
+            "links": self._show_links,
+            "link": self._link,
+            "node": self._node,
+            "fault": self._fault,
+            "publish": self._publish,
+            "subscribe": self._subscribe,
+            "top": self._top,
+            "down": self._down,
+        }
+        self.streams = Streams(controlled.live, controlled.live.unconverged)
+        self.leaving: list[Caller] = []
+        """Who has asked for the end, and waits for it."""
 
-class ControlServer:
-    """Listens, reads, answers; call `turn` often."""
+    def answer(self, caller: Caller, request: Request) -> object:
+        """Do what a request asks for; returns the result.
 
-    def __init__(self, path: Path, answer: Answer) -> None:
-        self.path = path
-        self.answer = answer
-        self.callers: list[Caller] = []
-        self.refused = 0
-        """Callers who came when there were too many."""
-        self._selector = selectors.DefaultSelector()
-        self._socket = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM | socket.SOCK_NONBLOCK)
-        self._socket.bind(str(path))
-        path.chmod(0o600)
-        self._socket.listen(16)
-        self._selector.register(self._socket, selectors.EVENT_READ, None)
-
-    def turn(self, seconds: float) -> None:
-        """Wait that long for callers to say something, and answer what they say."""
-        for key, events in self._selector.select(max(0.0, seconds)):
-            if key.data is None:
-                self._accept()
-                continue
-            caller: Caller = key.data
-            if events & selectors.EVENT_WRITE:
-                caller.flush()
-            if events & selectors.EVENT_READ and not caller.closed:
-                caller.read()
-
-    def wait_for(self, caller: Caller, writing: bool) -> None:
-        """Wait for the caller's next words, and for room to answer if `writing`."""
-        events = selectors.EVENT_READ | (selectors.EVENT_WRITE if writing else 0)
-        if self._selector.get_key(caller.sock).events != events:
-            self._selector.modify(caller.sock, events, caller)
-
-    def forget(self, caller: Caller) -> None:
-        """The caller is about to be closed."""
-        self._selector.unregister(caller.sock)
-        self.callers.remove(caller)
-
-    def close(self) -> None:
-        """Cut all callers off."""
-        for caller in list(self.callers):
-            caller.close()
-        self._selector.close()
-        self._socket.close()
-        self.path.unlink(missing_ok=True)
-
-    def _accept(self) -> None:
+        Raises:
+            RequestError: it cannot be; the text says why.
+        """
+        command = self._commands.get(str(request["do"]))
+        if command is None:
+            what = did_you_mean(request["do"], self._commands)
+            raise RequestError(
+                f"unknown request {request['do']!r}; known are {', '.join(self._commands)}; {what}"
+            )
+        if self.leaving and command != self._down:
+            raise RequestError("the network is being taken down")
         try:
-            sock, _ = self._socket.accept()
-        except (BlockingIOError, ConnectionError):
-            return  # gone between knocking and the door
-        if len(self.callers) >= MOST_CALLERS:
-            self.refused += 1
-            sock.close()
-            return
-        sock.setblocking(False)
-        caller = Caller(sock, self)
-        self.callers.append(caller)
-        self._selector.register(sock, selectors.EVENT_READ, caller)
+            return self._execute(command, caller, request)
+        except (FaultError, AdminError, NetworkError, NotReadyError) as error:
+            raise RequestError(str(error)) from error
+        except ScenarioError as error:
+            raise RequestError("\n".join(str(problem) for problem in error.problems)) from error
+        except (RequestError, ProcessDiedError):
+            raise
+        except OSError as error:  # the run's directory was removed, the disk is full: nobody's defect
+            raise RequestError(
+                f"{error.filename or self._controlled.directory.path}: {error.strerror}"
+            ) from error
+        except Exception as defect:  # one command that fails must not cost the network
+            traceback.print_exc()
+            raise RequestError(
+                f"a defect of the supervisor ({defect!r}); its log has the traceback"
+            ) from defect
 
-
-class Caller:
-    """One connection: what it has said so far and what it has not read yet."""
-
-    def __init__(self, sock: socket.socket, server: ControlServer) -> None:
-        self.sock = sock
-        self.closed = False
-        self.at_close: list[Callable[[], None]] = []
-        """What to do when it goes away."""
-        self._server = server
-        self._said = b""
-        self._unread = bytearray()
-        self._mistakes = 0
-
-    @property
-    def patient(self) -> bool:
-        """Whether it reads fast enough to be told more of a stream."""
-        return not self.closed and len(self._unread) < STREAM_BACKLOG_BYTES
-
-    def send(self, record: Mapping[str, object]) -> None:
-        """One line to the caller, now or when it reads."""
-        if self.closed:
-            return
-        self._unread += json.dumps(record, ensure_ascii=False, separators=(",", ":"), default=repr).encode()
-        self._unread += b"\n"
-        self.flush()
-
-    def flush(self) -> None:
-        """Send what the socket takes; cut a caller off that lets too much lie."""
+    def _execute(self, command: Command, caller: Caller, request: Request) -> object:
+        """Do it; if it comes out meanwhile that a node has died, do it with the others."""
         try:
-            while self._unread:
-                del self._unread[: self.sock.send(self._unread)]
-        except BlockingIOError:
-            pass  # the selector says when there is room
-        except OSError:
-            self.close()
-            return
-        if len(self._unread) > LONGEST_BACKLOG_BYTES:
-            self.close()
-            return
-        self._server.wait_for(self, writing=bool(self._unread))
+            return command(caller, request)
+        except ProcessDiedError as error:
+            self._controlled.note_deaths(error)
+            return command(caller, request)
 
-    def read(self) -> None:
-        """Take what it says, line by line."""
-        try:
-            data = self.sock.recv(READ_BYTES)
-        except BlockingIOError:
-            return
-        except OSError:
-            data = b""
-        if not data:
-            self.close()
-            return
-        *lines, self._said = (self._said + data).split(b"\n")
-        for line in lines:
-            if not self.closed and not self._too_long(line):
-                self._take(line)
-        if not self.closed:
-            self._too_long(self._said)
+    def _status(self, *_: object) -> object:
+        plan, live = self._live.plan, self._live
+        return {
+            "run_id": self._controlled.directory.run_id,
+            "name": self._controlled.name,
+            "scenario": plan.name,
+            "scheme": plan.scheme,
+            "seed": plan.seed,
+            "directory": str(self._controlled.directory.path.resolve()),
+            "since_ns": self._controlled.since_ns,
+            "now_ns": live.clock.now_ns(),
+            "nodes": {node.name: self._about(node) for node in plan.nodes},
+            "links": len(plan.links),
+            "links_down": live.state.links_down,
+            "subscribed": len(self.streams),
+            "unconverged": live.unconverged(),
+        }
 
-    def close(self) -> None:
-        """Break off, and let go of what was held for it."""
-        if self.closed:
-            return
-        self.closed = True
-        self._server.forget(self)
-        self.sock.close()
-        for undo in self.at_close:
-            undo()
+    def _about(self, node: NodePlan) -> dict[str, object]:
+        life = self._live.nodes.life[node.name]
+        return {
+            "role": node.role.name.lower(),
+            "state": life.value,
+            "pid": self._live.nodes.children[node.name].process.pid,
+            "neighbours": [i.peer for i in node.interfaces],
+        }
 
-    def leave(self) -> socket.socket | None:
-        """Stop serving it here, but do not break off; its socket, with what was unread sent."""
-        if self.closed:
-            return None
-        self.closed = True
-        self._server.forget(self)
-        self.sock.settimeout(1.0)
-        try:
-            self.sock.sendall(self._unread)
-        except OSError:
-            self.sock.close()
-            return None
-        return self.sock
+    def _show_links(self, *_: object) -> object:
+        return {"links": [self._shown(link) for link in self._live.plan.links]}
 
-    def _too_long(self, line: bytes) -> bool:
-        if len(line) <= LONGEST_REQUEST_BYTES:
-            return False
-        self._complain(f"a request has at most {LONGEST_REQUEST_BYTES} bytes; this talk is over")
-        self.close()
-        return True
+    def _shown(self, link: LinkPlan) -> dict[str, object]:
+        ways = self._ways[link.name]
+        return {
+            "name": link.name,
+            "a": link.a,
+            "b": link.b,
+            "up": link.name not in self._live.state.links_down,
+            "carrier": self._controlled.carriers.get(link.name, ""),
+            "there": words(ways.there),
+            "back": words(ways.back),
+        }
 
-    def _take(self, line: bytes) -> None:
-        try:
-            request = _request(line)
-            result = self._server.answer(self, request)
-        except ControlError as error:
-            self._complain(str(error))
-            return
-        if result is not None:
-            self.send({"ok": True, "result": result})
+    def _link(self, _: Caller, request: Request) -> object:
+        link, turned = self._find_link(_text(request, "link"))
+        do = _text(request, "change")
+        if do in LINK_CONTROL:
+            self._controlled.apply(Fault(self._now_ns(), LINK_CONTROL[do], link.name))
+        elif do != "show":
+            self._impair(link, self._wanted(link, turned, do, request))
+        return self._shown(link)
 
-    def _complain(self, why: str) -> None:
-        self.send({"ok": False, "error": why})
-        self._mistakes += 1
-        if self._mistakes >= MOST_MISTAKES:
-            self.close()
+    def _wanted(self, link: LinkPlan, turned: bool, do: str, request: Request) -> Ways:
+        was = self._ways[link.name]
+        match do:
+            case "clear":
+                return Ways(NOTHING, NOTHING)
+            case "reset":
+                return Ways(link.impairment, link.impairment_back)
+            case "impair":
+                told = request.get("to")
+                if not isinstance(told, dict) or not told or not isinstance(told.get("back", {}), dict):
+                    raise RequestError('expected "to", what the link is to do, such as {"delay": "30ms"}')
+                made = changed(was.turned() if turned else was, told, f"link {link.name}")
+                return made.turned() if turned else made
+        raise RequestError('expected "change": down, up, impair, clear, reset or show')
+
+    def _impair(self, link: LinkPlan, ways: Ways) -> None:
+        fault = Fault(self._now_ns(), "impair", link.name, impairment=ways.there, back=ways.back)
+        self._controlled.apply(fault)
+        self._ways[link.name] = ways
+
+    def _node(self, _: Caller, request: Request) -> object:
+        node = self._find_node(_text(request, "node"))
+        about: dict[str, object] = {"name": node.name, **self._about(node)}
+        if "ask" in request:
+            do = _text(request, "ask")
+            if do not in ("status", "tables"):
+                raise RequestError('expected "ask": status or tables')
+            about["answer"] = self._live.ask(node.name, do)
+        return about
+
+    def _fault(self, _: Caller, request: Request) -> object:
+        node, do = self._find_node(_text(request, "node")), _text(request, "fault")
+        if do not in NODE_CONTROL:
+            raise RequestError(f'expected "fault": {", ".join(NODE_CONTROL)}')
+        self._controlled.apply(Fault(self._now_ns(), NODE_CONTROL[do], node.name))
+        return {"name": node.name, **self._about(node)}
+
+    def _publish(self, _: Caller, request: Request) -> object:
+        client = self._find_client(_text(request, "client"))
+        more = {"count": request["count"]} if "count" in request else {}
+        said = self._live.ask(client.name, "publish", message=request.get("message"), **more)
+        return {"client": client.name, **said}
+
+    def _subscribe(self, caller: Caller, request: Request) -> object:
+        client = self._find_client(_text(request, "client"))
+        keep = request.get("keep", KEPT)
+        return self.streams.open(caller, client.name, _text(request, "predicate"), keep)
+
+    def _top(self, *_: object) -> object:
+        times = {"now_ns": self._live.clock.now_ns(), "real_ns": time.monotonic_ns()}
+        return {**times, "nodes": gauges(self._live), "links_down": self._live.state.links_down}
+
+    def _down(self, caller: Caller, _: Request) -> object:
+        self.leaving.append(caller)
+        return {"directory": str(self._controlled.directory.path.resolve())}
+
+    def _now_ns(self) -> int:
+        """The time of the scenario."""
+        return max(0, self._live.clock.now_ns() - self._controlled.since_ns)
+
+    def _find_node(self, name: str) -> NodePlan:
+        if name not in self._nodes:
+            raise RequestError(f"there is no node {name}; {_which(name, self._nodes)}")
+        return self._nodes[name]
+
+    def _find_client(self, name: str) -> NodePlan:
+        clients = [node.name for node in self._live.plan.clients]
+        if name not in self._nodes:
+            raise RequestError(f"there is no client {name}; {_which(name, clients)}")
+        node = self._nodes[name]
+        if node.role is Role.CLIENT:
+            return node
+        near = [i.peer for i in node.interfaces if i.peer in clients]
+        who = f"clients attached to it: {', '.join(near)}" if near else f"clients: {_listed(clients)}"
+        raise RequestError(f"{name} is a router; clients publish and subscribe; {who}")
+
+    def _find_link(self, text: str) -> tuple[LinkPlan, bool]:
+        """The link somebody means, by its name or its ends in either order; whether they are turned."""
+        for link in self._links.values():
+            for ends, turned in (((link.a, link.b), False), ((link.b, link.a), True)):
+                if re.fullmatch(r" *-{1,2} *".join(map(re.escape, ends)), text.strip()):
+                    return link, turned
+        names = [f"{link.a}-{link.b}" for link in self._links.values()]
+        known = names + [f"{link.b}-{link.a}" for link in self._links.values()]
+        hint = did_you_mean(text, known)
+        raise RequestError(f"there is no link {text}; {hint or f'links: {_listed(names)}'}")
 
 
-def _request(line: bytes) -> Request:
+def _text(request: Mapping[str, Any], key: str) -> str:
+    value = request.get(key)
+    if not isinstance(value, str):
+        raise RequestError(f'expected "{key}", a text; got {value!r}')
+    return value
+
+
+def _which(name: str, known: Iterable[str]) -> str:
+    names = list(known)
+    return did_you_mean(name, names) or f"there are {_listed(names)}"
+
+
+def _listed(names: list[str], most: int = 12) -> str:
+    more = f" and {len(names) - most} more" if len(names) > most else ""
+    return ", ".join(names[:most]) + more if names else "none"
+
+
+def gauges(live: Live) -> dict[str, Row]:
+    """One row a node, in order of node id."""
+    statuses = live.statuses()
+    roles = {node.name: node.role for node in live.plan.nodes}
+    return {node.name: _row(live, node, statuses.get(node.name), roles) for node in live.plan.nodes}
+
+
+def process_row(pid: int) -> Row:
+    """Processor time and memory of a process; nothing if it has ended."""
     try:
-        request = json.loads(line)
-    except (ValueError, RecursionError) as error:
-        raise ControlError(f"not JSON: {error}") from error
-    if not isinstance(request, dict) or not isinstance(request.get("do"), str):
-        raise ControlError('expected one JSON object a line, with the key "do"')
-    return request
+        fields = (
+            Path(f"/proc/{pid}/stat").read_text(encoding="utf-8", errors="replace").rpartition(")")[2].split()
+        )
+        resident = Path(f"/proc/{pid}/statm").read_text(encoding="ascii").split()[1]
+    except (FileNotFoundError, ProcessLookupError, IndexError):
+        return {"cpu_s": None, "resident_bytes": None}
+    busy = int(fields[11]) + int(fields[12])
+    return {"cpu_s": busy / TICKS_A_SECOND, "resident_bytes": int(resident) * PAGE_BYTES}
+
+
+def _row(live: Live, node: NodePlan, status: Mapping[str, Any] | None, roles: Mapping[str, Role]) -> Row:
+    row: Row = {"role": node.role.name.lower(), "state": live.nodes.life[node.name].value}
+    if live.nodes.life[node.name] is not Life.CRASHED:
+        row |= process_row(live.nodes.children[node.name].process.pid)
+    if status is None:
+        return row
+    interfaces = status["interfaces"]
+    row |= {name: sum(i[name] for i in interfaces) for name in _COUNTERS}
+    row["drops"] = sum(sum(kinds.values()) for kinds in status["drops"].values())
+    row["overflows"] = sum(i["rx_overflows"] for i in interfaces)
+    row["settled"] = status["core"]["settled"]
+    if node.role is Role.ROUTER:
+        return row | _router_row(node, status, roles)
+    return row | _client_row(live, node, status["core"])
+
+
+def _router_row(node: NodePlan, status: Mapping[str, Any], roles: Mapping[str, Role]) -> Row:
+    core, fib = status["core"], status["core"]["fib"] or {}
+    to_clients = {i.name for i in node.interfaces if roles[i.peer] is Role.CLIENT}
+    return {
+        "delivered": sum(i["tx_messages"] for i in status["interfaces"] if i["name"] in to_clients),
+        "neighbours": len(core["adjacencies"]),
+        "neighbours_up": sum(a["state"] == "up" for a in core["adjacencies"]),
+        "filters": fib.get("filters"),
+        "classes": fib.get("classes"),
+        "table_bytes": fib.get("bytes"),
+    }
+
+
+def _client_row(live: Live, node: NodePlan, core: Mapping[str, Any]) -> Row:
+    latency = live.ask(node.name, "latency")
+    return {
+        "delivered": core["delivered"],
+        "published": core["published"],
+        "subscriptions": core["subscriptions"],
+        "neighbours": 1,
+        "neighbours_up": int(core["attached"]),
+        "latency_p50_ns": latency["p50_ns"],
+        "latency_p99_ns": latency["p99_ns"],
+    }

@@ -8,17 +8,18 @@ happen (`faults`), how nodes and links are made (`nodes`, `links`).
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from nodes.convergence import unconverged
-from testbed.emu.clock import EmulatedClock
-from testbed.emu.drain import Status
-from testbed.emu.links.base import Links
-from testbed.emu.network import Network
+from nodes.daemon.clock import Clock
 from testbed.emu.nodes import Life, Nodes
+from testbed.emu.traffic import Status
 from testbed.plan.model import Fault, Plan
 from testbed.runs.faults import FaultState
 from topologies.fault_kinds import KINDS
+
+if TYPE_CHECKING:
+    from testbed.emu.network import CbnNet
 
 
 class FaultError(RuntimeError):
@@ -30,18 +31,14 @@ class Live:
 
     Args:
         plan: What was built.
-        network: Namespaces and Mininet's view of them.
-        links: What carries the links.
+        network: Namespaces and links.
         nodes: The node processes.
         clock: The run's.
     """
 
-    def __init__(
-        self, plan: Plan, network: Network, links: Links | None, nodes: Nodes, clock: EmulatedClock
-    ) -> None:
+    def __init__(self, plan: Plan, network: CbnNet, nodes: Nodes, clock: Clock) -> None:
         self.plan = plan
         self.network = network
-        self.links = links
         self.nodes = nodes
         self.clock = clock
         self.state = FaultState(plan)
@@ -118,21 +115,16 @@ class Live:
         has, state = obstacle.state.split()
         return f"it {has} not {state}" if KINDS[fault.do].repairs else f"it {has} {state} already"
 
-    def _changeable(self, fault: Fault) -> Links:
-        if self.links is None:
-            raise FaultError(f"{fault.do} {fault.target}: the links of this network cannot change")
-        return self.links
-
     def _link_down(self, fault: Fault) -> None:
-        self._changeable(fault).cut(self._links[fault.target])
+        self.network.cut(self._links[fault.target])
 
     def _link_up(self, fault: Fault) -> None:
-        self._changeable(fault).mend(self._links[fault.target])
+        self.network.repair(self._links[fault.target])
 
     def _impair(self, fault: Fault) -> None:
         link = self._links[fault.target]
         there = fault.impairment or link.impairment
-        self._changeable(fault).impair(link, there, fault.back or there)
+        self.network.impair(link, there, fault.back or there)
 
 
 ACTIONS: Mapping[str, Callable[[Live, Fault], None]] = {

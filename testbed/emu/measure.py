@@ -1,10 +1,9 @@
 """The program `python -m testbed.emu.measure`: a sleeper that notes how late it is woken.
 
-It is told `b` (begin anew) and `e` (say what there is, as one line of JSON) on
-its standard input, and ends when that does, which comes when the run's main
-process is gone. A process of its own, since the run's main process has a lock
-to wait for; and it loads next to nothing, so that it costs a few thousandths
-of a processor.
+It is asked on its standard input (`nodes.daemon.json_lines`) to `begin` anew, and to `end`:
+the result is what there is since. It ends when its input does, which comes when the run's
+main process is gone. A process of its own, since the run's main process has a lock to
+wait for; and it loads next to nothing, so that it costs a few thousandths of a processor.
 
 What is late here is the machine, or somebody who has the right to be first:
 all processes of the run are late by at least as much, and those that do more
@@ -23,7 +22,6 @@ from nodes.daemon.lateness import Lateness
 
 PERIOD_S = 0.005
 SECOND = 1_000_000_000
-BEGIN, END = b"b", b"e"
 CPU_FIELDS = ("user", "nice", "system", "idle", "iowait", "irq", "softirq", "steal")
 THROTTLING = (
     ("/sys/fs/cgroup/cpu.stat", "throttled_usec", 1e-6),
@@ -77,20 +75,21 @@ class Sample:
 
 def main() -> None:
     """Sleep and note until standard input ends."""
-    sample, due_ns = Sample(), time.monotonic_ns()
+    sample = Sample()
     while True:
         due_ns = time.monotonic_ns() + round(PERIOD_S * SECOND)
-        heard, _, _ = select.select([0], [], [], PERIOD_S)
-        if not heard:
+        readable, _, _ = select.select([0], [], [], PERIOD_S)
+        if not readable:
             sample.note(time.monotonic_ns() - due_ns)
             continue
-        for word in os.read(0, 64) or b"q":
-            if bytes([word]) == BEGIN:
+        lines = os.read(0, 4096).splitlines()
+        if not lines:
+            return
+        for line in lines:
+            if json.loads(line)["do"] == "begin":
                 sample = Sample()
-            elif bytes([word]) == END:
-                os.write(1, json.dumps(sample.result()).encode() + b"\n")
-            else:
-                return
+            reply = {"ok": True, "result": sample.result()}
+            os.write(1, json.dumps(reply).encode() + b"\n")
 
 
 def read_processors() -> dict[str, int]:

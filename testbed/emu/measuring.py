@@ -6,24 +6,17 @@ sampler does (`measure`), what follows (`testbed.runs.judgement`).
 
 from __future__ import annotations
 
-import json
-import select
-import subprocess
-import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from nodes.daemon.lateness import since
-from testbed.emu.commands import NetworkError
-from testbed.emu.drain import Status
-from testbed.emu.links.base import PidOf
-from testbed.emu.links.cabling import Cabling
+from testbed.emu.children import Child, NetworkError, ProcessDiedError, start_helper
 from testbed.emu.live import Live
-from testbed.emu.measure import BEGIN, END
+from testbed.emu.network import CbnNet
 from testbed.emu.probing import probe_links
-from testbed.emu.processes import Child, drop_empty_errors, start
+from testbed.emu.traffic import Status
 from testbed.plan.model import Plan
 from testbed.runs.fidelity import Fidelity
 from testbed.runs.judgement import judge
@@ -38,7 +31,6 @@ from testbed.runs.measures import (
 
 ANSWER_TIMEOUT_S = 5.0
 STOP_TIMEOUT_S = 5.0
-SOURCE_ROOT = Path(__file__).resolve().parents[2]
 LINK_COUNTERS = (
     "frames",
     "bytes",
@@ -84,35 +76,31 @@ class Measuring:
 
     def start(self, environment: Mapping[str, str], logs: Path) -> None:
         """Start the sampler."""
-        command = [sys.executable, "-S", "-m", "testbed.emu.measure"]
-        log = logs / "sampler.log"
-        self._sampler = start("the sampler", command, environment, log, cwd=SOURCE_ROOT, pipes=True)
+        self._sampler = start_helper(
+            "the sampler", "testbed.emu.measure", [], environment, logs / "sampler.log", options=["-S"]
+        )
 
-    def probe(self, pid_of: PidOf, cabling: Cabling | None) -> None:
+    def probe(self, network: CbnNet) -> None:
         """Send frames over the links that were just built, before anybody else does.
 
         Raises:
             NetworkError: it cannot be done; the text says why.
         """
-        if cabling is None:
-            return
         try:
-            self._probes = probe_links(self._plan, cabling.chosen, pid_of, self._dilate)
+            self._probes = probe_links(self._plan, network.chosen, network.pid, self._dilate)
         except OSError as error:
             raise NetworkError(f"the links that were built cannot be probed: {error}") from error
 
     def begin(self, live: Live) -> None:
         """The workload begins: what happened before counts no more."""
-        if live.links is not None:
-            live.links.count_lateness_anew()
+        live.network.count_lateness_anew()
         self._began = _moment(live)
-        self._tell(BEGIN)
+        self._sample("begin")
 
     def end(self, live: Live, late_starts: Sequence[str], late_faults: Sequence[str]) -> None:
         """The workload is over and everything has arrived; what did not happen on time meanwhile."""
         assert self._began is not None, "it has begun before it ends"
-        self._tell(END)
-        machine = self._answer()
+        machine = self._sample("end")
         now = _moment(live)
         self._evidence = Evidence(
             plan=self._plan,
@@ -134,35 +122,15 @@ class Measuring:
 
     def stop(self) -> list[str]:
         """End the sampler; what went wrong, for people."""
-        if self._sampler is None:
-            return []
-        process = self._sampler.process
-        try:
-            process.communicate(timeout=STOP_TIMEOUT_S)
-        except subprocess.TimeoutExpired:
-            process.kill()
-            process.communicate()
-            return [f"the sampler did not end within {STOP_TIMEOUT_S:.0f} s and was killed"]
-        drop_empty_errors([self._sampler])
-        return []
+        return self._sampler.stop(STOP_TIMEOUT_S) if self._sampler is not None else []
 
-    def _tell(self, word: bytes) -> None:
+    def _sample(self, do: str) -> MachineMeasure | None:
         """A sampler that is not there any more is a reason to doubt, not to fail."""
         assert self._sampler is not None
-        assert self._sampler.process.stdin is not None
         try:
-            self._sampler.process.stdin.write(word.decode())
-            self._sampler.process.stdin.flush()
-        except BrokenPipeError:
-            return
-
-    def _answer(self) -> MachineMeasure | None:
-        assert self._sampler is not None
-        stream = self._sampler.process.stdout
-        assert stream is not None
-        ready, _, _ = select.select([stream], [], [], ANSWER_TIMEOUT_S)
-        line = stream.readline() if ready else ""
-        return MachineMeasure(**json.loads(line)) if line else None
+            return MachineMeasure(**self._sampler.ask(do, ANSWER_TIMEOUT_S))
+        except ProcessDiedError:
+            return None
 
 
 def read_turns(pid: int) -> Turns | None:
@@ -183,7 +151,7 @@ def read_turns(pid: int) -> Turns | None:
 def _moment(live: Live) -> _Moment:
     children = {name: child.process.pid for name, child in live.nodes.children.items()}
     turns = {name: found for name, pid in children.items() if (found := read_turns(pid)) is not None}
-    return _Moment(live.statuses(), live.links.measures() if live.links is not None else (), turns)
+    return _Moment(live.statuses(), live.network.measures(), turns)
 
 
 def _nodes(before: _Moment, after: _Moment) -> tuple[NodeMeasure, ...]:

@@ -12,22 +12,35 @@ import sys
 from typing import Any, TextIO
 
 from mininet.cli import CLI
+from mininet.link import Link
 from mininet.log import error, output
 from mininet.net import Mininet
 
 from testbed.emu import echo
 from testbed.emu.attachment import variables
-from testbed.emu.caller import Caller, RefusedError
-from testbed.emu.hosts import PlannedHost, PlannedInterface, PlannedLink
-from testbed.emu.running import Running
+from testbed.emu.clients import ControlClient, RefusedError
+from testbed.emu.hosts import NamespaceHost
+from testbed.emu.links.link import PlannedIntf
+from testbed.emu.registry import Running
 
 
-class AttachedHost(PlannedHost):
+class AttachedHost(NamespaceHost):
     """A host whose namespace another process keeps."""
 
     def address_of(self, other: str) -> str | None:
         """The address of a neighbour on the link to it; else the first address of that node."""
         return self.params["addresses"].get(other)  # type: ignore[no-any-return]
+
+
+class AttachedLink(Link):  # type: ignore[misc]
+    """A link that another process keeps."""
+
+    @classmethod
+    def makeIntfPair(cls, *_: Any, **__: Any) -> None:  # noqa: N802 - Mininet's name
+        """It is there."""
+
+    def stop(self) -> None:
+        """It stays."""
 
 
 class MininetView(Mininet):  # type: ignore[misc]
@@ -38,20 +51,15 @@ class MininetView(Mininet):  # type: ignore[misc]
         super().__init__(
             topo=None,
             host=AttachedHost,
-            link=PlannedLink,
-            intf=PlannedInterface,
+            link=AttachedLink,
+            intf=PlannedIntf,
             controller=None,
             build=False,
         )
         nodes = run.record["nodes"]
         for name, about in nodes.items():
-            self.addHost(
-                name,
-                ip=None,
-                holder=about["pid"],
-                environment=variables(run, name),
-                addresses=_addresses(nodes, name),
-            )
+            host = self.addHost(name, ip=None, addresses=_addresses(nodes, name))
+            host.enter(about["pid"], variables(run, name))
         interfaces = {i["name"]: i for about in nodes.values() for i in about["interfaces"]}
         for link in run.record["links"]:
             self._note(link, interfaces[link["a_interface"]], interfaces[link["b_interface"]])
@@ -76,28 +84,23 @@ class MininetView(Mininet):  # type: ignore[misc]
     def leave(self) -> None:
         """End the hosts' shells; the network goes on."""
         for host in self.hosts:
-            host.terminate()
+            host.end_shell()
 
     def _note(self, link: dict[str, Any], a: dict[str, Any], b: dict[str, Any]) -> None:
-        self.addLink(
-            link["a"],
-            link["b"],
-            port1=a["index"],
-            port2=b["index"],
-            intfName1=a["name"],
-            intfName2=b["name"],
-            addr1=a["mac"],
-            addr2=b["mac"],
-            params1={"ip": a["address"], "prefix_length": a["prefix_length"]},
-            params2={"ip": b["address"], "prefix_length": b["prefix_length"]},
+        ports, names = (
+            {"port1": a["index"], "port2": b["index"]},
+            {"intfName1": a["name"], "intfName2": b["name"]},
         )
+        made = self.addLink(link["a"], link["b"], **ports, **names)
+        for intf, about in ((made.intf1, a), (made.intf2, b)):
+            intf.assign(about["name"], about["mac"], about["address"], about["prefix_length"])
 
 
 class NetworkCLI(CLI):  # type: ignore[misc]
-    """Mininet's command line; what changes the network goes through its keeper."""
+    """Mininet's command line; what changes the network goes through its supervisor."""
 
     def __init__(
-        self, view: MininetView, run: Running, caller: Caller, stdin: TextIO, script: str | None = None
+        self, view: MininetView, run: Running, caller: ControlClient, stdin: TextIO, script: str | None = None
     ) -> None:
         self._run = run
         self._caller = caller

@@ -1,7 +1,7 @@
 """The node processes of a run: starting them, asking them, breaking them, stopping them.
 
-Not here: how their configuration is written (`node_files`), what it means for
-the network that one is down (`live`).
+Here also: the files that they read and write in the run directory. Not here: what
+it means for the network that one is down (`live`).
 """
 
 from __future__ import annotations
@@ -9,20 +9,25 @@ from __future__ import annotations
 import signal
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import Enum
+from pathlib import Path
 from typing import Any
 
-from nodes.daemon.nursery import Order
-from testbed.emu.admin import AdminClient, AdminError
+from nodes.config_file import dump_config, dump_script
+from nodes.daemon.clock import Clock
+from nodes.daemon.fork_server import NodeProcess
+from nodes.wire.packets import Role
 from testbed.emu.cgroups import Shares
-from testbed.emu.drain import Status
-from testbed.emu.node_files import NodeFiles
-from testbed.emu.nursery import Hatched, Nursery
-from testbed.emu.processes import Watch, drop_empty_errors, stop_all
+from testbed.emu.children import Watch, stop_all
+from testbed.emu.clients import AdminClient, AdminError
+from testbed.emu.fork_server import ForkedNode, ForkServer
 from testbed.emu.registry import Registration
 from testbed.emu.resources import Resources
+from testbed.emu.traffic import Status
 from testbed.plan.model import NodePlan, Plan
+from testbed.plan.rendering import node_config
+from testbed.runs.directory import RunDirectory
 
 POLL_S = 0.02
 STOP_TIMEOUT_S = 10.0
@@ -34,6 +39,46 @@ PidOf = Callable[[str], int]
 
 class NotReadyError(RuntimeError):
     """The network did not come to rest in the time the plan gives it."""
+
+
+@dataclass(frozen=True, slots=True)
+class NodeFiles:
+    """The paths of nodes' files, and the writing of those that they read."""
+
+    plan: Plan
+    directory: RunDirectory
+    clock: Clock
+
+    def log(self, name: str) -> Path:
+        """Where a node writes its log."""
+        return self.directory.logs.resolve() / f"{name}.jsonl"
+
+    def errors(self, name: str) -> Path:
+        """Where its standard error goes."""
+        return self.log(name).with_suffix(".stderr")
+
+    def events(self, name: str) -> Path:
+        """Where a client writes its events; merged into the run's and removed at its end."""
+        return self.directory.logs.resolve() / f"{name}.events.jsonl"
+
+    def write(self, node: NodePlan, admin_socket: Path) -> Path:
+        """Write a node's configuration, and its script if it is a client; the configuration's path."""
+        path = self.directory.config.resolve() / f"{node.name}.toml"
+        script = path.with_suffix(".script.jsonl")
+        client = node.role is Role.CLIENT
+        config = replace(
+            node_config(self.plan, node, self.directory.run_id),
+            log_path=str(self.log(node.name)),
+            events_path=str(self.events(node.name)) if client else "",
+            admin_socket=str(admin_socket),
+            script_path=str(script) if client else "",
+            dilate=self.clock.dilate,
+            dilate_from_ns=self.clock.dilate_from_ns,
+        )
+        if client:
+            script.write_text(dump_script(node.script), encoding="utf-8")
+        path.write_text(dump_config(config), encoding="utf-8")
+        return path
 
 
 class Life(Enum):
@@ -54,10 +99,10 @@ class Nodes:
     files: NodeFiles
     registration: Registration
     watch: Watch
-    nursery: Nursery
+    fork_server: ForkServer
     namespace_of: PidOf
     shares: Shares
-    children: dict[str, Hatched] = field(default_factory=dict)
+    children: dict[str, ForkedNode] = field(default_factory=dict)
     """The process of each node that has one, or had one until it was killed."""
     admins: dict[str, AdminClient] = field(default_factory=dict)
     life: dict[str, Life] = field(default_factory=dict)
@@ -68,13 +113,13 @@ class Nodes:
         """Write every node's configuration, then start every node.
 
         Raises:
-            ProcessDiedError: the nursery could not.
+            ProcessDiedError: the fork server could not.
         """
-        orders = [self._order(node) for node in self.plan.nodes]
-        for node, order in zip(self.plan.nodes, orders, strict=True):
+        wanted = [self._described(node) for node in self.plan.nodes]
+        for node, described in zip(self.plan.nodes, wanted, strict=True):
             self.admins[node.name] = AdminClient(node.name, self.registration.socket(node.node_id))
-            self._bear(order)
-        self.nursery.begin()
+            self._fork(described)
+        self.fork_server.begin()
 
     def await_listening(self, deadline: float) -> None:
         """Wait until every node answers.
@@ -167,7 +212,7 @@ class Nodes:
     def restart(self, name: str) -> None:
         """Start a crashed router anew, where it was; what it draws depends on when it starts."""
         node = next(node for node in self.plan.nodes if node.name == name)
-        self._bear(self._order(node))
+        self._fork(self._described(node))
 
     def hold(self, name: str) -> None:
         """Let a node stand still."""
@@ -190,22 +235,20 @@ class Nodes:
         said = stop_all(alive, STOP_TIMEOUT_S)
         for name in [name for name, life in self.life.items() if life is not Life.CRASHED]:
             self.resources.note_end(name, self.children[name].process.usage)
-        drop_empty_errors(self.children.values())
         return said
 
-    def _bear(self, order: Order) -> None:
-        process = self.nursery.bear(order)
-        child = Hatched(
-            f"node {order.name}", process, self.files.log(order.name), self.files.errors(order.name)
-        )
-        self.children[order.name] = child
-        self.life[order.name] = Life.STARTING
+    def _fork(self, node: NodeProcess) -> None:
+        process = self.fork_server.fork(node)
+        name = f"node {node.name}"
+        child = ForkedNode(name, process, self.files.log(node.name), self.files.errors(node.name))
+        self.children[node.name] = child
+        self.life[node.name] = Life.STARTING
         self.watch.add(child, process.watch_descriptor())
 
-    def _order(self, node: NodePlan) -> Order:
+    def _described(self, node: NodePlan) -> NodeProcess:
         config = self.files.write(node, self.registration.socket(node.node_id))
         errors, groups = str(self.files.errors(node.name)), self.shares.members(node.name)
-        return Order(node.name, str(config), self.namespace_of(node.name), errors, groups)
+        return NodeProcess(node.name, str(config), self.namespace_of(node.name), errors, groups)
 
     def _statuses(self, names: Sequence[str]) -> dict[str, Status]:
         began = time.monotonic()

@@ -18,4 +18,4 @@ class EmuOptions:
     dilate: int = 1
     """How many times slower than real time the run's time goes."""
     dilate_auto: bool = False
-    """Whether a run that is degraded is done again slower (`testbed.emu.pacing`)."""
+    """Whether a run that is degraded is done again slower (`testbed.emu.world`)."""

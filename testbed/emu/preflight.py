@@ -9,7 +9,7 @@ import shutil
 import subprocess
 
 from testbed.emu import cgroups
-from testbed.emu.links.preflight import link_problems
+from testbed.emu.links.choice import link_problems
 from testbed.emu.options import EmuOptions
 from testbed.plan.model import Plan
 

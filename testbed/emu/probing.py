@@ -16,16 +16,16 @@ import select
 import socket
 import struct
 import time
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 
-from testbed.emu.links.base import PidOf
-from testbed.emu.links.namespaces import inside_namespace
+from nodes.daemon.kernel import inside_network_of
 from testbed.plan.model import Impairment, LinkPlan, Plan
 from testbed.runs.measures import PROBE_BYTES, ProbeMeasure
 
+PidOf = Callable[[str], int]
 ETHER_TYPE = 0x88B5
 MARK = b"cbnprobe"
 HEAD = struct.Struct(">6s6sH8sI")
@@ -133,7 +133,7 @@ def _ways(
     with ExitStack() as held:
         held.callback(lambda: _close(sockets.values()))
         for node, names in ends.items():
-            with inside_namespace(pid_of(node), f"the namespace of {node}"):
+            with inside_network_of(pid_of(node), f"the namespace of {node}"):
                 for name in names:
                     sockets[name] = _socket(name)
         ways = []

@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-import json
 import os
-import subprocess
-import sys
-import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from testbed.emu.capture import Orders, Target
-from testbed.emu.processes import Child, ProcessDiedError, Watch, drop_empty_errors, start
+from testbed.emu.children import Child, ProcessDiedError, Watch, start_helper
 from testbed.plan.model import InterfacePlan, NodePlan, Plan
 from testbed.runs.captures import (
     Captured,
@@ -25,7 +21,6 @@ from testbed.runs.directory import RunDirectory
 
 READY_TIMEOUT_S = 30.0
 STOP_TIMEOUT_S = 60.0
-SOURCE_ROOT = Path(__file__).resolve().parents[2]
 
 
 @dataclass(slots=True)
@@ -80,36 +75,35 @@ class Recorder:
         )
         orders = self.directory.config / "capture.json"
         orders.write_text(self._orders(targets).to_json(), encoding="utf-8")
-        self.child = start(
+        self.child = start_helper(
             "the capture process",
-            [sys.executable, "-m", "testbed.emu.capture", str(orders.resolve())],
+            "testbed.emu.capture",
+            [str(orders.resolve())],
             environment,
             self.directory.logs / "capture.stderr",
             death_signal="TERM",
-            cwd=SOURCE_ROOT,
-            pipes=True,
         )
         watch.add(self.child)
+
+    def await_ready(self) -> None:
+        """Wait until no packet can be missed any more.
+
+        Raises:
+            ProcessDiedError: the capture process could not begin.
+        """
+        assert self.child is not None
+        self.child.ready(READY_TIMEOUT_S)
 
     def stop(self) -> list[str]:
         """End capturing, all that is in flight written; what went wrong, for people."""
         if self.child is None or self.counters:
             return []
-        process = self.child.process
-        if process.poll() is None:
-            process.terminate()
         try:
-            output, _ = process.communicate(timeout=STOP_TIMEOUT_S)
-        except subprocess.TimeoutExpired:
-            process.kill()
-            process.communicate()
-            return [f"the capture process did not end within {STOP_TIMEOUT_S:.0f} s and was killed"]
-        if process.returncode != 0:
-            return [self.child.death() or ""]
-        drop_empty_errors([self.child])
-        told = json.loads(output)
-        self.counters, self.cpu_s = told["counters"], told["cpu_s"]
-        return []
+            counted = self.child.last_words(STOP_TIMEOUT_S)
+        except ProcessDiedError:
+            return self.child.stop(0)
+        self.counters, self.cpu_s = counted["counters"], counted["cpu_s"]
+        return self.child.stop(STOP_TIMEOUT_S)
 
     def losses(self) -> list[str]:
         """What was not captured, for people; known once stopped."""
@@ -134,25 +128,6 @@ class Recorder:
             where = self.directory.captures / "index.json"
             return [f"the captures' index could not be written: {where}: {error.strerror}"]
         return []
-
-    def await_ready(self, watch: Watch) -> None:
-        """Wait until no packet can be missed any more.
-
-        Raises:
-            ProcessDiedError: the capture process could not begin.
-        """
-        assert self.child is not None
-        stream = self.child.process.stdout
-        assert stream is not None
-        deadline = time.monotonic() + READY_TIMEOUT_S
-        while time.monotonic() < deadline:
-            if watch.readable(stream, deadline - time.monotonic()):
-                line = stream.readline()
-                if line and json.loads(line).get("ready"):
-                    return
-                self.child.process.wait()  # it said something else, or closed its output: it is ending
-                watch.wait(0)
-        raise ProcessDiedError(f"the capture process was not ready in time (log: {self.child.errors})")
 
     def _orders(self, targets: tuple[Target, ...]) -> Orders:
         record = self.plan.record

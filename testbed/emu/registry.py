@@ -1,4 +1,4 @@
-"""Marks what a run makes, so that it can be found again and told from everything else.
+"""Marks what a run makes, so that it can be found again and told from everything else; and finds it again.
 
 A live run has a folder under `/run/cbn-testbed/` with `run.json` and the admin
 sockets of its nodes, and each of its processes carries two environment
@@ -12,13 +12,17 @@ import json
 import os
 import re
 import shutil
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
+
+from nodes.daemon.json_lines import LONGEST_SOCKET_PATH
 
 RUN_MARK = "CBN_RUN"
 OWNER_MARK = "CBN_RUN_OWNER"
-LONGEST_SOCKET_PATH = 107
 RUN_FILE = "run.json"
+CONTROL_SOCKET = "ctl.sock"
 _RUN_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 
 
@@ -130,19 +134,94 @@ def register(run_id: str, directory: Path, root: Path | None = None) -> Registra
     return registration
 
 
-def registered(root: Path | None = None) -> list[tuple[Path, Owner | None]]:
-    """Every registered run's folder and owner, ordered by name; None: the record cannot be read."""
+def environment_of(pid: int) -> dict[str, str]:
+    """A process's environment as it was started with; empty if it is gone or not ours to read."""
+    try:
+        raw = Path(f"/proc/{pid}/environ").read_bytes()
+    except (FileNotFoundError, ProcessLookupError, PermissionError):
+        return {}
+    pairs = (entry.partition(b"=") for entry in raw.split(b"\0"))
+    return {os.fsdecode(key): os.fsdecode(value) for key, _, value in pairs}
+
+
+@dataclass(frozen=True, slots=True)
+class Running:
+    """A registered run, as any process may find it out."""
+
+    folder: Path
+    owner: Owner | None
+    """None: its record cannot be read."""
+    record: Mapping[str, Any]
+
+    @property
+    def run_id(self) -> str:
+        """Its id."""
+        return self.folder.name
+
+    @property
+    def name(self) -> str:
+        """What people call it: given with `--name`, else its scenario's."""
+        return str(self.record.get("name") or self.record.get("scenario") or "?")
+
+    @property
+    def alive(self) -> bool:
+        """Whether its owner still runs."""
+        return self.owner is not None and self.owner.alive()
+
+    @property
+    def kept(self) -> bool:
+        """Whether it is a network that was left running, for people to work with."""
+        return self.record.get("kind") == "network"
+
+    @property
+    def state(self) -> str:
+        """`starting`, `running`, `stopping`; `dead` if its owner is."""
+        return str(self.record.get("state", "running")) if self.alive else "dead"
+
+    @property
+    def control(self) -> Path:
+        """Its control socket."""
+        return self.folder / CONTROL_SOCKET
+
+
+def running(root: Path | None = None) -> list[Running]:
+    """All registered runs, dead ones too, ordered by id."""
     root = root or registry_root()
     folders = sorted(root.iterdir()) if root.is_dir() else []
-    return [(folder, _owner_of(folder)) for folder in folders if folder.is_dir()]
+    return [_read(folder) for folder in folders if folder.is_dir() and not folder.name.startswith(".")]
 
 
-def _owner_of(folder: Path) -> Owner | None:
+def matching(runs: Sequence[Running], name: str) -> list[Running]:
+    """The runs that somebody may mean: of that id or name, else those whose id begins so."""
+    exact = [run for run in runs if name in (run.run_id, run.name)]
+    return exact or [run for run in runs if run.run_id.startswith(name)]
+
+
+def memory_bytes() -> dict[str, int]:
+    """What the processes of each run take for themselves alone, by run id; owners are not counted."""
+    found: dict[str, int] = {}
+    for entry in Path("/proc").iterdir():
+        if entry.name.isdecimal() and (run := environment_of(int(entry.name)).get(RUN_MARK)):
+            found[run] = found.get(run, 0) + unique_bytes(int(entry.name))
+    return found
+
+
+def unique_bytes(pid: int) -> int:
+    """Memory that would be free if the process ended; 0 if it has."""
+    try:
+        text = Path(f"/proc/{pid}/smaps_rollup").read_text(encoding="ascii")
+    except OSError:
+        return 0
+    rows = (line.split() for line in text.splitlines() if line.startswith("Private_"))
+    return sum(int(row[1]) for row in rows) * 1024
+
+
+def _read(folder: Path) -> Running:
     try:
         record = json.loads((folder / RUN_FILE).read_text(encoding="utf-8"))
-        return Owner.parse(str(record["owner"]))
+        return Running(folder, Owner.parse(str(record["owner"])), record)
     except (OSError, ValueError, KeyError, TypeError):
-        return None
+        return Running(folder, None, {})
 
 
 def _check(registration: Registration) -> None:

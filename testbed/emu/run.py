@@ -18,27 +18,21 @@ from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from typing import Literal
 
-from testbed.emu.admin import AdminError
-from testbed.emu.cgroups import Shares
-from testbed.emu.clock import EmulatedClock
-from testbed.emu.commands import NetworkError
+from nodes.daemon.clock import Clock
+from testbed.emu.children import NetworkError, ProcessDiedError, Watch
+from testbed.emu.clients import AdminError
 from testbed.emu.faults import EmulatedFaults
 from testbed.emu.interruption import Shield
-from testbed.emu.links.cabling import Cabling
-from testbed.emu.links.site import Site
 from testbed.emu.live import FaultError, Live
 from testbed.emu.measuring import Measuring
-from testbed.emu.network import Network
-from testbed.emu.node_files import NodeFiles
-from testbed.emu.nodes import Nodes, NotReadyError
-from testbed.emu.nursery import Nursery
+from testbed.emu.network import CbnNet
+from testbed.emu.nodes import NodeFiles, NotReadyError
 from testbed.emu.options import EmuOptions
 from testbed.emu.preflight import raise_descriptor_limit
-from testbed.emu.processes import ProcessDiedError, Watch
 from testbed.emu.recorder import Recorder
 from testbed.emu.registry import Registration, RegistryError, register
-from testbed.emu.scripts import scripted_actions
 from testbed.emu.stages import Stages
+from testbed.emu.traffic import scripted_actions
 from testbed.plan.model import Plan
 from testbed.runs.directory import RunDirectory
 from testbed.runs.events import merge_event_logs
@@ -60,11 +54,15 @@ class EmulatedRun:
     ) -> None:
         self._plan = plan
         self._options = options or EmuOptions()
-        self._clock = EmulatedClock(self._options.dilate)
+        # The run waits for two kinds of things (decision 15). Of the emulation (a script to be over, messages
+        # to come to rest): that takes the clock's time. Of the machine (a process to start, to answer, to
+        # end): those are real seconds, however slow the run's time goes.
+        self._clock = Clock.starting_now(self._options.dilate)
         self._directory = directory
         self._progress = progress
         self._watch = Watch()
-        self._links: Cabling | None = None
+        capture = "af_packet" if plan.record.captures else "none"
+        self._implementation = {"codec": "fastpath", "links": "none", "capture": capture}
         slowed = self._clock.dilate, self._clock.dilate_from_ns
         self._recorder = Recorder(plan, directory, *slowed)
         self._measuring = Measuring(plan, self._options.dilate)
@@ -92,7 +90,7 @@ class EmulatedRun:
             start_ns=self._start_ns(),
             end_ns=self._end_ns,
             phases=self._phases,
-            implementation=self._implementation(),
+            implementation=self._implementation,
             capture_packets=self._recorder.packets,
             capture_drops=self._recorder.drops,
             convergence=tuple(self._faults.tracker.history) if self._faults else (),
@@ -135,19 +133,22 @@ class EmulatedRun:
                 registration = register(self._directory.run_id, self._directory.path)
                 made.callback(registration.remove)
                 registration.note(**self._facts())
-                nursery = self._prepare(made, registration)
+                network = self._network(made, registration)
                 made.callback(lambda: self._remarks.extend(self._measuring.stop()))
                 self._measuring.start(registration.environment(), self._directory.logs)
-                network = self._build(made, registration)
-            self._measuring.probe(network.pid, self._links)
+                network.build()
+                self._implementation |= network.implementation()
+            self._measuring.probe(network)
             with shield.hold():
                 self._record(made, registration, network)
             if self._recorder.child is not None:
-                self._recorder.await_ready(self._watch)
+                self._recorder.await_ready()
             with shield.hold():
                 began_ns = self._clock.now_ns()
-                nodes = self._populate(made, registration, network, nursery)
-        self._conduct(made, Live(self._plan, network, self._links, nodes, self._clock), began_ns)
+                made.callback(lambda: self._defects.extend(network.stop_nodes()))
+                network.start()
+        assert network.live is not None
+        self._conduct(made, network.live, began_ns)
 
     def _conduct(self, made: ExitStack, live: Live, began_ns: int) -> None:
         """What happens to the network once its nodes have been started, at that time."""
@@ -179,46 +180,27 @@ class EmulatedRun:
     def _staged(self, live: Live, faults: EmulatedFaults) -> Stages:
         return Stages(self._plan, live, faults, self._progress)
 
-    def _prepare(self, made: ExitStack, registration: Registration) -> Nursery:
-        """Let what the nodes are forked from get warm while the network is built."""
-        nursery = Nursery(registration.environment(), self._directory.logs / "nursery.log")
-        made.callback(lambda: self._defects.extend(nursery.stop()))
-        self._watch.add(nursery.child)
-        return nursery
-
-    def _build(self, made: ExitStack, registration: Registration) -> Network:
-        environment = registration.environment()
-        network = Network(self._plan, environment, self._directory.logs)
+    def _network(self, made: ExitStack, registration: Registration) -> CbnNet:
+        """The network, to be undone however the run ends; what takes long to start is started."""
+        network = CbnNet(
+            self._plan,
+            registration,
+            self._directory,
+            options=self._options,
+            clock=self._clock,
+            watch=self._watch,
+        )
         made.callback(lambda: self._defects.extend(network.stop()))
-        folders = self._directory.config, self._directory.logs
-        site = Site(self._plan, network.pid, network.inside, environment, *folders, self._options.dilate)
-        links = self._links = Cabling(site, self._options)
-        made.callback(lambda: self._defects.extend(links.stop()))
-        network.build(links.build)
-        for child in links.children:
-            self._watch.add(child)
+        network.prepare()
         return network
 
-    def _record(self, made: ExitStack, registration: Registration, network: Network) -> None:
+    def _record(self, made: ExitStack, registration: Registration, network: CbnNet) -> None:
         """Before any node is started: the captures are to hold the first packet of the first."""
         made.callback(self._merge_events)
         made.callback(self._watch.close)
         if self._plan.record.captures:
             made.callback(self._stop_recorder)
             self._recorder.start(network.pid, registration.environment(), self._watch)
-
-    def _populate(
-        self, made: ExitStack, registration: Registration, network: Network, nursery: Nursery
-    ) -> Nodes:
-        files = NodeFiles(self._plan, self._directory, self._clock)
-        shares = Shares(self._plan, self._directory.run_id)
-        made.callback(shares.remove)
-        shares.make()
-        nodes = Nodes(self._plan, files, registration, self._watch, nursery, network.pid, shares)
-        made.callback(lambda: nodes.resources.write(self._directory, nodes.children))
-        made.callback(lambda: self._defects.extend(nodes.stop()))
-        nodes.start()
-        return nodes
 
     def _stop_recorder(self) -> None:
         self._defects.extend(self._recorder.stop())
@@ -234,11 +216,6 @@ class EmulatedRun:
         self._remarks += [f"the event log {where} is cut off" for where in report.cut_off]
         for source in sources:
             source.unlink()
-
-    def _implementation(self) -> dict[str, str]:
-        capture = "af_packet" if self._plan.record.captures else "none"
-        links = self._links.told() if self._links is not None else {"links": "none"}
-        return {"codec": "fastpath", **links, "capture": capture}
 
     @contextmanager
     def _phase(self, name: str, total: int | None = None) -> Iterator[None]:

@@ -8,11 +8,17 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping
 
-from testbed.emu.drain import Drain, Status
 from testbed.emu.faults import EmulatedFaults
 from testbed.emu.live import Live
 from testbed.emu.nodes import POLL_S, NotReadyError
-from testbed.emu.scripts import done_actions, failed_actions, script_length_ns, scripted_actions
+from testbed.emu.traffic import (
+    Drain,
+    Status,
+    done_actions,
+    failed_actions,
+    script_length_ns,
+    scripted_actions,
+)
 from testbed.plan.model import Plan
 from testbed.runs.world import Progress
 from topologies.quantities import listed

@@ -1,4 +1,4 @@
-"""Subscriptions by hand in a running network: whoever made one is told what is delivered.
+"""Subscriptions made in a running network: each caller is sent what its own are delivered.
 
 A stream lasts as long as its caller's connection. The client process keeps what
 is delivered until it is fetched; if the caller does not read, nothing is fetched,
@@ -11,13 +11,15 @@ import time
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from testbed.emu.admin import AdminError
-from testbed.emu.control import Caller
+from nodes.daemon.json_lines import Caller
+from testbed.emu.clients import AdminError
 from testbed.emu.live import FaultError, Live
 
 KEPT = 10_000
 FETCHED = 500
 SETTLE_POLL_S = 0.02
+BACKLOG_BYTES = 64 * 1024
+"""What a caller may leave unread before a stream waits for it."""
 
 
 class Stream:
@@ -28,35 +30,35 @@ class Stream:
         self.client = client
         self.subscription = subscription
         self.settled = False
-        """Whether the network is known to have heard of it."""
+        """Whether the whole network is known to have received it."""
         self.began = time.monotonic()
         self._live = live
 
     def turn(self, names: Mapping[int, str]) -> bool:
-        """Tell the caller what came, if it reads; whether there may be more at once."""
-        if not self.caller.patient:
+        """Send the caller what was delivered, if it reads; whether there may be more at once."""
+        if self.caller.closed or len(self.caller.unread) >= BACKLOG_BYTES:
             return False
         try:
-            heard = self._live.ask(self.client, "deliveries", subscription=self.subscription, most=FETCHED)
+            fetched = self._live.ask(self.client, "deliveries", subscription=self.subscription, most=FETCHED)
         except (AdminError, FaultError):
-            return False  # paused, say; what it holds, it will tell later
-        rows = [{"publisher": names.get(row["source"], "?"), **row} for row in heard["deliveries"]]
-        if heard["dropped"]:
-            self.caller.send({"dropped": heard["dropped"]})
+            return False  # paused, for example; what it holds is fetched later
+        rows = [{"publisher": names.get(row["source"], "?"), **row} for row in fetched["deliveries"]]
+        if fetched["dropped"]:
+            self.caller.send({"dropped": fetched["dropped"]})
         if rows:
             self.caller.send({"deliveries": rows})
-        return bool(heard["waiting"])
+        return bool(fetched["waiting"])
 
     def end(self) -> None:
         """The caller has gone: so does its subscription."""
         try:
             self._live.ask(self.client, "unsubscribe", subscription=self.subscription)
         except (AdminError, FaultError):
-            return  # the client does not run: nobody is subscribed any more, or will be told when it goes on
+            return  # the client does not run: nobody is subscribed any more
 
 
 class Streams:
-    """All subscriptions by hand."""
+    """All subscriptions that callers have made."""
 
     def __init__(self, live: Live, unconverged: Callable[[], list[str]]) -> None:
         self._live = live
@@ -69,10 +71,10 @@ class Streams:
         return len(self._streams)
 
     def open(self, caller: Caller, client: str, predicate: str, keep: object) -> dict[str, Any]:
-        """Subscribe a client; from now on its caller is told.
+        """Subscribe a client; from now on its caller is sent what is delivered.
 
         Args:
-            caller: who is told, as long as it stays.
+            caller: who is sent it, as long as it stays.
             client: who subscribes.
             predicate: as text.
             keep: how many deliveries may wait for the caller to read.
@@ -84,12 +86,12 @@ class Streams:
         return {"client": client, **made}
 
     def turn(self) -> bool:
-        """Tell all callers what came; whether there may be more at once."""
+        """Send all callers what was delivered; whether there may be more at once."""
         more = [stream.turn(self._names) for stream in list(self._streams)]
-        self._tell_settled()
+        self._report_settled()
         return any(more)
 
-    def _tell_settled(self) -> None:
+    def _report_settled(self) -> None:
         waiting = [stream for stream in self._streams if not stream.settled]
         began = time.monotonic()
         if not waiting or began < self._next_check:

@@ -10,6 +10,8 @@ from testbed.plan.model import LinkPlan, NodePlan, Plan
 from testbed.plan.parameters import fill_in
 from testbed.plan.shape import check_shape
 from testbed.plan.topology import read_graph
+from topologies.importers.cleaning import MapOptions, cleaned
+from topologies.importers.raw import Raw, RawLink, RawNode
 from topologies.map import Map, MapLink, MapNode, sorted_tags
 
 CLIENT = "client"
@@ -26,6 +28,28 @@ def load_map(path: str | Path, seed: int | None = None, overrides: Overrides = (
     plan, source = scenario.plan(), scenario.copy()
     fill_in(source)
     return map_of_plan(plan, read_graph(source, check_shape(source)).map)
+
+
+def import_topo(reference: str, options: MapOptions) -> Map:
+    """The routers of a Mininet topology, `file.py:MyTopo`, and the links between them; a note counts clients.
+
+    Raises:
+        ScenarioError: There is no such topology, or no plan can be made of it.
+        MapError: Nothing is left of what is wanted.
+    """
+    plan = read_scenario(reference).plan()
+    raw = Raw(reference, named=True)
+    for node in plan.routers:
+        raw.add_node(RawNode(node.name, 0, tags=node.tags))
+    for link in plan.links:
+        if link.b in raw.nodes:
+            there = link.impairment
+            raw.links.append(
+                RawLink(link.a, link.b, 0, there.delay_ns, there.rate_bps, there.loss, link.cost, link.tags)
+            )
+    if plan.clients:
+        raw.notes.append(f"{len(plan.clients)} clients are left out: a map holds routers")
+    return cleaned(raw, plan.name, reference, options)
 
 
 def map_of_plan(plan: Plan, known: Map | None = None) -> Map:

@@ -24,6 +24,7 @@ from testbed.plan.faults import read_faults
 from testbed.plan.generated import Generated
 from testbed.plan.groups import Groups
 from testbed.plan.matrix import Cell, read_cells
+from testbed.plan.mininet_topo import is_reference, topo_source
 from testbed.plan.model import Plan, RecordPlan, TimingPlan
 from testbed.plan.moments import Times, read_times
 from testbed.plan.overrides import apply_overrides
@@ -98,7 +99,7 @@ def read_scenario(path: str | Path, seed: int | None = None, overrides: Override
     """A scenario file.
 
     Args:
-        path: The file.
+        path: The file; or a class of Mininet topologies in a Python file, `file.py:MyTopo`.
         seed: Takes the place of the file's, and is the first that `repeat` counts from.
         overrides: Dotted keys and the YAML scalars to put there, in order; an axis
             that is set so has that one value.
@@ -110,7 +111,7 @@ def read_scenario(path: str | Path, seed: int | None = None, overrides: Override
     # A seed given apart is an override like any other, and checked like one.
     given = pairs if seed is None else (*pairs, ("seed", str(seed)))
     try:
-        source = read_source(Path(path))
+        source = topo_source(str(path)) if is_reference(path) else read_source(Path(path))
     except Unreadable as error:
         raise ScenarioError([error.problem]) from None
     apply_overrides(source, given)

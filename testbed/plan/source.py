@@ -49,7 +49,7 @@ class Source:
         places = self.keys if at_key else self.values
         while key and key not in places:
             key, places = key[:-1], self.values
-        return places.get(key, Place(self.path, 1, 1))
+        return places.get(key, Place(self.path, int(bool(self.values)), 1))
 
     def complain(
         self, key: Key, message: str, expected: str = "", hint: str = "", at_key: bool = False

@@ -8,7 +8,6 @@ one dies.
 
 from __future__ import annotations
 
-import ctypes
 import os
 import signal
 import sys
@@ -20,11 +19,11 @@ from multiprocessing import get_context
 from multiprocessing.connection import Connection, wait
 from multiprocessing.context import ForkProcess
 
+from nodes.daemon.kernel import die_with
 from testbed.runs.interruption import Interruption
 from testbed.runs.world import Progress
 
 FORK = get_context("fork")
-_PR_SET_PDEATHSIG = 1
 _FORWARDED = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 _DEFECT = 70
 
@@ -163,7 +162,7 @@ class _Told:
 def _perform(job: Job, told: Connection, parent: int) -> None:
     """What the process of a job does, and all it does."""
     os.setpgid(0, 0)
-    _end_with(parent)
+    die_with(parent, signal.SIGTERM)
     signal.pthread_sigmask(signal.SIG_UNBLOCK, _FORWARDED)
     code = _DEFECT
     try:
@@ -174,15 +173,6 @@ def _perform(job: Job, told: Connection, parent: int) -> None:
         sys.stdout.flush()
         sys.stderr.flush()
         os._exit(code)
-
-
-def _end_with(parent: int) -> None:
-    """Let the kernel send SIGTERM when the parent dies."""
-    libc = ctypes.CDLL(None, use_errno=True)
-    if libc.prctl(_PR_SET_PDEATHSIG, int(signal.SIGTERM), 0, 0, 0) != 0:
-        raise OSError(ctypes.get_errno(), "prctl(PR_SET_PDEATHSIG)")
-    if os.getppid() != parent:  # it died before we asked
-        os.kill(os.getpid(), signal.SIGTERM)
 
 
 @contextmanager

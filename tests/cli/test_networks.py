@@ -12,7 +12,7 @@ import pytest
 from testbed.cli import exits, networks
 from testbed.cli.command import seconds
 from testbed.cli.commands.link import request
-from testbed.emu import running as registry
+from testbed.emu import registry
 from testbed.emu.registry import Owner
 
 
@@ -69,7 +69,7 @@ def test_of_several_one_has_to_be_named_here_or_in_the_shell(
 def test_a_dead_network_and_one_in_the_making_are_told_for_what_they_are(root: Path) -> None:
     entry(root, "gone-emu-1", owner=Owner(2**22 + 1, 7), name="gone")
     text, code = refused("gone")
-    assert "is dead: its keeper was killed; `cbn clean` removes what it left" in text
+    assert "is dead: its supervisor was killed; `cbn clean` removes what it left" in text
     assert code == exits.FAILED
     entry(root, "new-emu-1", name="new", state="starting")
     assert "is still being built" in refused(None)[0]

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import sys
 
-from testbed.emu.links.netem import kernel_lacks
+from testbed.emu.links.tc import kernel_lacks
 from tests.emu.link_checks import CHECKS, DOUBLES, NOT_BY_NETEM, Check, Row, check_duplication, check_mtu
 from tests.emu.link_lines import Line, RealLine, SimulatedLine
 

@@ -189,7 +189,7 @@ def check_cut(line: Line) -> list[Row]:
     line.send([1, 2])
     line.cut()
     line.send([3])
-    line.mend()
+    line.repair()
     line.send([4])
     arrived = {a.number: a for a in line.collect(350 * MS)}
     # Where cutting itself takes as long as the delay, the first two were there already.

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Protocol
 
 from fastpath.cable import LinkModel
-from testbed.emu.links.namespaces import inside_namespace
+from nodes.daemon.kernel import inside_network_of
 from testbed.plan.model import Impairment
 from testbed.runs.fidelity import LinkMeasure
 from testbed.sim.frames import Framer
@@ -53,7 +53,7 @@ class Line(Protocol):
     def cut(self) -> None:
         """Carry nothing."""
 
-    def mend(self) -> None:
+    def repair(self) -> None:
         """Carry again."""
 
     def send(self, numbers: Sequence[int], every_ns: int = 0, payload: int = 58, source: int = 0) -> None:
@@ -85,9 +85,9 @@ class SimulatedLine:
         for channel in self._channels:
             channel.cut()
 
-    def mend(self) -> None:
+    def repair(self) -> None:
         for channel in self._channels:
-            channel.mend()
+            channel.repair()
 
     def send(self, numbers: Sequence[int], every_ns: int = 0, payload: int = 58, source: int = 0) -> None:
         scheduler = self._scheduler
@@ -140,8 +140,8 @@ class RealLine:
     def cut(self) -> None:
         self.lab.links.cut(self.lab.link())
 
-    def mend(self) -> None:
-        self.lab.links.mend(self.lab.link())
+    def repair(self) -> None:
+        self.lab.links.repair(self.lab.link())
 
     def measures(self) -> list[LinkMeasure]:
         """By the carrier's own account."""
@@ -172,7 +172,7 @@ class RealLine:
         return found
 
     def checksum_errors(self) -> int:
-        with inside_namespace(self.lab.pid("b"), "b"):
+        with inside_network_of(self.lab.pid("b"), "b"):
             text = Path("/proc/thread-self/net/snmp").read_text(encoding="ascii")
         names, values = (line.split() for line in text.splitlines() if line.startswith("Udp:"))
         return int(dict(zip(names, values, strict=True))["InCsumErrors"])

@@ -6,25 +6,23 @@ a === b        as many links as are asked for, each with a subnet of its own
 from __future__ import annotations
 
 import contextlib
+import itertools
 import os
 import socket
-import subprocess
 from collections.abc import Sequence
 from pathlib import Path
 
+from nodes.daemon.clock import Clock
+from nodes.daemon.kernel import inside_network_of
 from nodes.wire.packets import Role
-from testbed.emu.commands import run_batch
-from testbed.emu.links.cabling import Cabling
-from testbed.emu.links.namespaces import inside_namespace
-from testbed.emu.links.site import Site
+from testbed.emu.network import CbnNet
 from testbed.emu.options import EmuOptions
+from testbed.emu.registry import register
 from testbed.plan.model import Impairment, InterfacePlan, LinkPlan, NodePlan, Plan
+from testbed.runs.directory import RunDirectory
 
 PORT = 9000
-HOLDER = (
-    "for f in /proc/sys/net/ipv6/conf/*/disable_ipv6; do [ ! -e $f ] || echo 1 > $f; done; "
-    "echo ready; exec sleep 600"
-)
+_NUMBERS = itertools.count(1)
 SO_TIMESTAMPNS = 35
 ROOM_BYTES = 32 << 20
 Does = tuple[Impairment, Impairment]
@@ -38,23 +36,24 @@ class Lab:
     ) -> None:
         self._made = contextlib.ExitStack()
         self.plan = _plan(does, mtu)
-        self._holders = {name: self._holder() for name in ("a", "b")}
-        environment = {**os.environ, "CBN_RUN": "lab"}
-        site = Site(self.plan, self.pid, self.inside, environment, folder, folder, dilate)
-        self.links = Cabling(site, EmuOptions(links=carrier, adjustable=True))
-        self._made.callback(self._stop_links)
         self.problems: list[str] = []
+        number = next(_NUMBERS)
+        run_id = f"lab-{os.getpid()}-{number}"
+        registration = register(run_id, folder, folder / f"registry-{number}")
+        directory = RunDirectory(folder, run_id)
+        options = EmuOptions(links=carrier, adjustable=True)
+        clock = Clock.starting_now(dilate)
+        self.links = CbnNet(self.plan, registration, directory, options=options, clock=clock)
+        self._made.callback(self._stop)
         try:
             self.links.build()
-            for node in self.plan.nodes:
-                run_batch(node.name, [*self.inside(node.name), "ip", "-batch", "-"], _configuration(node))
         except BaseException:
             self.close()
             raise
 
     def pid(self, node: str) -> int:
         """The process that holds a node's namespace."""
-        return self._holders[node].pid
+        return self.links.pid(node)
 
     def inside(self, node: str) -> list[str]:
         """What to put before a command."""
@@ -69,7 +68,7 @@ class Lab:
         found = []
         for node in self.plan.nodes:
             interface = node.interfaces[number]
-            with inside_namespace(self.pid(node.name), node.name):
+            with inside_network_of(self.pid(node.name), node.name):
                 sock = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
             sock.bind((interface.address, PORT))
             sock.connect((interface.peer_address, PORT))
@@ -89,18 +88,9 @@ class Lab:
     def __exit__(self, *_: object) -> None:
         self.close()
 
-    def _stop_links(self) -> None:
+    def _stop(self) -> None:
         self.problems = self.links.stop()
-
-    def _holder(self) -> subprocess.Popen[bytes]:
-        command = ["setpriv", "--pdeathsig", "KILL", "--", "unshare", "-n", "sh", "-c", HOLDER]
-        process = subprocess.Popen(command, stdout=subprocess.PIPE)
-        self._made.callback(process.wait)
-        self._made.callback(process.kill)
-        assert process.stdout is not None
-        self._made.callback(process.stdout.close)
-        assert process.stdout.readline() == b"ready\n"
-        return process
+        self.links.watch.close()
 
 
 def _plan(does: Sequence[Does], mtu: int) -> Plan:
@@ -126,17 +116,6 @@ def _plan(does: Sequence[Does], mtu: int) -> Plan:
         for n, (there, back) in enumerate(does)
     )
     return Plan("lab", "", 7, "pif", {}, tuple(nodes), links)
-
-
-def _configuration(node: NodePlan) -> list[str]:
-    lines = []
-    for i in node.interfaces:
-        lines += [
-            f"address add {i.address}/{i.prefix_length} dev {i.name}",
-            f"link set {i.name} up",
-            f"neighbour replace {i.peer_address} lladdr {i.peer_mac} dev {i.name} nud permanent",
-        ]
-    return lines
 
 
 def _address(number: int, at: int) -> str:

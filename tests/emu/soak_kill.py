@@ -17,8 +17,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from testbed.emu import cgroups
-from testbed.emu.cleanup import clean, environment_of
-from testbed.emu.registry import RUN_MARK, registry_root
+from testbed.emu.cleanup import clean
+from testbed.emu.registry import RUN_MARK, environment_of, registry_root
 
 ROOT = Path(__file__).resolve().parents[2]
 LATEST_S = 3.0

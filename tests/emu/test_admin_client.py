@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from testbed.emu.admin import AdminClient, AdminError
+from testbed.emu.clients import AdminClient, AdminError
 
 
 def repeat_questions(listener: socket.socket) -> None:

@@ -127,10 +127,12 @@ def test_what_subscribers_took_is_what_stands_on_their_access_links(recorded: An
 
 
 def test_an_interface_that_is_not_there_fails_the_run_and_is_named(bed: Any, monkeypatch: Any) -> None:
-    from testbed.emu.network import Network
+    from testbed.emu.recorder import Recorder
 
     plan = bed.plan(captures=True)
-    monkeypatch.setattr(Network, "pid", lambda self, node: 2**22)  # no process has this id
+    start = Recorder.start
+    nobody = 2**22  # no process has this id
+    monkeypatch.setattr(Recorder, "start", lambda self, _, *more: start(self, lambda node: nobody, *more))
     outcome = bed.run(plan)
     assert outcome.outcome == "failed"
     bed.assert_nothing_is_left()

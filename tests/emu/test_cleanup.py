@@ -18,7 +18,7 @@ from testbed.emu.registry import (
     Owner,
     RegistryError,
     register,
-    registered,
+    running,
     started_ticks,
 )
 
@@ -89,7 +89,7 @@ def test_a_living_runs_folder_stays_and_is_named(tmp_path: Path) -> None:
     assert report.folders == ()
     assert registration.folder.exists()
     registration.remove()
-    assert registered(tmp_path / "root") == []
+    assert running(tmp_path / "root") == []
 
 
 def test_an_owner_is_not_mistaken_for_a_later_process_with_its_id() -> None:
@@ -126,7 +126,7 @@ def test_two_runs_cannot_have_one_id(tmp_path: Path) -> None:
     register("one", tmp_path, tmp_path / "root")
     with pytest.raises(RegistryError, match=r"'one' is registered already.*cbn clean"):
         register("one", tmp_path, tmp_path / "root")
-    assert [folder.name for folder, _ in registered(tmp_path / "root")] == ["one"]
+    assert [run.run_id for run in running(tmp_path / "root")] == ["one"]
 
 
 @pytest.mark.parametrize("run_id", ["", "..", "a/b", ".hidden", "a b", "x" * 200])

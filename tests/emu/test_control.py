@@ -13,16 +13,27 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from testbed.emu.control import (
-    LONGEST_BACKLOG_BYTES,
-    LONGEST_REQUEST_BYTES,
-    MOST_CALLERS,
-    MOST_MISTAKES,
-    Caller,
-    ControlError,
-    ControlServer,
-    Request,
-)
+from nodes.daemon.json_lines import Caller, Request, RequestError, Server
+from nodes.daemon.loop import Selector
+from testbed.emu.control import LIMITS
+
+
+class Control:
+    """A control socket, and the loop that serves it."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.selector = Selector()
+        self.server = Server(path, self.selector, answer, LIMITS)
+        self.turn = self.selector.turn
+
+    @property
+    def callers(self) -> list[Caller]:
+        return self.server.callers
+
+    def close(self) -> None:
+        self.server.close()
+        self.selector.close()
 
 
 def answer(caller: Caller, request: Request) -> object:
@@ -33,25 +44,25 @@ def answer(caller: Caller, request: Request) -> object:
             for _ in range(1000):
                 caller.send({"text": "x" * 10_000})
             return None
-    raise ControlError(f"cannot {request['do']}")
+    raise RequestError(f"cannot {request['do']}")
 
 
 @pytest.fixture
-def server() -> Iterator[ControlServer]:
+def server() -> Iterator[Control]:
     with tempfile.TemporaryDirectory() as folder:  # pytest's own folders have names too long for a socket
-        made = ControlServer(Path(folder) / "ctl.sock", answer)
+        made = Control(Path(folder) / "ctl.sock")
         yield made
         made.close()
 
 
-def connected(server: ControlServer) -> socket.socket:
+def connected(server: Control) -> socket.socket:
     sock = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
     sock.connect(str(server.path))
     server.turn(0)
     return sock
 
 
-def talk(server: ControlServer, sock: socket.socket, data: bytes) -> list[dict[str, Any]]:
+def talk(server: Control, sock: socket.socket, data: bytes) -> list[dict[str, Any]]:
     """Say this, then listen until nothing more comes."""
     sock.sendall(data)
     sock.shutdown(socket.SHUT_WR)
@@ -71,13 +82,13 @@ def talk(server: ControlServer, sock: socket.socket, data: bytes) -> list[dict[s
     return [json.loads(line) for line in heard.splitlines()]
 
 
-def test_every_line_gets_an_answer_in_order(server: ControlServer) -> None:
+def test_every_line_gets_an_answer_in_order(server: Control) -> None:
     lines = b"".join(json.dumps({"do": "echo", "text": str(n)}).encode() + b"\n" for n in range(100))
     replies = talk(server, connected(server), lines)
     assert replies == [{"ok": True, "result": str(n)} for n in range(100)]
 
 
-def test_lines_may_come_in_pieces(server: ControlServer) -> None:
+def test_lines_may_come_in_pieces(server: Control) -> None:
     sock = connected(server)
     for piece in (b'{"do":', b'"echo",', b'"text":"whole"}'):
         sock.sendall(piece)
@@ -85,16 +96,16 @@ def test_lines_may_come_in_pieces(server: ControlServer) -> None:
     assert talk(server, sock, b"\n") == [{"ok": True, "result": "whole"}]
 
 
-def test_so_many_mistakes_and_no_more(server: ControlServer) -> None:
+def test_so_many_mistakes_and_no_more(server: Control) -> None:
     replies = talk(server, connected(server), b'{"do": "nothing"}\n' * 1000)
-    assert replies == [{"ok": False, "error": "cannot nothing"}] * MOST_MISTAKES
+    assert replies == [{"ok": False, "error": "cannot nothing"}] * (LIMITS.mistakes or 0)
     assert server.callers == []
 
 
 @given(data=st.binary(max_size=300))
 def test_no_garbage_ends_the_server(data: bytes) -> None:
     with tempfile.TemporaryDirectory() as folder:
-        server = ControlServer(Path(folder) / "ctl.sock", answer)
+        server = Control(Path(folder) / "ctl.sock")
         try:
             for reply in talk(server, connected(server), data + b"\n"):
                 assert reply["ok"] is False
@@ -104,7 +115,7 @@ def test_no_garbage_ends_the_server(data: bytes) -> None:
             server.close()
 
 
-def test_a_line_without_an_end_is_not_kept_for_ever(server: ControlServer) -> None:
+def test_a_line_without_an_end_is_not_kept_for_ever(server: Control) -> None:
     sock = connected(server)
     sock.setblocking(False)
     sent = 0
@@ -119,13 +130,13 @@ def test_a_line_without_an_end_is_not_kept_for_ever(server: ControlServer) -> No
     assert sent < 1_000_000
 
 
-def test_a_line_that_is_too_long_is_told_so_before_the_talk_ends(server: ControlServer) -> None:
-    line = json.dumps({"do": "echo", "text": "x" * LONGEST_REQUEST_BYTES}).encode()
+def test_a_line_that_is_too_long_is_told_so_before_the_talk_ends(server: Control) -> None:
+    line = json.dumps({"do": "echo", "text": "x" * LIMITS.request_bytes}).encode()
     (reply,) = talk(server, connected(server), line + b"\n" + b'{"do": "echo", "text": "too late"}\n')
     assert "at most 61440 bytes" in reply["error"]
 
 
-def test_who_does_not_read_is_no_longer_told_and_at_last_cut_off(server: ControlServer) -> None:
+def test_who_does_not_read_is_no_longer_told_and_at_last_cut_off(server: Control) -> None:
     sock = connected(server)
     gone: list[str] = []
     (caller,) = server.callers
@@ -135,12 +146,12 @@ def test_who_does_not_read_is_no_longer_told_and_at_last_cut_off(server: Control
     assert caller.closed
     assert gone == ["told"]
     assert server.callers == []
-    assert LONGEST_BACKLOG_BYTES < 1000 * 10_000
+    assert LIMITS.backlog_bytes < 1000 * 10_000
 
 
-def test_too_many_callers_are_turned_away_and_the_others_served(server: ControlServer) -> None:
-    callers = [connected(server) for _ in range(MOST_CALLERS + 3)]
-    assert (len(server.callers), server.refused) == (MOST_CALLERS, 3)
+def test_too_many_callers_are_turned_away_and_the_others_served(server: Control) -> None:
+    callers = [connected(server) for _ in range(LIMITS.callers + 3)]
+    assert (len(server.callers), server.server.turned_away) == (LIMITS.callers, 3)
     assert callers[-1].recv(1) == b""
     assert talk(server, callers[0], b'{"do": "echo", "text": "here"}\n')[0]["ok"] is True
     for sock in callers:

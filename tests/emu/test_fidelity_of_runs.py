@@ -19,8 +19,9 @@ from typing import Any
 import pytest
 
 from fastpath.pcap import decode_pcap
-from testbed.emu.links.orders import Orders
-from testbed.emu.links.wire import Wire
+from testbed.emu.links.wire import WireProcess
+from testbed.emu.links.wire_process import Orders
+from testbed.emu.network import CbnNet
 from testbed.emu.options import EmuOptions
 from testbed.emu.world import EmulatedWorld
 from testbed.plan.model import Impairment, Plan
@@ -139,8 +140,8 @@ def test_frames_that_find_no_room_are_a_loss_that_nobody_asked_for(
     bed: Any, told: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A tap that holds one frame, and messages by the hundred at once."""
-    orders = Wire._orders
-    monkeypatch.setattr(Wire, "_orders", lambda wire: _cramped(orders(wire)))
+    orders = WireProcess.orders
+    monkeypatch.setattr(WireProcess, "orders", lambda *given: _cramped(orders(*given[1:])))
     plan = bed.plan(first_link=DELAYED, every="0ms", count=400)
     found = run(bed, told, replace(plan), links="wire").fidelity
     assert found is not None
@@ -155,9 +156,9 @@ def test_a_delay_that_was_silently_not_applied_is_seen_by_probes(
     bed: Any, told: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """What users of testbeds suffer from most: the carrier itself says that all is well."""
-    order = Wire._order
+    cable = CbnNet._cable
     nothing = {"impairment": Impairment(), "back": Impairment()}
-    monkeypatch.setattr(Wire, "_order", lambda *all_told: replace(order(*all_told), **nothing))
+    monkeypatch.setattr(CbnNet, "_cable", lambda *given: replace(cable(*given), **nothing))
     found = run(bed, told, bed.plan(first_link=DELAYED), links="wire").fidelity
     assert found is not None
     assert found.verdict == "degraded"

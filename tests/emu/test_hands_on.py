@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from testbed.emu import echo
-from tests.emu.hands import Terminal, network, wait_for
+from tests.emu.terminals import Terminal, network, wait_for
 
 pytestmark = pytest.mark.emu
 
@@ -42,17 +42,16 @@ def round_trip_ms(lab: Terminal, node: str, neighbour: str) -> float:
     return float(found[1]) if found else float("inf")
 
 
-def test_the_keeper_is_a_daemon_with_its_words_in_the_run_directory(lab: Terminal) -> None:
-    keeper = lab.keeper()
-    assert os.getsid(keeper) not in (keeper, os.getsid(0))
-    assert Path(f"/proc/{keeper}/fd/0").readlink() == Path("/dev/null")
+def test_the_supervisor_is_a_daemon_with_its_words_in_the_run_directory(lab: Terminal) -> None:
+    supervisor = lab.supervisor()
+    assert os.getsid(supervisor) not in (supervisor, os.getsid(0))
+    assert Path(f"/proc/{supervisor}/fd/0").readlink() == Path("/dev/null")
+    log = lab.out / "logs" / "supervisor.log"
     for descriptor in (1, 2):
-        assert (
-            Path(f"/proc/{keeper}/fd/{descriptor}").readlink() == (lab.out / "logs" / "keeper.log").resolve()
-        )
+        assert Path(f"/proc/{supervisor}/fd/{descriptor}").readlink() == log.resolve()
     run = lab.found()
     assert run.control.stat().st_mode & 0o777 == 0o600
-    assert "ready after" in (lab.out / "logs" / "keeper.log").read_text()
+    assert "ready after" in (lab.out / "logs" / "supervisor.log").read_text()
 
 
 def test_ps_lists_it_with_what_it_takes(lab: Terminal) -> None:
@@ -123,7 +122,7 @@ def test_ctrl_c_withdraws_the_subscription_and_so_does_a_killed_terminal(lab: Te
         subscriber.communicate(timeout=30)
         assert subscriber.returncode == (130 if end is signal.SIGINT else -signal.SIGKILL)
         while subscriptions() != before:
-            pass  # the keeper notices that the connection is closed; pytest's own timeout bounds this
+            pass  # the supervisor notices that the connection is closed; pytest's own timeout bounds this
 
 
 def test_a_subscription_ends_by_itself_after_its_time(lab: Terminal) -> None:

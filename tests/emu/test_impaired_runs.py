@@ -17,7 +17,7 @@ from typing import Any
 
 import pytest
 
-from testbed.emu.links.netem import kernel_lacks
+from testbed.emu.links.tc import kernel_lacks
 from testbed.emu.options import EmuOptions
 from testbed.emu.world import EmulatedWorld
 
@@ -58,7 +58,9 @@ def test_every_link_of_a_network_that_people_may_change_can_change(bed: Any, tol
 def test_a_run_whose_links_carry_nothing_any_more_fails_and_says_why(bed: Any, until_phase: Any) -> None:
     process = bed.start(every="10ms", count=3000, first_link="{between: [r1, r2], delay: 1ms}")
     until_phase(process, "workload")
-    (wires,) = [pid for pid in bed.processes() if b"links.wires" in Path(f"/proc/{pid}/cmdline").read_bytes()]
+    (wires,) = [
+        pid for pid in bed.processes() if b"links.wire_process" in Path(f"/proc/{pid}/cmdline").read_bytes()
+    ]
     os.kill(wires, signal.SIGKILL)
     output, errors = process.communicate(timeout=60)
     assert "the process that carries the links was killed by SIGKILL" in output + errors

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from testbed.emu.links.netem import kernel_lacks
+from testbed.emu.links.tc import kernel_lacks
 from testbed.plan.model import Impairment
 from tests.emu.conformance import on_its_own
 from tests.emu.link_checks import CHECKS, NOT_BY_NETEM, check_mtu

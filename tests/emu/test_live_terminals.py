@@ -18,7 +18,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.emu.hands import ROOT, TIMEOUT_S, Terminal, network
+from tests.emu.terminals import ROOT, TIMEOUT_S, Terminal, network
 
 pytestmark = pytest.mark.emu
 

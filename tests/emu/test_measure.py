@@ -55,10 +55,10 @@ def test_the_sampler_answers_begins_anew_and_ends_with_its_input() -> None:
     assert process.stdin is not None
     assert process.stdout is not None
     found = []
-    for word in (b"be", b"e", b"be"):
-        process.stdin.write(word)
+    for do in ("begin", "end", "begin"):
+        process.stdin.write(json.dumps({"do": do}).encode() + b"\n")
         process.stdin.flush()
-        found.append(MachineMeasure(**json.loads(process.stdout.readline())))
+        found.append(MachineMeasure(**json.loads(process.stdout.readline())["result"]))
     process.stdin.close()
     assert process.wait(10) == 0
     process.stdout.close()

@@ -8,9 +8,8 @@ from typing import Any
 
 import pytest
 
-from testbed.emu.commands import NetworkError
-from testbed.emu.links.netem import kernel_lacks
-from testbed.emu.links.tc import cannot, commands, queue_packets, verify
+from testbed.emu.children import NetworkError
+from testbed.emu.links.tc import cannot, commands, kernel_lacks, queue_packets, verify
 from testbed.plan.model import Impairment
 
 MS = 1_000_000

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from testbed.emu.options import EmuOptions
-from testbed.emu.pacing import MOST_ATTEMPTS, SLOWEST, at_its_pace
+from testbed.emu.world import MOST_ATTEMPTS, SLOWEST, at_its_pace
 from testbed.runs.directory import RunDirectory
 from testbed.runs.fidelity import Attempt, Fidelity
 from testbed.runs.world import Outcome

@@ -11,8 +11,7 @@ from typing import Any
 import pytest
 
 from testbed.emu import preflight
-from testbed.emu.links.choice import carriers
-from testbed.emu.links.preflight import link_problems
+from testbed.emu.links.choice import carriers, link_problems
 from testbed.emu.options import EmuOptions
 from testbed.plan.model import Fault, Impairment
 

@@ -15,8 +15,9 @@ from typing import Any
 
 import pytest
 
-from testbed.emu.links.namespaces import inside_namespace, interface_counts
-from testbed.emu.links.orders import Orders, TapOrder, WireOrder
+from nodes.daemon.kernel import inside_network_of, interface_counts
+from testbed.emu.links.cable import Cable, End
+from testbed.emu.links.wire_process import Orders
 from testbed.plan.model import Impairment, link_seed
 from tests.emu.links_lab import Lab
 
@@ -33,8 +34,8 @@ def lab(tmp_path: Path) -> Iterator[Lab]:
 
 
 def order(lab: Lab, **changes: Any) -> Orders:
-    a, b = (TapOrder(lab.pid(node), f"{node}-eth0", f"02:00:00:00:00:0{at}") for at, node in enumerate("ab"))
-    wire = WireOrder("a--b", a, b, 1500, NOTHING, NOTHING)
+    a, b = (End(lab.pid(node), f"{node}-eth0", f"02:00:00:00:00:0{at}") for at, node in enumerate("ab"))
+    wire = Cable("a--b", a, b, 1500, NOTHING, NOTHING)
     return Orders(seed=7, dilate=1, wires=(replace(wire, **changes),))
 
 
@@ -43,7 +44,7 @@ class Process:
 
     def __init__(self, orders: Path) -> None:
         self.process = subprocess.Popen(
-            [sys.executable, "-m", "testbed.emu.links.wires", str(orders)],
+            [sys.executable, "-m", "testbed.emu.links.wire_process", str(orders)],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
@@ -54,14 +55,14 @@ class Process:
         assert self.process.stdout is not None
         self._in, self._out = self.process.stdin, self.process.stdout
 
-    def heard(self) -> dict[str, Any]:
-        said: dict[str, Any] = json.loads(self._out.readline())
-        return said
+    def received(self) -> dict[str, Any]:
+        reply: dict[str, Any] = json.loads(self._out.readline())
+        return reply
 
     def ask(self, command: object) -> dict[str, Any]:
         self._in.write((command if isinstance(command, str) else json.dumps(command)) + "\n")
         self._in.flush()
-        return self.heard()
+        return self.received()
 
 
 @contextmanager
@@ -79,11 +80,11 @@ def carrying(folder: Path, text: str) -> Iterator[Process]:
 @pytest.mark.emu
 def test_the_end_of_its_input_ends_it_and_leaves_taps_that_carry_nothing(lab: Lab, tmp_path: Path) -> None:
     with carrying(tmp_path, order(lab).to_json()) as wires:
-        assert "ready" in wires.heard()
+        assert wires.received()["ok"] is True
         assert "a-eth0" in interface_counts(lab.pid("a"), "a")
         assert wires.process.communicate(timeout=20) == ("", "")
         assert wires.process.returncode == 0
-    with inside_namespace(lab.pid("a"), "a"):
+    with inside_network_of(lab.pid("a"), "a"):
         subprocess.run(["ip", "link", "set", "a-eth0", "up"], check=True)
         shown = subprocess.run(["ip", "link", "show", "a-eth0"], capture_output=True, text=True, check=True)
     assert "NO-CARRIER" in shown.stdout
@@ -92,8 +93,8 @@ def test_the_end_of_its_input_ends_it_and_leaves_taps_that_carry_nothing(lab: La
 @pytest.mark.emu
 def test_interfaces_are_made_as_planned(lab: Lab, tmp_path: Path) -> None:
     with carrying(tmp_path, order(lab, mtu=9000).to_json()) as wires:
-        wires.heard()
-        with inside_namespace(lab.pid("b"), "b"):
+        wires.received()
+        with inside_network_of(lab.pid("b"), "b"):
             shown = subprocess.run(
                 ["ip", "-json", "link", "show", "b-eth0"], capture_output=True, text=True, check=True
             )
@@ -109,7 +110,7 @@ SENSELESS = [
     {"do": "dance"},
     {"do": "cut"},
     {"do": "cut", "link": 5},
-    {"do": "mend", "link": "x--y"},
+    {"do": "repair", "link": "x--y"},
     {"do": "impair", "link": "a--b"},
     {"do": "impair", "link": "a--b", "impairment": {"loss": 2}, "back": {}},
     {"do": "impair", "link": "a--b", "impairment": {"loss": "much"}, "back": {}},
@@ -122,11 +123,11 @@ SENSELESS = [
 @pytest.mark.emu
 def test_a_command_that_makes_no_sense_is_answered_and_changes_nothing(lab: Lab, tmp_path: Path) -> None:
     with carrying(tmp_path, order(lab).to_json()) as wires:
-        wires.heard()
+        wires.received()
         for command in SENSELESS:
             assert len(wires.ask(command)["error"]) < 400, command
-            assert wires.ask({"do": "cut", "link": "a--b"}) == {"ok": None}
-        assert len(wires.ask({"do": "measures"})["ok"]) == 2
+            assert wires.ask({"do": "cut", "link": "a--b"}) == {"ok": True, "result": None}
+        assert len(wires.ask({"do": "measures"})["result"]) == 2
 
 
 @pytest.mark.emu
@@ -174,7 +175,7 @@ def test_a_wire_that_cannot_be_made_ends_it_with_the_reason(
 
 def refused(folder: Path, text: str) -> str:
     with carrying(folder, text) as wires:
-        error = str(wires.heard()["error"])
+        error = str(wires.received()["error"])
         assert wires.process.wait(20) == 2
     return error
 
@@ -184,7 +185,7 @@ def test_what_the_kernel_could_not_hand_over_is_an_overrun(lab: Lab, tmp_path: P
     """One send makes 60 frames at once, and the tap has room for two."""
     orders = replace(order(lab), tap_queue_frames=2)
     with carrying(tmp_path, orders.to_json()) as wires:
-        wires.heard()
+        wires.received()
         for node, at in (("a", 1), ("b", 2)):
             there = f"10.9.0.{3 - at} lladdr 02:00:00:00:00:0{2 - at}"
             for line in (
@@ -193,13 +194,13 @@ def test_what_the_kernel_could_not_hand_over_is_an_overrun(lab: Lab, tmp_path: P
                 f"neighbour replace {there} dev {node}-eth0 nud permanent",
             ):
                 subprocess.run([*lab.inside(node), "ip", *line.split()], check=True)
-        with inside_namespace(lab.pid("a"), "a"):
+        with inside_network_of(lab.pid("a"), "a"):
             sock = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
         with sock:
             segment = [(socket.IPPROTO_UDP, UDP_SEGMENT, struct.pack("H", 1000))]
             for _ in range(20):
                 sock.sendmsg([b"x" * 60_000], segment, 0, ("10.9.0.2", 9))
-        told = wires.ask({"do": "measures"})["ok"][0]
+        told = wires.ask({"do": "measures"})["result"][0]
     assert told["frames"] == 1200
     assert told["overruns"] == 1200 - told["delivered"] > 0
 
@@ -212,9 +213,7 @@ def test_each_way_of_each_link_has_a_seed_of_its_own_and_the_seed_decides() -> N
 
 
 def test_orders_are_read_as_they_were_written() -> None:
-    wire = WireOrder(
-        "l", TapOrder(1, "x", "m"), TapOrder(2, "y", "n"), 1500, NOTHING, Impairment(5, loss=0.1)
-    )
+    wire = Cable("l", End(1, "x", "m"), End(2, "y", "n"), 1500, NOTHING, Impairment(5, loss=0.1))
     orders = Orders(seed=3, dilate=2, wires=(wire,))
     assert Orders.from_json(orders.to_json()) == orders
     assert asdict(orders)["wires"][0]["back"]["loss"] == 0.1

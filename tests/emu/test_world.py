@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from testbed.emu.cleanup import clean
-from testbed.emu.links.netem import kernel_lacks
+from testbed.emu.links.tc import kernel_lacks
 from testbed.emu.options import EmuOptions
 from testbed.emu.registry import registry_root
 from testbed.emu.world import EmulatedWorld
@@ -154,12 +154,12 @@ def test_clean_leaves_a_strangers_mininet_and_a_living_run_alone(bed: Any, until
 
 
 def test_a_node_that_hangs_ends_the_run_with_its_name(bed: Any, told: Any, monkeypatch: Any) -> None:
-    monkeypatch.setattr("testbed.emu.admin.REPLY_TIMEOUT_S", 0.5)
+    monkeypatch.setattr("testbed.emu.clients.REPLY_TIMEOUT_S", 0.5)
     monkeypatch.setattr("testbed.emu.nodes.STOP_TIMEOUT_S", 0.5)
     told.at_phase["drain"] = lambda: os.kill(bed.process_of("r2"), signal.SIGSTOP)
     outcome = bed.run(bed.plan(), told)
     assert outcome.outcome == "failed"
-    assert "r2: no answer to 'status': timed out" in outcome.message
+    assert "r2: no answer to 'status': no answer within 0.5 s" in outcome.message
     assert any("node r2 did not stop within 0.5 s and was killed" in said for said in told.said)
     bed.assert_nothing_is_left()
 

@@ -11,7 +11,7 @@ from testbed.cli.output import print_json
 from testbed.cli.progress import progress
 
 if TYPE_CHECKING:
-    from testbed.emu.caller import Caller
+    from testbed.emu.clients import ControlClient
     from testbed.runs.world import Progress
 
 _HELP = """\
@@ -54,7 +54,7 @@ def _down(args: argparse.Namespace) -> int:
 
 
 def _names(args: argparse.Namespace) -> list[str | None]:
-    from testbed.emu.running import running
+    from testbed.emu.registry import running
 
     if not args.all:
         return [args.network or args.run]
@@ -62,9 +62,9 @@ def _names(args: argparse.Namespace) -> list[str | None]:
 
 
 def _end(name: str | None, shown: Progress) -> dict[str, Any]:
-    """Ask for the end, and follow it until the keeper has gone."""
+    """Ask for the end, and follow it until the supervisor has gone."""
     from testbed.cli.networks import talk
-    from testbed.emu.caller import LostError
+    from testbed.emu.clients import LostError
 
     with talk(name) as (run, caller):
         directory = caller.ask("down")["directory"]
@@ -72,16 +72,16 @@ def _end(name: str | None, shown: Progress) -> dict[str, Any]:
             outcome = _follow(caller, shown)
         except LostError as error:
             raise exits.CommandError(
-                f"{run.run_id}: its keeper ended before it was done ({error}); `cbn clean` removes what it "
-                f"left; {directory}/logs/keeper.log may say why",
+                f"{run.run_id}: its supervisor ended before it was done ({error}); `cbn clean` removes "
+                f"what it left; {directory}/logs/supervisor.log may say why",
                 exits.FAILED,
             ) from error
     return {"run_id": run.run_id, "directory": directory, **outcome}
 
 
-def _follow(caller: Caller, shown: Progress) -> dict[str, Any]:
+def _follow(caller: ControlClient, shown: Progress) -> dict[str, Any]:
     from testbed.cli.networks import show_progress
-    from testbed.emu.caller import LostError
+    from testbed.emu.clients import LostError
 
     for line in caller.lines():
         if "outcome" in line:

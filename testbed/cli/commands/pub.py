@@ -11,7 +11,7 @@ from testbed.cli import exits
 from testbed.cli.command import NETWORKS, Command, add_json, add_network, count, seconds
 
 if TYPE_CHECKING:
-    from testbed.emu.caller import Caller
+    from testbed.emu.clients import ControlClient
 
 AT_ONCE = 500
 """How many messages one request publishes when there is no time between them."""
@@ -55,7 +55,7 @@ def _pub(args: argparse.Namespace) -> int:
     return exits.OK
 
 
-def _publish(caller: Caller, client: str, message: str, total: int, every_s: float) -> dict[str, Any]:
+def _publish(caller: ControlClient, client: str, message: str, total: int, every_s: float) -> dict[str, Any]:
     """Publish all, each at its own time counted from the first; returns the answer to the last."""
     began, done, answer = time.monotonic(), 0, {}
     while done < total:

@@ -13,7 +13,7 @@ from testbed.cli import exits
 from testbed.cli.command import NETWORKS, Command, add_network, count, seconds
 
 if TYPE_CHECKING:
-    from testbed.emu.caller import Caller
+    from testbed.emu.clients import ControlClient
 
 _HELP = """\
 examples:
@@ -60,7 +60,7 @@ def _sub(args: argparse.Namespace) -> int:
     return exits.OK
 
 
-def _next(caller: Caller, until: float | None) -> dict[str, Any] | None:
+def _next(caller: ControlClient, until: float | None) -> dict[str, Any] | None:
     left = None if until is None else until - time.monotonic()
     return None if left is not None and left <= 0 else caller.line(left)
 

@@ -1,7 +1,7 @@
 """`cbn top`: what the nodes of a running network do, live in a terminal or once as text.
 
 Two looks at the network become rates, and these a table that fits a terminal.
-What a look holds is described in `testbed.emu.gauges`.
+What a look holds is described in `testbed.emu.control`.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from testbed.cli.output import print_json
 from topologies.quantities import age_text, short_count
 
 if TYPE_CHECKING:
-    from testbed.emu.caller import Caller
+    from testbed.emu.clients import ControlClient
 
 SHORTEST_S, LONGEST_S = 0.1, 3600.0
 PLAIN_WIDTH = 160
@@ -110,7 +110,7 @@ def _top(args: argparse.Namespace) -> int:
 class _Watcher:
     """Looks at the network, and remembers the look before."""
 
-    def __init__(self, caller: Caller, interval_s: float, sort: str) -> None:
+    def __init__(self, caller: ControlClient, interval_s: float, sort: str) -> None:
         self.sort = sort
         self.interval_s = interval_s
         self.about: dict[str, Any] = caller.ask("status")

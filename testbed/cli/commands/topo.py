@@ -66,6 +66,7 @@ formats, known by the end of the name or by the text:
   minindn   mini-NDN                                        .conf
   edges     edge lists: a b [delay] [rate] [cost]           .edges .csv .tsv .txt
   map       the testbed's own                               .map
+and FILE.py:CLASS, a class of Mininet topologies (docs/mininet.md): its routers.
 
 Links from a router to itself are left out, parallel links are merged; notes say so.
 """

@@ -22,7 +22,7 @@ from testbed.cli.output import print_json
 from testbed.cli.progress import progress
 
 if TYPE_CHECKING:
-    from testbed.emu.keeper import Keeping, Launch
+    from testbed.emu.supervisor import Launch, Supervision
     from testbed.plan.model import Plan
     from testbed.runs.world import Progress
 
@@ -51,19 +51,19 @@ def _arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def _up(args: argparse.Namespace) -> int:
-    """Build a network, wait until it is ready, and leave it to its keeper."""
+    """Build a network, wait until it is ready, and leave it to its supervisor."""
     from testbed.cli.scenario import complaints, read
-    from testbed.emu.keeper import launch
+    from testbed.emu.supervisor import launch
 
     scenario = read(args)
     with complaints():
         plan = scenario.plan()
-    keeping = _keeping(args, plan, scenario.text)
-    with launch(keeping) as launched, progress(args.quiet) as shown:
+    supervision = _supervision(args, plan, scenario.text)
+    with launch(supervision) as launched, progress(args.quiet) as shown:
         if not args.quiet:
-            shown.say(f"{plan.name} in the world emu, seed {plan.seed}, into {keeping.directory.path}")
+            shown.say(f"{plan.name} in the world emu, seed {plan.seed}, into {supervision.directory.path}")
         try:
-            facts = _follow(launched, shown, keeping)
+            facts = _follow(launched, shown, supervision)
         except KeyboardInterrupt:
             launched.interrupt()
             shown.say("interrupted; the network is being removed")
@@ -72,13 +72,13 @@ def _up(args: argparse.Namespace) -> int:
     if args.json:
         print_json(facts)
     else:
-        print(_next(keeping, facts))
+        print(_next(supervision, facts))
     return exits.OK
 
 
-def _keeping(args: argparse.Namespace, plan: Plan, scenario: str) -> Keeping:
+def _supervision(args: argparse.Namespace, plan: Plan, scenario: str) -> Supervision:
     from testbed.cli.execution import RUNS
-    from testbed.emu.keeper import Keeping, KeptWorld
+    from testbed.emu.supervisor import SupervisedWorld, Supervision
     from testbed.runs.directory import RunDirectory, RunDirectoryError, new_run_id
 
     name = args.name or plan.name
@@ -87,18 +87,18 @@ def _keeping(args: argparse.Namespace, plan: Plan, scenario: str) -> Keeping:
     options = replace(emu_options(args), adjustable=True)
     try:
         # Problems of the machine come first: then no directory is left behind.
-        probe = KeptWorld(Keeping(plan, scenario, RunDirectory(Path(), run_id), options, name))
+        probe = SupervisedWorld(Supervision(plan, scenario, RunDirectory(Path(), run_id), options, name))
         if problems := probe.problems(plan):
             lines = "\n".join(f"  {problem}" for problem in problems)
             raise exits.CommandError(f"this network cannot be built on this machine:\n{lines}", exits.MACHINE)
         directory = RunDirectory.create(args.out or RUNS / run_id, run_id, force=args.force)
     except RunDirectoryError as error:
         raise exits.CommandError(str(error), exits.USAGE) from error
-    return Keeping(plan, scenario, directory, options, name, workload=args.workload)
+    return Supervision(plan, scenario, directory, options, name, workload=args.workload)
 
 
 def _check_name(name: str, given: bool) -> None:
-    from testbed.emu.running import running
+    from testbed.emu.registry import running
 
     if given and not (
         name.isascii() and name.replace("-", "").replace("_", "").isalnum() and len(name) <= 40
@@ -111,11 +111,11 @@ def _check_name(name: str, given: bool) -> None:
         )
 
 
-def _follow(launched: Launch, shown: Progress, keeping: Keeping) -> dict[str, Any]:
-    """Show what the keeper reports until the network is ready.
+def _follow(launched: Launch, shown: Progress, supervision: Supervision) -> dict[str, Any]:
+    """Show what the supervisor reports until the network is ready.
 
     Raises:
-        CommandError: it has failed; the text is the keeper's.
+        CommandError: it has failed; the text is the supervisor's.
     """
     from testbed.cli.networks import show_progress
 
@@ -124,15 +124,16 @@ def _follow(launched: Launch, shown: Progress, keeping: Keeping) -> dict[str, An
             return dict(line["ready"])
         if "outcome" in line:
             why = line["message"]
-            raise exits.CommandError(f"{keeping.directory.path}: {why}; see logs/ there", exits.FAILED)
+            raise exits.CommandError(f"{supervision.directory.path}: {why}; see logs/ there", exits.FAILED)
         if "defect" in line:
             raise exits.CommandError(
-                f"a defect of the keeper: {line['defect']}; its traceback is in {_log(keeping)}", exits.DEFECT
+                f"a defect of the supervisor: {line['defect']}; its traceback is in {_log(supervision)}",
+                exits.DEFECT,
             )
         show_progress(line, shown)
     raise exits.CommandError(
-        f"the keeper was killed while it built the network (`cbn clean` removes what it left); "
-        f"its log is {_log(keeping)}",
+        f"the supervisor was killed while it built the network (`cbn clean` removes what it left); "
+        f"its log is {_log(supervision)}",
         exits.FAILED,
     )
 
@@ -142,19 +143,19 @@ def _ends(launched: Launch) -> None:
         continue  # until the pipe is closed: then everything is removed
 
 
-def _log(keeping: Keeping) -> Path:
-    from testbed.emu.keeper import LOG
+def _log(supervision: Supervision) -> Path:
+    from testbed.emu.supervisor import LOG
 
-    return keeping.directory.path / "logs" / LOG
+    return supervision.directory.path / "logs" / LOG
 
 
-def _next(keeping: Keeping, facts: dict[str, Any]) -> str:
-    plan = keeping.plan
+def _next(supervision: Supervision, facts: dict[str, Any]) -> str:
+    plan = supervision.plan
     client = plan.clients[0].name if plan.clients else None
     router = plan.routers[0].name
     lines = [
-        f"{keeping.name} is running: {len(plan.routers)} routers, {len(plan.clients)} clients, "
-        f"ready after {facts['took_s']:.1f} s (keeper: process {facts['pid']})",
+        f"{supervision.name} is running: {len(plan.routers)} routers, {len(plan.clients)} clients, "
+        f"ready after {facts['took_s']:.1f} s (supervisor: process {facts['pid']})",
         "Next:",
         "  cbn top                          what the nodes do, live",
         f"  cbn attach {router:<21} a shell in a node's namespace",

@@ -13,8 +13,8 @@ import os
 import socket
 import struct
 
-from testbed.emu.links.namespaces import inside_namespace
-from testbed.emu.links.orders import TapOrder
+from nodes.daemon.kernel import inside_network_of
+from testbed.emu.links.cable import End
 
 TUN = "/dev/net/tun"
 TUNSETIFF = 0x400454CA
@@ -31,37 +31,35 @@ _REQUEST_BYTES = 40
 """Of `struct ifreq`."""
 
 
-def open_tap(order: TapOrder, mtu: int, queue_frames: int) -> int:
+def open_tap(end: End, mtu: int, queue_frames: int) -> int:
     """Make a tap as planned; its descriptor, which does not wait. The tap goes with its namespace.
 
     Raises:
         OSError: it cannot be made; the text names it, and what failed.
     """
-    if not 0 < len(order.name.encode()) <= LONGEST_NAME:
-        raise OSError(errno.EINVAL, f"{order.name!r} is no name for an interface: 1 to {LONGEST_NAME} bytes")
-    with inside_namespace(order.pid, f"the namespace of {order.name}"):
-        descriptor = _told(
-            order.name, f"opening {TUN}", os.open, TUN, os.O_RDWR | os.O_NONBLOCK | os.O_CLOEXEC
-        )
+    if not 0 < len(end.name.encode()) <= LONGEST_NAME:
+        raise OSError(errno.EINVAL, f"{end.name!r} is no name for an interface: 1 to {LONGEST_NAME} bytes")
+    with inside_network_of(end.pid, f"the namespace of {end.name}"):
+        descriptor = _call(end.name, f"opening {TUN}", os.open, TUN, os.O_RDWR | os.O_NONBLOCK | os.O_CLOEXEC)
         flags = struct.pack("H", IFF_TAP | IFF_NO_PI)
-        _request(order.name, "making the tap", descriptor, TUNSETIFF, flags)
-        _told(order.name, "keeping the tap", fcntl.ioctl, descriptor, TUNSETPERSIST, 1)
+        _request(end.name, "making the tap", descriptor, TUNSETIFF, flags)
+        _call(end.name, "keeping the tap", fcntl.ioctl, descriptor, TUNSETPERSIST, 1)
         with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as control:
             asks = control.fileno()
-            mac = struct.pack("H6s", ARPHRD_ETHER, bytes.fromhex(order.mac.replace(":", "")))
-            _request(order.name, f"setting its address {order.mac}", asks, SIOCSIFHWADDR, mac)
-            _request(order.name, f"setting its MTU {mtu}", asks, SIOCSIFMTU, struct.pack("i", mtu))
+            mac = struct.pack("H6s", ARPHRD_ETHER, bytes.fromhex(end.mac.replace(":", "")))
+            _request(end.name, f"setting its address {end.mac}", asks, SIOCSIFHWADDR, mac)
+            _request(end.name, f"setting its MTU {mtu}", asks, SIOCSIFMTU, struct.pack("i", mtu))
             queue = struct.pack("i", queue_frames)
-            _request(order.name, f"setting its queue of {queue_frames} frames", asks, SIOCSIFTXQLEN, queue)
+            _request(end.name, f"setting its queue of {queue_frames} frames", asks, SIOCSIFTXQLEN, queue)
     return descriptor
 
 
 def _request(name: str, what: str, descriptor: int, code: int, value: bytes) -> None:
     request = (_NAME.pack(name.encode()) + value).ljust(_REQUEST_BYTES, b"\0")
-    _told(name, what, fcntl.ioctl, descriptor, code, request)
+    _call(name, what, fcntl.ioctl, descriptor, code, request)
 
 
-def _told(name: str, what: str, call: object, *arguments: object) -> int:
+def _call(name: str, what: str, call: object, *arguments: object) -> int:
     assert callable(call)
     try:
         result: int = call(*arguments)

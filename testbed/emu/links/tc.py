@@ -8,11 +8,12 @@ that duplicates has one discipline, and no rate (`cannot`).
 
 from __future__ import annotations
 
+import subprocess
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 from fastpath.cable import LONGEST_QUEUE_NS
-from testbed.emu.commands import NetworkError
+from testbed.emu.children import NetworkError
 from testbed.plan.model import Impairment
 
 LIMIT_PACKETS = 100_000
@@ -22,8 +23,20 @@ ETHERNET_BYTES = 14
 TOLERANCE = 0.01
 ROUNDING = 1e-6
 """tc counts time in ticks of 64 ns and shares in parts of 2**32."""
+PROBE_TIMEOUT_S = 10.0
+PROBES = {"netem": "netem delay 1ms"}
 CUT = "qdisc replace dev {} root handle 2: netem loss 100%"
 """A discipline of its own: what waits in the one before goes with it."""
+
+
+def kernel_lacks(discipline: str) -> str | None:
+    """Why this kernel cannot do a discipline, in tc's words; None if it can.
+
+    Tried for real, on the loopback interface of a namespace that ends with the trial.
+    """
+    command = ["unshare", "-n", "tc", "qdisc", "add", "dev", "lo", "root", *PROBES[discipline].split()]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=PROBE_TIMEOUT_S, check=False)
+    return (done.stderr.strip() or f"tc: exit status {done.returncode}") if done.returncode else None
 
 
 def cannot(asked: Sequence[Impairment]) -> list[str]:

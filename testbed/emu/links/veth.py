@@ -2,85 +2,87 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
+from typing import NoReturn, Self
 
-from testbed.emu.commands import NetworkError, run_batch
-from testbed.emu.links.site import End, Site
-from testbed.plan.model import Impairment, LinkPlan
+from testbed.emu.children import NetworkError, run_batch
+from testbed.emu.links.cable import Cable, End
+from testbed.emu.links.choice import does_something
+from testbed.emu.links.link import CbnLink, Place, counts_of
+from testbed.plan.model import Impairment
 from testbed.runs.fidelity import LinkMeasure
 
-Counts = Mapping[str, Mapping[str, int]]
 
+class VethLink(CbnLink):
+    """A bare pair, which goes when the namespace of either end goes."""
 
-class Veth:
-    """See `testbed.emu.links.base.Links`."""
+    carrier = "veth"
 
-    name = "veth"
-
-    def __init__(self, site: Site, links: Sequence[LinkPlan]) -> None:
-        self._site = site
-        self._links = links
-
-    def build(self) -> None:
+    @classmethod
+    def carry(cls, links: Sequence[Self], place: Place) -> None:  # noqa: ARG003
         """Make all pairs by one command."""
-        make_pairs(self._site, self._links)
+        cables = [link.made()[0] for link in links]
+        for cable in cables:
+            if any(does_something(way) for way in (cable.impairment, cable.back)):
+                raise NetworkError(_BARE.format(cable.name))
+        make_pairs(cables)
 
-    def impair(self, link: LinkPlan, impairment: Impairment, back: Impairment) -> None:  # noqa: ARG002
+    def impair(self, impairment: Impairment, back: Impairment) -> None:  # noqa: ARG002
         """Refused: what may have to change is carried by something else (`choice`)."""
-        raise NetworkError(_FIXED.format(link.name))
+        self._refuse()
 
-    def cut(self, link: LinkPlan) -> None:
+    def cut(self) -> None:
         """Refused, as `impair` is."""
-        raise NetworkError(_FIXED.format(link.name))
+        self._refuse()
 
-    def mend(self, link: LinkPlan) -> None:
+    def repair(self) -> None:
         """Refused, as `impair` is."""
-        raise NetworkError(_FIXED.format(link.name))
+        self._refuse()
 
-    def count_lateness_anew(self) -> None:
-        """Nothing: it is not known here."""
-
-    def measures(self) -> list[LinkMeasure]:
+    @classmethod
+    def measures(cls, links: Sequence[Self]) -> list[LinkMeasure]:
         """What the kernel counted at the ends."""
-        counts = self._site.counts(self._links)
+        cables = [link.made()[0] for link in links]
+        counts = counts_of(cables)
         return [
-            _measure(link, *ends, counts)
-            for link in self._links
-            for ends in (self._site.ends(link), self._site.ends(link)[::-1])
+            _measure(cable, source, counts[source.pid, source.name], counts[sink.pid, sink.name])
+            for cable in cables
+            for source, sink in ((cable.a, cable.b), (cable.b, cable.a))
         ]
 
-    def stop(self) -> list[str]:
-        """Nothing: a pair goes when the namespace of either end goes."""
-        return []
+    def _refuse(self) -> NoReturn:
+        raise NetworkError(_FIXED.format(self.made()[0].name))
 
 
 _FIXED = "link {} is a bare veth pair, which nothing can change while the run goes on"
+_BARE = "link {} is to be a bare veth pair, and to do something to packets: use NetemLink or WireLink"
 
 
-def make_pairs(site: Site, links: Sequence[LinkPlan]) -> None:
+def make_pairs(cables: Sequence[Cable]) -> None:
     """Make veth pairs as planned, by one command.
 
     Raises:
         NetworkError: it failed.
     """
-    run_batch("veth links", ["ip", "-batch", "-"], [_line(site, *site.ends(link)) for link in links])
+    if cables:
+        run_batch("veth links", ["ip", "-batch", "-"], [_line(cable) for cable in cables])
 
 
-def _line(site: Site, a: End, b: End) -> str:
+def _line(cable: Cable) -> str:
+    a, b = cable.a, cable.b
     return (
-        f"link add name {a.name} address {a.interface.mac} mtu {a.mtu} netns {site.pid_of(a.node)} type veth "
-        f"peer name {b.name} address {b.interface.mac} mtu {b.mtu} netns {site.pid_of(b.node)}"
+        f"link add name {a.name} address {a.mac} mtu {cable.mtu} netns {a.pid} type veth "
+        f"peer name {b.name} address {b.mac} mtu {cable.mtu} netns {b.pid}"
     )
 
 
-def _measure(link: LinkPlan, source: End, sink: End, counts: Counts) -> LinkMeasure:
-    sent, got = counts[source.name], counts[sink.name]
+def _measure(cable: Cable, source: End, sent: dict[str, int], received: dict[str, int]) -> LinkMeasure:
     return LinkMeasure(
-        link=link.name,
+        link=cable.name,
         source=source.name,
         backend="veth",
         frames=sent["tx_packets"] + sent["tx_dropped"],
         bytes=sent["tx_bytes"],
-        delivered=got["rx_packets"],
-        overruns=sent["tx_dropped"] + got["rx_dropped"],
+        delivered=received["rx_packets"],
+        overruns=sent["tx_dropped"] + received["rx_dropped"],
     )

@@ -1,144 +1,121 @@
 """Links by taps and one process that carries all of them: the run's side.
 
-The process is `testbed.emu.links.wires`; what passes between is in `orders`.
+The process is `testbed.emu.links.wire_process`.
 """
 
 from __future__ import annotations
 
-import json
-import select
-import subprocess
-import sys
 import threading
-import time
 from collections.abc import Sequence
 from dataclasses import asdict
-from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
-from testbed.emu.commands import NetworkError
-from testbed.emu.links.orders import Orders, TapOrder, WireOrder
-from testbed.emu.links.site import End, Site
-from testbed.emu.processes import Child, drop_empty_errors, start
-from testbed.plan.model import Impairment, LinkPlan
+from nodes.daemon.json_lines import RefusedError
+from testbed.emu.children import Child, NetworkError, ProcessDiedError, start_helper
+from testbed.emu.links.cable import Cable
+from testbed.emu.links.link import CbnLink, Place
+from testbed.emu.links.wire_process import Orders
+from testbed.plan.model import Impairment
 from testbed.runs.fidelity import LinkMeasure
 
 READY_TIMEOUT_S = 60.0
 ANSWER_TIMEOUT_S = 30.0
 STOP_TIMEOUT_S = 10.0
-SOURCE_ROOT = Path(__file__).resolve().parents[3]
 
 
-class Wire:
-    """See `testbed.emu.links.base.Links`."""
+class WireProcess:
+    """The process that carries some wires.
 
-    name = "wire"
+    Raises:
+        NetworkError: it could not make them; the text has its own words.
+    """
 
-    def __init__(self, site: Site, links: Sequence[LinkPlan]) -> None:
-        self._site = site
-        self._links = links
+    def __init__(self, cables: Sequence[Cable], place: Place) -> None:
+        name = f"wires-{cables[0].name}" if len(cables) == 1 else "wires"
+        path = place.config / f"{name}.json"
+        path.write_text(self.orders(cables, place).to_json(), encoding="utf-8")
         self._turn = threading.Lock()
-        self.child: Child | None = None
-        self.scheduling = ""
-        """How the process runs, in its own words; known once built."""
-
-    def build(self) -> None:
-        """Start the process and wait until it has made all taps.
-
-        Raises:
-            NetworkError: it could not; the text has its own words.
-        """
-        path = self._site.config / "wires.json"
-        path.write_text(self._orders().to_json(), encoding="utf-8")
-        self.child = start(
+        self.child: Child = start_helper(
             "the process that carries the links",
-            [sys.executable, "-m", "testbed.emu.links.wires", str(path.resolve())],
-            self._site.environment,
-            self._site.logs / "wires.stderr",
-            cwd=SOURCE_ROOT,
-            pipes=True,
+            "testbed.emu.links.wire_process",
+            [str(path.resolve())],
+            place.environment,
+            place.logs / f"{name}.stderr",
         )
-        self.scheduling = str(self._answer("ready", READY_TIMEOUT_S))
-
-    def impair(self, link: LinkPlan, impairment: Impairment, back: Impairment) -> None:
-        """Both ways change at once, between two frames."""
-        self._ask({"do": "impair", "link": link.name, "impairment": asdict(impairment), "back": asdict(back)})
-
-    def cut(self, link: LinkPlan) -> None:
-        """Lose what is on its way, and what comes."""
-        self._ask({"do": "cut", "link": link.name})
-
-    def mend(self, link: LinkPlan) -> None:
-        """Carry again."""
-        self._ask({"do": "mend", "link": link.name})
-
-    def count_lateness_anew(self) -> None:
-        """What was late until now counts no more."""
-        self._ask({"do": "count_lateness_anew"})
-
-    def measures(self) -> list[LinkMeasure]:
-        """What the process counted, and what the kernel could not hand to it."""
-        return [LinkMeasure(**row) for row in self._ask({"do": "measures"})]
-
-    def stop(self) -> list[str]:
-        """End the process by ending its input; the taps go with their namespaces."""
-        if self.child is None:
-            return []
-        process, child = self.child.process, self.child
-        early = child.death()
         try:
-            process.communicate(timeout=STOP_TIMEOUT_S)
-        except subprocess.TimeoutExpired:
-            process.kill()
-            process.communicate()
-            return [f"{child.name} did not end within {STOP_TIMEOUT_S:.0f} s and was killed"]
-        drop_empty_errors([child])
-        if early is not None or process.returncode != 0:
-            return [child.death() or ""]
-        return []
+            self.scheduling = str(self.child.ready(READY_TIMEOUT_S))
+            """How the process runs, in its own words."""
+        except ProcessDiedError as error:
+            self.stop()
+            raise NetworkError(str(error)) from error
 
-    def _orders(self) -> Orders:
-        wires = tuple(self._order(link, *self._site.ends(link)) for link in self._links)
-        return Orders(seed=self._site.plan.seed, dilate=self._site.dilate, wires=wires)
+    @staticmethod
+    def orders(cables: Sequence[Cable], place: Place) -> Orders:
+        """What the process is to do."""
+        return Orders(seed=place.seed, dilate=place.dilate, wires=tuple(cables))
 
-    def _order(self, link: LinkPlan, a: End, b: End) -> WireOrder:
-        from_a, from_b = (TapOrder(self._site.pid_of(e.node), e.name, e.interface.mac) for e in (a, b))
-        return WireOrder(link.name, from_a, from_b, link.mtu, link.impairment, link.impairment_back)
-
-    def _ask(self, command: dict[str, Any]) -> Any:
-        """Have a command carried out; one at a time, whoever asks.
+    def ask(self, do: str, **arguments: object) -> Any:
+        """Have something done; one thing at a time, whoever asks.
 
         Raises:
             NetworkError: it was not.
         """
-        assert self.child is not None, "the wires are not built yet"
-        assert self.child.process.stdin is not None
         with self._turn:
             try:
-                self.child.process.stdin.write(json.dumps(command) + "\n")
-                self.child.process.stdin.flush()
-            except OSError:
-                raise NetworkError(self._why_silent("takes no commands any more")) from None
-            return self._answer("ok", ANSWER_TIMEOUT_S)
+                return self.child.ask(do, ANSWER_TIMEOUT_S, **arguments)
+            except (RefusedError, ProcessDiedError) as error:
+                raise NetworkError(str(error)) from error
 
-    def _answer(self, key: str, seconds: float) -> Any:
-        assert self.child is not None
-        assert self.child.process.stdout is not None
-        stream, deadline = self.child.process.stdout, time.monotonic() + seconds
-        poll = select.poll()
-        poll.register(stream, select.POLLIN)
-        if not poll.poll(max(0.0, deadline - time.monotonic()) * 1000):
-            raise NetworkError(self._why_silent(f"did not answer within {seconds:.0f} s"))
-        line = stream.readline()
-        answer = json.loads(line) if line.strip() else {}
-        if key in answer:
-            return answer[key]
-        raise NetworkError(answer.get("error") or self._why_silent("ended its output"))
+    def stop(self) -> list[str]:
+        """End the process by ending its input; the taps go with their namespaces."""
+        return self.child.stop(STOP_TIMEOUT_S)
 
-    def _why_silent(self, what: str) -> str:
-        assert self.child is not None
-        try:
-            self.child.process.wait(1.0)
-        except subprocess.TimeoutExpired:
-            return f"{self.child.name} {what}"
-        return self.child.death() or what
+
+class WireLink(CbnLink):
+    """A link of taps, carried by a process that it may share with others."""
+
+    carrier = "wire"
+    process: WireProcess | None = None
+
+    @classmethod
+    def carry(cls, links: Sequence[Self], place: Place) -> None:
+        """Start one process for all, and wait until it has made all taps."""
+        process = WireProcess([link.made()[0] for link in links], place)
+        for link in links:
+            link.process = process
+
+    def impair(self, impairment: Impairment, back: Impairment) -> None:
+        """Both ways change at once, between two frames."""
+        self._ask("impair", impairment=asdict(impairment), back=asdict(back))
+
+    def cut(self) -> None:
+        """Lose what is on its way, and what comes."""
+        self._ask("cut")
+
+    def repair(self) -> None:
+        """Carry again."""
+        self._ask("repair")
+
+    @classmethod
+    def count_lateness_anew(cls, links: Sequence[Self]) -> None:
+        """What was late until now counts no more."""
+        for process in _processes(links):
+            process.ask("count_lateness_anew")
+
+    @classmethod
+    def measures(cls, links: Sequence[Self]) -> list[LinkMeasure]:
+        """What the process counted, and what the kernel could not hand to it."""
+        return [LinkMeasure(**row) for process in _processes(links) for row in process.ask("measures")]
+
+    def end(self) -> None:
+        """The process is this link's own."""
+        if self.process is not None:
+            self.process.stop()
+
+    def _ask(self, do: str, **arguments: object) -> None:
+        assert self.process is not None, "the link is not made yet"
+        self.process.ask(do, link=self.made()[0].name, **arguments)
+
+
+def _processes(links: Sequence[WireLink]) -> list[WireProcess]:
+    return list(dict.fromkeys(link.process for link in links if link.process is not None))

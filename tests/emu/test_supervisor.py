@@ -14,9 +14,9 @@ from typing import Any
 
 import pytest
 
-from testbed.emu.caller import Caller
-from testbed.emu.running import Running
-from tests.emu.hands import SCENARIO, TIMEOUT_S, Terminal, interrupt, kill, network, wait_for
+from testbed.emu.clients import ControlClient
+from testbed.emu.registry import Running
+from tests.emu.terminals import SCENARIO, TIMEOUT_S, Terminal, interrupt, kill, network, wait_for
 
 pytestmark = pytest.mark.emu
 
@@ -88,20 +88,20 @@ def test_who_is_attached_is_hung_up_on_when_the_network_ends(own: Terminal) -> N
     assert shell.returncode == -signal.SIGHUP
 
 
-def test_after_kill_9_of_the_keeper_all_is_told_and_clean_removes_the_rest(
+def test_after_kill_9_of_the_supervisor_all_is_told_and_clean_removes_the_rest(
     own: Terminal, sole_cleaner: None
 ) -> None:
     run = own.found()
     subscriber = own.start("sub", "--run", own.name, "b", "n any integer")
     wait_for(subscriber, "the whole network knows")
-    kill(own.keeper())
+    kill(own.supervisor())
     _, errors = subscriber.communicate(timeout=TIMEOUT_S)
     assert subscriber.returncode == 4
-    assert "its keeper has ended" in errors
+    assert "its supervisor has ended" in errors
     assert "cbn clean" in errors
     for words in (("down", own.name), ("pub", "--run", own.name, "a", "n = 1"), ("top", "--run", own.name)):
         said = own.type(*words, code=4)
-        assert "is dead: its keeper was killed; `cbn clean` removes what it left" in said
+        assert "is dead: its supervisor was killed; `cbn clean` removes what it left" in said
     (row,) = [r for r in json.loads(own.type("ps", "--json"))["runs"] if r["run_id"] == run.run_id]
     assert row["state"] == "dead"
     assert "cbn clean" in own.type("ps")
@@ -110,10 +110,10 @@ def test_after_kill_9_of_the_keeper_all_is_told_and_clean_removes_the_rest(
     own.assert_nothing_is_left(run.run_id)
 
 
-def test_a_terminated_keeper_ends_in_order(own: Terminal) -> None:
+def test_a_terminated_supervisor_ends_in_order(own: Terminal) -> None:
     run = own.found()
-    descriptor = os.pidfd_open(own.keeper())
-    os.kill(own.keeper(), signal.SIGTERM)
+    descriptor = os.pidfd_open(own.supervisor())
+    os.kill(own.supervisor(), signal.SIGTERM)
     wait_until_ended(descriptor)
     own.assert_nothing_is_left(run.run_id)
     assert own.manifest()["outcome"] == "interrupted"
@@ -121,10 +121,10 @@ def test_a_terminated_keeper_ends_in_order(own: Terminal) -> None:
 
 
 def test_a_node_killed_by_somebody_is_told_and_the_rest_goes_on(own: Terminal) -> None:
-    with Caller(own.found().control) as caller:
+    with ControlClient(own.found().control) as caller:
         kill(caller.ask("status")["nodes"]["r2"]["pid"])
         while caller.ask("status")["nodes"]["r2"]["state"] != "crashed":
-            pass  # the keeper looks four times a second; pytest's own timeout bounds this
+            pass  # the supervisor looks four times a second; pytest's own timeout bounds this
     own.on("pub", "a", "n = 1")
     own.on("node", "r2", "start")
     own.type("down", own.name, code=4)
@@ -151,7 +151,7 @@ def test_two_terminals_that_end_it_at_once_both_hear_how_it_ended(own: Terminal)
     assert own.manifest()["outcome"] == "complete"
 
 
-def test_a_network_that_does_not_become_ready_fails_with_the_keepers_words(tmp_path: Path) -> None:
+def test_a_network_that_does_not_become_ready_fails_with_the_supervisors_words(tmp_path: Path) -> None:
     terminal = Terminal(tmp_path, f"never-{os.getpid()}")
     said = terminal.up("--set", "timing.ready_timeout=1ms", code=4)
     manifest = terminal.manifest()
@@ -187,7 +187,7 @@ class Raw:
         self.socket.sendall(data)
 
     def rest(self) -> bytes:
-        """All that is said until the keeper breaks off."""
+        """All that is said until the supervisor breaks off."""
         heard = b""
         try:
             while data := self.socket.recv(1 << 16):
@@ -236,12 +236,12 @@ def test_wrong_arguments_are_answered_with_what_was_expected(own: Terminal) -> N
 
 
 def test_who_subscribes_and_does_not_read_loses_the_oldest_and_is_told_how_many(own: Terminal) -> None:
-    with Caller(own.found().control) as lazy:
+    with ControlClient(own.found().control) as lazy:
         lazy.ask("subscribe", client="b", predicate="burst any integer", keep=50)
         while "settled_ms" not in (lazy.line(TIMEOUT_S) or {}):
             pass  # until the whole network knows
         text = "x" * 900
-        with Caller(own.found().control) as caller:
+        with ControlClient(own.found().control) as caller:
             for _ in range(40):
                 caller.ask("publish", client="a", message=f'burst = 1, text = "{text}"', count=50)
         heard, dropped = 0, 0

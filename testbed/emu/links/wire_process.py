@@ -1,29 +1,30 @@
-"""The process that carries all wires of a run: `python -m testbed.emu.links.wires ORDERS.json`.
+"""The process that carries all wires of a run: `python -m testbed.emu.links.wire_process ORDERS.json`.
 
-It makes a tap at each end of every wire, says that it is ready, and carries
-frames (`fastpath.cable`) until the end of its standard input, which comes when
-the run's main process is gone. Meanwhile it does what it is told there. What
-passes is told in `orders`; the run's side is `wire`.
+It makes a tap at each end of every wire that the file lists, reports that it is ready,
+and carries frames (`fastpath.cable`) until the end of its standard input, which comes
+also when the run's main process is gone. Meanwhile it does what it is asked there
+(`nodes.daemon.json_lines`): {"do": "cut", "link": "r1-r2"}. The run's side is `wire`.
 """
 
 from __future__ import annotations
 
-import ctypes
 import json
 import os
 import resource
 import sys
 import threading
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
 from fastpath.cable import Cables
-from testbed.emu.links.namespaces import interface_counts
-from testbed.emu.links.orders import Orders, TapOrder, WireOrder, read_impairment
+from nodes.daemon import kernel
+from nodes.daemon.json_lines import Request, RequestError, done, refused, say, serve
+from nodes.daemon.kernel import interface_counts
+from testbed.emu.links.cable import Cable, End
 from testbed.emu.links.taps import open_tap
-from testbed.plan.model import link_seed
+from testbed.plan.model import Impairment, link_seed
 from testbed.runs.fidelity import LinkMeasure
 
 EXIT_ORDERS = 2
@@ -31,14 +32,65 @@ EXIT_LOOP = 3
 FRAME_EXTRA_BYTES = 18
 """What a frame may have besides its MTU: the header and a VLAN tag."""
 SPARE_DESCRIPTORS = 64
-PR_SET_TIMERSLACK = 29
-MCL_CURRENT_FUTURE_ONFAULT = 1 | 2 | 4
 _COUNTED = (
     *("frames", "bytes", "delivered", "lost", "lost_queue", "lost_down"),
     *("duplicated", "reordered", "corrupted", "overruns"),
 )
 _LATE = ("late_p50_ns", "late_p99_ns", "late_max_ns")
+MEMORY_BYTES = 512 << 20
+"""For frames on their way; what does not fit is counted as an overrun."""
+TAP_QUEUE_FRAMES = 10_000
+"""How many frames wait in a tap for the process to take them."""
 Wrong = (ValueError, TypeError, KeyError, OverflowError, OSError)
+
+
+@dataclass(frozen=True, slots=True)
+class Orders:
+    """All that the process is told at its start."""
+
+    seed: int
+    dilate: int
+    wires: tuple[Cable, ...]
+    memory_bytes: int = MEMORY_BYTES
+    tap_queue_frames: int = TAP_QUEUE_FRAMES
+
+    def to_json(self) -> str:
+        """As `from_json` reads it."""
+        return json.dumps(asdict(self), indent=1) + "\n"
+
+    @classmethod
+    def from_json(cls, text: str) -> Orders:
+        """Read what `to_json` wrote.
+
+        Raises:
+            ValueError: it is something else; the text says what.
+        """
+        try:
+            raw = json.loads(text)
+            wires = tuple(_wire(each) for each in raw.pop("wires"))
+            if not wires:
+                raise ValueError("there are no wires in them")
+            return cls(wires=wires, **raw)
+        except (AttributeError, KeyError, TypeError, ValueError) as error:
+            raise ValueError(f"these are no orders for wires: {error}") from None
+
+
+def read_impairment(raw: Mapping[str, Any]) -> Impairment:
+    """Read what `asdict` made of an impairment.
+
+    Raises:
+        ValueError: it is something else.
+    """
+    try:
+        return Impairment(**raw)
+    except TypeError as error:
+        raise ValueError(f"this is no impairment: {error}") from None
+
+
+def _wire(raw: Mapping[str, Any]) -> Cable:
+    a, b = (End(**raw[end]) for end in ("a", "b"))
+    there, back = (read_impairment(raw[way]) for way in ("impairment", "back"))
+    return Cable(raw["name"], a, b, raw["mtu"], there, back)
 
 
 class Wires:
@@ -69,25 +121,31 @@ class Wires:
         self.cables.stop()
         self._loop.join()
 
-    def answer(self, command: Mapping[str, Any]) -> object:
-        """Do what a command says.
+    def answer(self, request: Request) -> object:
+        """Do what is asked for.
 
         Raises:
-            ValueError, TypeError, KeyError, OverflowError, OSError: it cannot be done; nothing has changed.
+            RequestError: it cannot be done; nothing has changed.
         """
-        match command:
+        try:
+            return self._do(request)
+        except Wrong as error:
+            raise RequestError(str(error)) from error
+
+    def _do(self, request: Mapping[str, Any]) -> object:
+        match request:
             case {"do": "count_lateness_anew"}:
                 self.cables.count_lateness_anew()
             case {"do": "measures"}:
                 return self.measures()
             case {"do": "cut", "link": str(name)}:
                 self.cables.cut(self._number(name))
-            case {"do": "mend", "link": str(name)}:
+            case {"do": "repair", "link": str(name)}:
                 self.cables.mend(self._number(name))
             case {"do": "impair", "link": str(name), "impairment": dict(there), "back": dict(back)}:
                 self.cables.impair(self._number(name), read_impairment(there), read_impairment(back))
             case _:
-                known = "`measures` or `count_lateness_anew`, or `cut`, `mend` or `impair` with a link"
+                known = "`measures` or `count_lateness_anew`, or `cut`, `repair` or `impair` with a link"
                 raise ValueError(f"expected {known}")
         return None
 
@@ -110,7 +168,7 @@ class Wires:
         return self._numbers[name]
 
     def _carry(self) -> None:
-        self._scheduling = hurry()
+        self._scheduling = kernel.raise_priority()
         self._begun.set()
         try:
             self.cables.run()
@@ -122,41 +180,20 @@ class Wires:
 def main(arguments: Sequence[str]) -> int:
     """Carry until the input ends; returns the exit code."""
     if len(arguments) != 1:
-        print("usage: python -m testbed.emu.links.wires ORDERS.json", file=sys.stderr)
+        print("usage: python -m testbed.emu.links.wire_process ORDERS.json", file=sys.stderr)
         return EXIT_ORDERS
     try:
         orders = Orders.from_json(Path(arguments[0]).read_text(encoding="utf-8"))
         allow_descriptors(2 * len(orders.wires))
         wires = Wires(orders)
     except Wrong as error:
-        say({"error": f"the wires cannot be made: {error}"})
+        say(refused(f"the wires cannot be made: {error}"))
         print(error, file=sys.stderr)
         return EXIT_ORDERS
-    say({"ready": wires.start()})
-    for line in sys.stdin:
-        try:
-            say({"ok": wires.answer(json.loads(line))})
-        except Wrong as error:
-            say({"error": f"{line.strip()[:200]}: {error}"})
+    say(done(wires.start()))
+    serve(wires.answer)
     wires.stop()
     return 0
-
-
-def say(what: Mapping[str, object]) -> None:
-    """One line to the run."""
-    print(json.dumps(what), flush=True)
-
-
-def hurry() -> str:
-    """Let this thread run as soon as something is due; returns what was granted."""
-    libc = ctypes.CDLL(None, use_errno=True)
-    libc.prctl(PR_SET_TIMERSLACK, 1, 0, 0, 0)
-    locked = "" if libc.mlockall(MCL_CURRENT_FUTURE_ONFAULT) else ", memory locked"
-    try:
-        os.sched_setscheduler(0, os.SCHED_FIFO | os.SCHED_RESET_ON_FORK, os.sched_param(1))
-    except OSError as error:
-        return f"normal ({error.strerror}){locked}"
-    return f"fifo 1{locked}"
 
 
 def allow_descriptors(taps: int) -> None:
@@ -175,7 +212,7 @@ def allow_descriptors(taps: int) -> None:
         resource.setrlimit(resource.RLIMIT_NOFILE, (needed, hard))
 
 
-def _measure(wire: WireOrder, end: TapOrder, counted: Mapping[str, int], dropped: int) -> LinkMeasure:
+def _measure(wire: Cable, end: End, counted: Mapping[str, int], dropped: int) -> LinkMeasure:
     """`dropped` the kernel could not hand to us: it was sent all the same."""
     fields: dict[str, Any] = {name: counted[name] for name in _COUNTED}
     fields["frames"] += dropped

@@ -14,9 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from testbed.emu.cleanup import environment_of
-from testbed.emu.registry import RUN_MARK
-from testbed.emu.running import Running, running
+from testbed.emu.registry import RUN_MARK, Running, environment_of, running
 
 ROOT = Path(__file__).resolve().parents[2]
 TIMEOUT_S = 60
@@ -84,7 +82,7 @@ class Terminal:
         (run,) = [run for run in running() if run.name == self.name]
         return run
 
-    def keeper(self) -> int:
+    def supervisor(self) -> int:
         owner = self.found().owner
         assert owner is not None
         return owner.pid

@@ -1,7 +1,7 @@
-"""A run that is kept: its network is left to people's hands instead of to a workload alone.
+"""A run whose network is left running for people, with or without a workload.
 
 The stages of any emulated run; only what happens between ready and drain differs.
-Not here: what can be asked for (`hands`), the process around it (`keeper`).
+Not here: what can be asked for (`control`), the process around it (`supervisor`).
 """
 
 from __future__ import annotations
@@ -11,78 +11,77 @@ import time
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
+from nodes.daemon.json_lines import Server
+from nodes.daemon.loop import Selector
 from testbed.emu.attachment import end_attached, write_rc
-from testbed.emu.control import ControlServer
+from testbed.emu.children import ProcessDiedError
+from testbed.emu.control import LIMITS, Control, Controlled
 from testbed.emu.faults import EmulatedFaults
-from testbed.emu.hands import Hands, Kept
-from testbed.emu.keeper_progress import KeeperProgress
 from testbed.emu.live import FaultError, Live
 from testbed.emu.nodes import POLL_S, Life
-from testbed.emu.processes import ProcessDiedError
+from testbed.emu.registry import CONTROL_SOCKET
 from testbed.emu.run import EmulatedRun
-from testbed.emu.running import CONTROL_SOCKET
-from testbed.emu.scripts import failed_actions
 from testbed.emu.stages import Stages
+from testbed.emu.traffic import failed_actions
 from testbed.plan.model import Fault, Plan
 from testbed.runs.world import Outcome
 
 if TYPE_CHECKING:
-    from testbed.emu.keeper import Keeping
+    from testbed.emu.supervisor import Supervision, SupervisorProgress
 
 IDLE_S = 0.25
 """How long a death may go unnoticed while nobody asks for anything."""
 STREAM_S = 0.02
 
 
-class KeptRun(EmulatedRun):
-    """The run of one kept network. Use `outcome` once."""
+class SupervisedRun(EmulatedRun):
+    """The run of one network that is left running. Use `outcome` once."""
 
-    def __init__(self, keeping: Keeping, progress: KeeperProgress) -> None:
-        super().__init__(keeping.plan, keeping.directory, progress, keeping.options)
-        self._keeping = keeping
-        self._keeper_progress = progress
+    def __init__(self, supervision: Supervision, progress: SupervisorProgress) -> None:
+        super().__init__(supervision.plan, supervision.directory, progress, supervision.options)
+        self._supervision = supervision
+        self._reports = progress
         self._began = time.monotonic()
 
     def outcome(self) -> Outcome:
-        """Keep the network until it is to end; who is still attached to a node is hung up on."""
+        """Let the network run until it is to end; who is still attached to a node is hung up on."""
         try:
             return super().outcome()
         finally:
-            end_attached(self._keeping.directory.run_id)
+            end_attached(self._supervision.directory.run_id)
 
     def _facts(self) -> dict[str, object]:
-        return {**super()._facts(), "kind": "network", "name": self._keeping.name, "state": "starting"}
+        return {**super()._facts(), "kind": "network", "name": self._supervision.name, "state": "starting"}
 
     def _staged(self, live: Live, faults: EmulatedFaults) -> Stages:
-        carriers = self._links.chosen if self._links is not None else {}
-        return KeptStages(
-            self._keeping,
+        return SupervisedStages(
+            self._supervision,
             live,
             faults,
-            self._keeper_progress,
-            carriers=carriers,
+            self._reports,
+            carriers=live.network.chosen,
             defects=self._defects,
             began=self._began,
         )
 
 
-class KeptStages(Stages):
+class SupervisedStages(Stages):
     """Ready and drain are those of any run; the workload is what people do."""
 
     def __init__(
         self,
-        keeping: Keeping,
+        supervision: Supervision,
         live: Live,
         faults: EmulatedFaults,
-        progress: KeeperProgress,
+        progress: SupervisorProgress,
         *,
         carriers: Mapping[str, str],
         defects: list[str],
         began: float,
     ) -> None:
-        super().__init__(keeping.plan, live, faults, progress)
-        self._keeping = keeping
-        self._keeper_progress = progress
+        super().__init__(supervision.plan, live, faults, progress)
+        self._supervision = supervision
+        self._reports = progress
         self._carriers = carriers
         self._defects = defects
         self._began = began
@@ -96,33 +95,35 @@ class KeptStages(Stages):
         """
         self._begin_time()
         folder = self._nodes.registration.folder
-        hands = Hands(
-            Kept(
-                name=self._keeping.name,
+        control = Control(
+            Controlled(
+                name=self._supervision.name,
                 live=self._live,
-                directory=self._keeping.directory,
+                directory=self._supervision.directory,
                 since_ns=self.start_ns,
                 apply=self._faults.apply,
-                bury=self._bury,
+                note_deaths=self._note_deaths,
                 carriers=self._carriers,
             )
         )
         write_rc(folder)
-        server = ControlServer(folder / CONTROL_SOCKET, hands.answer)
+        selector = Selector()
+        server = Server(folder / CONTROL_SOCKET, selector, control.answer, LIMITS)
         try:
             self._announce()
-            while not hands.leaving:
-                self._turn_hands(server, hands)
+            while not control.leaving:
+                self._turn_control(selector, control)
             self._nodes.registration.note(state="stopping")
             self.remarks += [*failed_actions(self._nodes.client_statuses()), *self._faults.late]
-            for caller in hands.leaving:
-                self._keeper_progress.follow(caller)
+            for caller in control.leaving:
+                self._reports.follow(caller)
         finally:
             server.close()
+            selector.close()
 
     def _begin_time(self) -> None:
         """Time zero: at once, or with the scripts, which are told before it."""
-        if self._keeping.workload:
+        if self._supervision.workload:
             self._start_scripts()
         else:
             self.start_ns = self._clock.now_ns()
@@ -131,19 +132,19 @@ class KeptStages(Stages):
         registration = self._nodes.registration
         registration.note(state="running", **described(self._plan, self._live))
         took_s = time.monotonic() - self._began
-        print(f"ready after {took_s:.1f} s; keeper: process {os.getpid()}", flush=True)
-        self._keeper_progress.ready(
+        print(f"ready after {took_s:.1f} s; supervisor: process {os.getpid()}", flush=True)
+        self._reports.ready(
             {
                 "run_id": registration.run_id,
-                "name": self._keeping.name,
+                "name": self._supervision.name,
                 "pid": os.getpid(),
-                "directory": str(self._keeping.directory.path.resolve()),
+                "directory": str(self._supervision.directory.path.resolve()),
                 "control": str(registration.folder / CONTROL_SOCKET),
                 "took_s": round(took_s, 3),
             }
         )
 
-    def _turn_hands(self, server: ControlServer, hands: Hands) -> None:
+    def _turn_control(self, selector: Selector, control: Control) -> None:
         """One round: what is due, what came, who died, who asks."""
         try:
             self._faults.apply_due()
@@ -152,11 +153,11 @@ class KeptStages(Stages):
         busy = False
         try:
             self._look()
-            busy = hands.streams.turn()
+            busy = control.streams.turn()
             self._nodes.watch.wait(0)
         except ProcessDiedError as error:
-            self._bury(error)
-        server.turn(0 if busy else self._wait_s(hands))
+            self._note_deaths(error)
+        selector.turn(0 if busy else self._wait_s(control))
 
     def _look(self) -> None:
         """See whether the network has found its state, but do not spend all time on it."""
@@ -167,12 +168,12 @@ class KeptStages(Stages):
         now = time.monotonic()
         self._next_look = now + max(POLL_S, 9 * (now - began))
 
-    def _wait_s(self, hands: Hands) -> float:
-        longest_s = STREAM_S if len(hands.streams) or not self._faults.tracker.converged else IDLE_S
+    def _wait_s(self, control: Control) -> float:
+        longest_s = STREAM_S if len(control.streams) or not self._faults.tracker.converged else IDLE_S
         return self._faults.wait_s(longest_s)
 
-    def _bury(self, error: ProcessDiedError) -> None:
-        """Nodes have died that nobody told to: a fault like any other, but the run is not as planned.
+    def _note_deaths(self, error: ProcessDiedError) -> None:
+        """Nodes have ended unasked: a fault like any other, but the run is not as planned.
 
         Raises:
             ProcessDiedError: it was no node.
@@ -186,7 +187,7 @@ class KeptStages(Stages):
             nodes.crash(name)
             self._faults.note(Fault(0, "crash", name))
             self._defects.append(why)
-            self._keeper_progress.say(why)
+            self._reports.say(why)
 
 
 def described(plan: Plan, live: Live) -> dict[str, object]:

@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import os
-import select
 import signal
-import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
+from nodes.daemon.kernel import ended_within
+from testbed.emu.children import Child, ProcessDiedError, Watch, last_line, start_helper, stop_all
 from testbed.emu.interruption import Shield
-from testbed.emu.processes import Child, ProcessDiedError, Watch, last_line, start, stop_all
 from testbed.runs.interruption import Interruption
 
 WAIT_FOR_END_OF_INPUT = "import sys; sys.stdin.read()"
@@ -26,9 +25,11 @@ def watch() -> Iterator[Watch]:
     watched.close()
 
 
-def run(folder: Path, code: str, *, pipes: bool = True) -> Child:
-    command = [sys.executable, "-c", code]
-    return start("it", command, dict(os.environ), folder / "it.jsonl", pipes=pipes)
+READY = """print('{"ok": true, "result": "x"}', flush=True)"""
+
+
+def run(folder: Path, code: str) -> Child:
+    return start_helper("it", "it", [], dict(os.environ), folder / "it.jsonl", options=["-c", code])
 
 
 def test_waiting_takes_its_time_while_all_live(tmp_path: Path, watch: Watch) -> None:
@@ -41,7 +42,7 @@ def test_waiting_takes_its_time_while_all_live(tmp_path: Path, watch: Watch) -> 
 
 
 def test_a_death_ends_the_wait_at_once_and_tells_how_why_and_where(tmp_path: Path, watch: Watch) -> None:
-    child = run(tmp_path, "import sys; print('no such thing', file=sys.stderr); sys.exit(3)", pipes=False)
+    child = run(tmp_path, "import sys; print('no such thing', file=sys.stderr); sys.exit(3)")
     watch.add(child)
     with pytest.raises(
         ProcessDiedError, match=r"it ended with exit status 3: no such thing \(log: .*it\.jsonl\)"
@@ -58,57 +59,78 @@ def test_a_killed_process_is_told_of_by_its_signal(tmp_path: Path, watch: Watch)
 
 
 def test_a_process_that_will_not_stop_is_killed_and_told_of(tmp_path: Path, watch: Watch) -> None:
-    deaf = (
-        "import signal; signal.signal(signal.SIGTERM, signal.SIG_IGN); print('x', flush=True); signal.pause()"
-    )
+    deaf = f"import signal; signal.signal(signal.SIGTERM, signal.SIG_IGN); {READY}; signal.pause()"
     child = run(tmp_path, deaf)
-    assert child.process.stdout is not None
-    assert watch.readable(child.process.stdout, 30)
+    assert child.ready(30) == "x"
     (said,) = stop_all([child], timeout_s=0.1)
     assert "it did not stop" in said
     assert child.process.returncode == -signal.SIGKILL
 
 
 def test_a_process_that_fails_while_stopping_is_told_of(tmp_path: Path, watch: Watch) -> None:
-    code = "import signal as s; s.signal(s.SIGTERM, lambda *_: exit(70)); print('x', flush=True); s.pause()"
-    child = run(tmp_path, code)
-    assert child.process.stdout is not None
-    assert watch.readable(child.process.stdout, 30)
+    child = run(tmp_path, f"import signal as s; s.signal(s.SIGTERM, lambda *_: exit(70)); {READY}; s.pause()")
+    assert child.ready(30) == "x"
     (said,) = stop_all([child], timeout_s=30)
     assert "it ended with exit status 70" in said
 
 
-def test_what_a_process_says_before_it_dies_is_read(tmp_path: Path, watch: Watch) -> None:
-    child = run(tmp_path, "print('ready', flush=True)")
-    watch.add(child)
+def test_what_a_process_sent_before_it_died_is_read(tmp_path: Path) -> None:
+    child = run(tmp_path, READY)
     os.waitid(os.P_PID, child.process.pid, os.WEXITED | os.WNOWAIT)
-    assert child.process.stdout is not None
-    assert watch.readable(child.process.stdout, 30)
-    assert child.process.stdout.readline() == "ready\n"
-    with pytest.raises(ProcessDiedError):
-        watch.readable(child.process.stdout, 30)
+    assert child.ready(30) == "x"
+    with pytest.raises(ProcessDiedError, match="it ended with exit status 0"):
+        child.ask("more", 30)
+
+
+def test_a_helper_ends_with_its_input_and_one_that_does_not_is_killed(tmp_path: Path) -> None:
+    assert run(tmp_path, WAIT_FOR_END_OF_INPUT).stop(30) == []
+    (problem,) = run(tmp_path, "import signal; signal.pause()").stop(0.1)
+    assert "it did not end within 0.1 s and was killed" in problem
+    (problem,) = run(tmp_path, f"{WAIT_FOR_END_OF_INPUT}; sys.exit(4)").stop(30)
+    assert "it ended with exit status 4" in problem
+
+
+def test_what_a_helper_reports_at_the_end_of_its_input_is_read_however_long_it_is(tmp_path: Path) -> None:
+    long = """print('{"ok": true, "result": "' + "x" * 3_000_000 + '"}', flush=True)"""
+    child = run(tmp_path, f"{WAIT_FOR_END_OF_INPUT}; {long}")
+    assert len(child.last_words(30)) == 3_000_000
+    assert child.stop(30) == []
+
+
+def test_a_helper_that_refuses_says_why_and_one_that_is_silent_is_named(tmp_path: Path) -> None:
+    refusal = """print('{"ok": false, "error": "no room"}', flush=True)"""
+    child = run(tmp_path, f"{refusal}; {WAIT_FOR_END_OF_INPUT}")
+    with pytest.raises(ProcessDiedError, match="no room"):
+        child.ready(30)
+    child.process.kill()
+    silent = run(tmp_path, "import signal; signal.pause()")
+    with pytest.raises(ProcessDiedError, match=r"it: no answer within 0\.1 s"):
+        silent.ready(0.1)
+    silent.process.kill()
+    for each in (child, silent):
+        each.process.wait()
+        each.close()
 
 
 def test_processes_die_with_the_one_that_started_them(tmp_path: Path) -> None:
     program = f"""
 import os, sys
 from pathlib import Path
-from testbed.emu.processes import start
-command = [sys.executable, "-c", "import signal; print('x', flush=True); signal.pause()"]
-child = start("it", command, dict(os.environ), Path({str(tmp_path)!r}) / "it.jsonl", pipes=True)
-child.process.stdout.readline()
-print(child.process.pid, flush=True)
+from testbed.emu.children import start_helper
+code = "import signal; " + {READY!r} + "; signal.pause()"
+folder = Path({str(tmp_path)!r})
+child = start_helper("it", "it", [], dict(os.environ), folder / "it.jsonl", options=["-c", code])
+child.ready(30)
+print('{{"ok": true, "result": %d}}' % child.process.pid, flush=True)
 sys.stdin.read()
 """
     parent = run(tmp_path, program)
-    assert parent.process.stdout is not None
-    descriptor = os.pidfd_open(int(parent.process.stdout.readline()))
+    descriptor = os.pidfd_open(parent.ready(30))
     parent.process.kill()
-    parent.process.communicate()
-    poller = select.poll()
-    poller.register(descriptor, select.POLLIN)
-    assert poller.poll(30_000)
+    assert ended_within(descriptor, 30)
     os.close(descriptor)
+    parent.process.wait()
+    parent.close()
 
 
 def test_the_last_line_is_the_last_that_says_something(tmp_path: Path) -> None:
