@@ -56,8 +56,12 @@ def mn(given: str, *options: str) -> str:
         return output_of(["unshare", "--mount", "--pid", "--fork", "--mount-proc", *shell], given)
 
 
+def scripts_running() -> set[str]:
+    return {run.run_id for run in running() if run.run_id.startswith("mininet-")}
+
+
 def test_the_example_script_publishes_breaks_a_router_and_publishes_again() -> None:
-    before = {run.run_id for run in running()}
+    before = scripts_running()
     told = output_of([sys.executable, str(EXAMPLES / "publish.py")])
     assert re.fullmatch(
         'buyer received dest = "ORD", price = 350 over 3 routers\n'
@@ -65,7 +69,7 @@ def test_the_example_script_publishes_breaks_a_router_and_publishes_again() -> N
         r"r1-eth0 +\w+ +10\.0\.0\.1/30 *\n",
         told,
     ), told
-    assert {run.run_id for run in running()} <= before
+    assert scripts_running() <= before
 
 
 def test_mn_takes_the_custom_file_and_its_command_line_works() -> None:
@@ -138,16 +142,16 @@ net.stop(); net.stop()
     ids=str,
 )
 def test_what_cannot_be_is_refused_with_a_reason_and_leaves_nothing(more: str, complaint: str) -> None:
-    before = {run.run_id for run in running()}
+    before = scripts_running()
     told = script(f"{HEAD}\n{more}\nnet.build()\n", code=1)
     assert complaint in told, told
-    assert {run.run_id for run in running()} <= before
+    assert scripts_running() <= before
 
 
 def test_a_script_that_ends_without_stopping_its_network_leaves_nothing() -> None:
     told = script(HEAD + 'net.addLink(r1, r2); net.addLink(c, r1); net.start(); print("up"); sys.exit(5)', 5)
     assert told.endswith("up\n")
-    assert not [path for path in NETNS.iterdir() if path.name.startswith("mininet-")] or running()
+    assert not [path for path in NETNS.iterdir() if path.name.startswith("mininet-")] or scripts_running()
 
 
 def test_a_wire_between_plain_hosts_delays_where_mininets_own_cannot() -> None:
