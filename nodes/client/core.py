@@ -27,7 +27,7 @@ SUBSCRIPTION_MAX = 0xFFFF_FFFF
 TYPE_AT = 1
 
 
-class NotAttached(RuntimeError):  # noqa: N818  (says what is, as the daemon's users read it)
+class NotAttached(RuntimeError):  # noqa: N818  (its users read it as a state)
     """The client is not joined to its router (yet, or any more)."""
 
 
@@ -42,7 +42,7 @@ class ClientCore:
 
     Args:
         config: Who it is; it has one interface.
-        rng: Luck for incarnations and jitter; other at every start.
+        rng: Randomness for incarnations and jitter; another seed at every start.
 
     Raises:
         UsageError: The configuration is not a client's.
@@ -71,13 +71,13 @@ class ClientCore:
         """Want what matches the predicate; returns the subscription's id.
 
         An id that is in use is given the new predicate. It may be called before
-        the client is attached; the router then hears of it as soon as it is.
+        the client is attached; the router receives it as soon as it is.
         """
         subscription = self._free_id() if subscription_id is None else _checked_id(subscription_id)
         held = self._subscriptions[subscription] = _Subscription(encode_predicate(predicate))
         self._digest = ""
         if self.attached:
-            self._say_subscribe(now_ns, subscription, held)
+            self._send_subscribe(now_ns, subscription, held)
         return subscription
 
     def unsubscribe(self, now_ns: int, subscription: int) -> None:
@@ -91,7 +91,7 @@ class ClientCore:
         del self._subscriptions[subscription]
         self._digest = ""
         if self.attached:
-            self._say(now_ns, Kind.UNSUBSCRIBE, subscription, b"")
+            self._send(now_ns, Kind.UNSUBSCRIBE, subscription, b"")
 
     def publish(self, now_ns: int, message: Mapping[str, Value]) -> tuple[int, int]:
         """Send a message into the network; returns its id, (source, sequence).
@@ -172,7 +172,7 @@ class ClientCore:
     def _take(self, now_ns: int, event: LinkEvent) -> None:
         if isinstance(event, LinkUp):
             for subscription, held in self._subscriptions.items():
-                self._say_subscribe(now_ns, subscription, held)
+                self._send_subscribe(now_ns, subscription, held)
         elif isinstance(event, Arrived):
             self.link.drop(Reason.UNEXPECTED_KIND)
 
@@ -186,10 +186,10 @@ class ClientCore:
         self._delivered += 1
         self._outputs.append(Deliver(message))
 
-    def _say_subscribe(self, now_ns: int, subscription: int, held: _Subscription) -> None:
-        held.ticket = self._say(now_ns, Kind.SUBSCRIBE, subscription, held.predicate)
+    def _send_subscribe(self, now_ns: int, subscription: int, held: _Subscription) -> None:
+        held.ticket = self._send(now_ns, Kind.SUBSCRIBE, subscription, held.predicate)
 
-    def _say(self, now_ns: int, kind: Kind, subscription: int, body: bytes) -> int:
+    def _send(self, now_ns: int, kind: Kind, subscription: int, body: bytes) -> int:
         payload = subscription.to_bytes(4, "big") + body
         return self.link.send(now_ns, kind, payload, key=("subscription", subscription))
 

@@ -1,8 +1,8 @@
-"""A client that does what a script says, or somebody by hand, and writes down what happens to it.
+"""A client that executes a script and what live control asks for, and writes down what happens to it.
 
 Used unchanged by the simulator and the daemon. The events are those of
-`docs/run-directory.md`, as dicts with their keys in its order; what is done by
-hand is an event like any other.
+`docs/run-directory.md`, as dicts with their keys in its order; what live
+control does is an event like any other.
 
 Not here: reading scripts and writing events to files.
 """
@@ -16,7 +16,7 @@ from functools import lru_cache, partial
 from types import MappingProxyType
 
 from nodes.client.core import ClientCore, NotAttached
-from nodes.client.heard import Heard
+from nodes.client.deliveries import Deliveries
 from nodes.config import Action
 from nodes.model import (
     Predicate,
@@ -60,8 +60,8 @@ class ScriptedClient:
         steps = [_parse(core.config.name, number, action) for number, action in enumerate(actions, 1)]
         self._first = deque(step for step in steps if step.at_ns < 0)
         self._timed = deque(sorted((s for s in steps if s.at_ns >= 0), key=lambda step: step.at_ns))
-        self.heard = Heard()
-        self._by_hand = max((step.subscription for step in steps), default=0)
+        self.deliveries = Deliveries()
+        self._last_id = max((step.subscription for step in steps), default=0)
         self._zero_ns: int | None = None
         self._events: list[EventRecord] = []
         self._count = 0
@@ -79,10 +79,10 @@ class ScriptedClient:
             PredicateSyntaxError, UsageError: The text is no message that can be sent.
             NotAttached: There is no router to give it to.
         """
-        return self._carry_out(now_ns, _Step(now_ns, "publish", 0, message=_message(text)))
+        return self._execute(now_ns, _Step(now_ns, "publish", 0, message=_message(text)))
 
     def subscribe(self, now_ns: int, text: str, kept: int) -> EventRecord:
-        """Subscribe now, and keep up to `kept` deliveries for `heard.take`; returns the event.
+        """Subscribe now, and keep up to `kept` deliveries for `deliveries.take`; returns the event.
 
         The subscription gets an id that no action of the script has.
 
@@ -90,10 +90,10 @@ class ScriptedClient:
             PredicateSyntaxError, UsageError: The text is no predicate, or there are too many listeners.
         """
         predicate = parse_predicate(text)
-        subscription = self._by_hand + 1
-        self.heard.listen(subscription, predicate, kept)
-        self._by_hand = subscription
-        return self._carry_out(now_ns, _Step(now_ns, "subscribe", subscription, predicate))
+        subscription = self._last_id + 1
+        self.deliveries.listen(subscription, predicate, kept)
+        self._last_id = subscription
+        return self._execute(now_ns, _Step(now_ns, "subscribe", subscription, predicate))
 
     def unsubscribe(self, now_ns: int, subscription: int) -> EventRecord:
         """Withdraw a subscription now; returns the event.
@@ -101,8 +101,8 @@ class ScriptedClient:
         Raises:
             UsageError: There is none of this id.
         """
-        event = self._carry_out(now_ns, _Step(now_ns, "unsubscribe", subscription))
-        self.heard.leave(subscription)
+        event = self._execute(now_ns, _Step(now_ns, "unsubscribe", subscription))
+        self.deliveries.leave(subscription)
         return event
 
     def receive(self, now_ns: int, interface: int, packet: bytes) -> None:
@@ -161,12 +161,12 @@ class ScriptedClient:
 
     def _do(self, now_ns: int, step: _Step) -> None:
         try:
-            self._carry_out(now_ns, step)
+            self._execute(now_ns, step)
         except (NotAttached, UsageError) as error:
             self._failed += 1
             self._outputs.append(Log("action_failed", {"do": step.do, "why": str(error)}))
 
-    def _carry_out(self, now_ns: int, step: _Step) -> EventRecord:
+    def _execute(self, now_ns: int, step: _Step) -> EventRecord:
         if step.predicate is not None:
             self.core.subscribe(now_ns, step.predicate, step.subscription)
             text = format_predicate(step.predicate)
@@ -180,7 +180,7 @@ class ScriptedClient:
 
     def _note_delivery(self, now_ns: int, output: Deliver) -> None:
         message = output.message
-        self.heard.note(now_ns, message)
+        self.deliveries.note(now_ns, message)
         self._note(
             now_ns,
             "deliver",
@@ -200,7 +200,7 @@ class ScriptedClient:
 
 @lru_cache(maxsize=1024)
 def _message(text: str) -> Mapping[str, Value]:
-    """Scripts say the same thing often."""
+    """Scripts repeat themselves often."""
     return MappingProxyType(parse_message(text))
 
 

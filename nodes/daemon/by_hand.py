@@ -44,10 +44,10 @@ def commands(
 
     def deliveries(request: Request) -> object:
         most = _number(request, "most", MOST_AT_ONCE, MOST_AT_ONCE)
-        return client.heard.take(_number(request, "subscription"), most)
+        return client.deliveries.take(_number(request, "subscription"), most)
 
     def latency(_: Request) -> object:
-        return client.heard.latency()
+        return client.deliveries.latency()
 
     made = (publish, subscribe, unsubscribe, deliveries, latency)
     return {command.__name__: _carried_out(command, done) for command in made}

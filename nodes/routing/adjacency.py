@@ -1,20 +1,20 @@
-"""Is there a living neighbour at the other end of a link, and does it hear us?
+"""Is there a living neighbour at the other end of a link, and does it receive what we send?
 
-Each end says HELLO periodically and lists in it the neighbour's incarnation it
-has heard. The states and their transitions are the table below:
+Each end sends a HELLO periodically and lists in it the neighbour's incarnation
+that it received. The states and their transitions are the table below:
 
-    DOWN    nothing heard
-    HEARD   we hear the neighbour, it does not (yet) say that it hears us
+    DOWN    nothing received
+    HEARD   we receive from the neighbour, it does not (yet) list us
     UP      it does: the two incarnations name a session of the channel
 
 The rule that keeps sessions apart: **an end that gives a session up draws a new
 incarnation for that link**, so a pair of incarnations never comes back, however
 HELLOs are lost, delayed or repeated. An end lists the incarnations of its
-neighbour in the order in which it hears them, so a HELLO that does not list us
+neighbour in the order in which they arrive, so a HELLO that does not list us
 while we are UP is an old one and changes nothing. HELLOs of incarnations that the
 neighbour has left behind are refused, until silence shows that we were wrong.
 
-Not here: the bytes (`link`), what is said over the session (`channel`).
+Not here: the bytes (`link`), what is sent over the session (`channel`).
 """
 
 from __future__ import annotations
@@ -46,8 +46,8 @@ class Event(Enum):
 
     ONE_WAY = "a HELLO of the neighbour that does not list us"
     TWO_WAY = "a HELLO, or a packet of the session, that lists us"
-    RESTART = "a HELLO with an incarnation of the neighbour not heard before"
-    SILENCE = "nothing heard for the hold time"
+    RESTART = "a HELLO with an incarnation of the neighbour not received before"
+    SILENCE = "nothing received for the hold time"
 
 
 class Change(Enum):
@@ -59,7 +59,7 @@ class Change(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """A row of the table: the next state, whether to say HELLO at once, whether to draw a new incarnation."""
+    """A row of the table: the next state, and whether to send a HELLO and draw a new incarnation at once."""
 
     state: State
     hello: bool = False
@@ -113,7 +113,7 @@ class Adjacency:
             return Reason.STALE_HELLO if hello.incarnation in self._retired else None
         if self._alarmed != (hello.node, hello.role):
             self._alarmed = (hello.node, hello.role)
-            self._say_who(hello)
+            self._log_stranger(hello)
         return Reason.OWN_ID if hello.node == self._node.node_id else Reason.WRONG_PEER
 
     def receive(self, now_ns: int, hello: Hello) -> list[Change]:
@@ -129,7 +129,7 @@ class Adjacency:
         return changes + self._step(now_ns, Event.TWO_WAY if listed else Event.ONE_WAY)
 
     def prove(self, now_ns: int) -> list[Change]:
-        """A packet of the session came: the neighbour lives and hears us, HELLO or no HELLO."""
+        """A packet of the session came: the neighbour lives and receives what we send, HELLO or no HELLO."""
         self._expires_at, self.heard_ns = now_ns + self._peer_hold_ns, now_ns
         return [] if self.up else self._step(now_ns, Event.TWO_WAY)
 
@@ -144,7 +144,7 @@ class Adjacency:
         return []
 
     def next_deadline(self) -> int:
-        """When to say HELLO or give up."""
+        """When to send a HELLO or give up."""
         return self._hello_at if self._expires_at is None else min(self._hello_at, self._expires_at)
 
     def take_hello(self, now_ns: int) -> Hello | None:
@@ -179,18 +179,18 @@ class Adjacency:
     def _changed(self, before: State, event: Event) -> list[Change]:
         if (before is State.UP) is self.up:
             return []
-        self._say("adjacency_up" if self.up else "adjacency_down", why=event.value)
+        self._note("adjacency_up" if self.up else "adjacency_down", why=event.value)
         return [Change.OPENED if self.up else Change.CLOSED]
 
-    def _say_who(self, hello: Hello) -> None:
+    def _log_stranger(self, hello: Hello) -> None:
         expected = f"node {self._interface.peer_id} ({self._interface.peer_role.name.lower()})"
         said = f"node {hello.node} ({hello.role.name.lower()})"
         collision = hello.node == self._node.node_id
         event = "node_id_collision" if collision else "wrong_peer"
         advice = "two nodes have one id" if collision else "the cable or the configuration is wrong"
-        self._say(event, expected=expected, said=said, why=advice)
+        self._note(event, expected=expected, said=said, why=advice)
 
-    def _say(self, event: str, **fields: object) -> None:
+    def _note(self, event: str, **fields: object) -> None:
         who = {"interface": self._interface.name, "peer": self._interface.peer_name}
         self.log.append(Log(event, {**who, **fields}))
 

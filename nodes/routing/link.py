@@ -1,7 +1,7 @@
 """One end of a link: the adjacency, the channel of its session, and the datagrams that go out.
 
 The same for routers and clients, which take what arrives as `LinkUp`,
-`LinkDown` and `Arrived` and decide what it means. Not here: what payloads say.
+`LinkDown` and `Arrived` and decide what it means. Not here: what payloads hold.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ LinkEvent = LinkUp | LinkDown | Arrived
 
 
 class Link:
-    """Speaks with the neighbour at one interface."""
+    """The exchange of packets with the neighbour at one interface."""
 
     def __init__(
         self, node: NodeConfig, interface: InterfaceConfig, incarnation: int, rng: random.Random
@@ -130,7 +130,7 @@ class Link:
         self._packets.append(packet)
 
     def drop(self, reason: Reason, **fields: object) -> None:
-        """Count a drop; with fields, also say it in the log."""
+        """Count a drop; with fields, also log it."""
         self._outputs.append(Drop(self.interface.index, reason))
         if fields:
             who = {"interface": self.interface.name, "peer": self.interface.peer_name}
@@ -208,7 +208,7 @@ class Link:
         )
 
     def _gather(self, now_ns: int) -> None:
-        """Collect what the adjacency has to send and both have to say."""
+        """Collect what the adjacency has to send, and the logs and drops of both."""
         if (hello := self._adjacency.take_hello(now_ns)) is not None:
             self._packets.append(encode(hello))
         if self._adjacency.log:
@@ -216,10 +216,10 @@ class Link:
             self._adjacency.log.clear()
         if self._channel is not None:
             for reason in self._channel.drops:
-                self._say_drop(reason)
+                self._drop(reason)
             self._channel.drops.clear()
 
-    def _say_drop(self, reason: Reason) -> None:
+    def _drop(self, reason: Reason) -> None:
         if reason is Reason.OVERSIZE_PAYLOAD:
             self.drop(reason, limit_bytes=self._node.limits.payload_bytes, setting="limits.payload_bytes")
         else:

@@ -3,7 +3,7 @@
 Names are `nodes.routing.schemes.base.Source`s, or anything else that can be a
 key. The filters are in the compiled kernel, each once however many predicates
 have it; a predicate is a compact set of them. Whoever holds something made of
-predicates is told the difference when one changes.
+predicates is notified of the difference when one changes.
 
 Not here: what the names mean (`schemes`), and flooding (`interest`).
 """
@@ -18,7 +18,7 @@ from nodes.routing.predicates import NOTHING, filters_of
 REMEMBERED_BYTES = 65_536
 """Encoded predicates up to this size are remembered from one question to the next."""
 Watcher = Callable[[Hashable, Predicate, Predicate], None]
-"""Told (name, removed, added) after every change."""
+"""Called with (name, removed, added) after every change."""
 
 
 class PredicateStore:
@@ -54,8 +54,8 @@ class PredicateStore:
             self._predicates[name] = Predicate(self.pool)
         self._predicates[name].change(removed, added)
         self._encoded.pop(name, None)
-        for tell in self._watchers:
-            tell(name, removed, added)
+        for notify in self._watchers:
+            notify(name, removed, added)
         return True
 
     def forget(self, name: Hashable) -> None:

@@ -25,7 +25,7 @@ _RECORD_FIELDS = (("router", 4), ("renewal", 8), ("nonce", 8))
 
 @dataclass(frozen=True, slots=True)
 class Advertisement:
-    """RA: what a router wants in addition to what it said before (FWD 2.1, P2)."""
+    """RA: what a router wants in addition to what it sent before (FWD 2.1, P2)."""
 
     origin: int
     era: int

@@ -161,7 +161,7 @@ class Talk(Protocol):
         """
 
     def drop(self, interface: int, reason: Reason, **fields: object) -> None:
-        """Count a payload that was well-formed and is not taken; with fields, also say it in the log."""
+        """Count a payload that was well-formed and is not taken; with fields, also log it."""
 
     def changed(self, now_ns: int) -> None:
         """A learned predicate or `names_version` has changed: the FIB is to be made anew soon."""

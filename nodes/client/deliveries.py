@@ -1,4 +1,4 @@
-"""What a client has heard of late, kept for those who look on: bounded, and what is dropped is counted.
+"""The latest deliveries to a client, kept for live control: bounded, and what is dropped is counted.
 
 Here: listeners, each with a predicate and a queue of deliveries it has not taken
 yet, and the latencies of the last deliveries. Not here: subscribing, which is the
@@ -29,14 +29,14 @@ class _Listener:
     dropped: int = 0
 
     def note(self, row: Row) -> None:
-        """Keep a delivery; the oldest goes if there is no room, for who looks on wants to see what is."""
+        """Keep a delivery; if there is no room the oldest goes, as the latest are of interest."""
         if len(self.rows) >= self.most:
             self.rows.popleft()
             self.dropped += 1
         self.rows.append(row)
 
 
-class Heard:
+class Deliveries:
     """Deliveries to one client, for its listeners."""
 
     def __init__(self) -> None:
