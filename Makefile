@@ -40,8 +40,10 @@ endif
 TESTS := $(call tests_of,$(ROOM))
 endif
 
-# What `make check` leaves out: what needs root, namespaces or Java, and what takes long by its nature.
-FAST_OPTIONS := -m 'not (emu or spark or vm or cluster)' $(addprefix --ignore=tests/,experiments faults docs benchmarks)
+# What `make check` leaves out: what needs root, namespaces or Java, what takes long by its nature,
+# and files of tests that have passed and depend on nothing that has changed since.
+FAST_OPTIONS := -m 'not (emu or spark or vm or cluster)' $(addprefix --ignore=tests/,experiments faults docs benchmarks) \
+    -p tests.unchanged
 
 ##@ Using the testbed
 
@@ -63,14 +65,14 @@ demo: build ## Build, run the quickstart scenario, and end with its verdict and 
 ##@ Working on it
 
 .PHONY: check
-check: build ## While working: style, types, contracts and the fast tests, side by side, in about a minute.
+check: build ## While working: style, types, contracts, and the fast tests of what has changed, side by side.
 	$(MAKE) $(STAMPS)/dev
 	$(MAKE) --jobs=2 --output-sync=target check-tests lint-code $(STAMPS)/playbooks
 
 .PHONY: check-tests
 check-tests:
 	$(SAY) "The fast tests"
-	$(BIN)/python -m pytest -q -n $(JOBS) --dist worksteal $(FAST_OPTIONS) $(TESTS)
+	$(BIN)/python -m pytest -q -n $(JOBS) --dist loadfile $(FAST_OPTIONS) $(TESTS)
 
 .PHONY: test
 test: build ## Build and run all tests that this machine can run; ROOM=nodes/routing: those of one room.
