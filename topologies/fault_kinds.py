@@ -1,7 +1,7 @@
 """The kinds of faults: what can break in a scenario, what repairs it, and what is broken at a moment.
 
 The one table of them; it imports next to nothing, since `cbn --help` loads it. From it are
-made the scenario's schema and the reference's table (`topologies.fault_tables`), the one-line
+made the faults of the scenario's schema and the reference's table (a test writes them), the one-line
 form, the rules of what may follow what, what both worlds apply, the words of `cbn link` and
 `cbn node`, and when the analysis takes two nodes for connected. CONTRIBUTING.md shows how a
 kind is added. Not here: how a world applies one.
@@ -63,114 +63,43 @@ class FaultKind(NamedTuple):
         return _REPAIRS.get(self.name)
 
 
+# fmt: off
 _TABLE = (
-    FaultKind(
-        "link_down",
-        "link",
-        "A link carries nothing any more; what is on it is lost.",
-        state="is down",
-        repaired_by="link_up",
-        not_while=("link_down",),
-        effect="stops",
-        control="down",
-    ),
+    FaultKind("link_down", "link", "A link carries nothing any more; what is on it is lost.", state="is down",
+              repaired_by="link_up", not_while=("link_down",), effect="stops", control="down"),
     FaultKind("link_up", "link", "A link that is down carries again.", control="up"),
-    FaultKind(
-        "crash",
-        "router",
-        "A router stops without a word and loses all it knew.",
-        state="has crashed",
-        repaired_by="start",
-        not_while=("crash",),
-        replaces=("pause",),
-        effect="stops",
-        control="crash",
-    ),
-    FaultKind(
-        "start",
-        "router",
-        "A router that has crashed starts anew: it has learned nothing, and has another random stream.",
-        control="start",
-    ),
-    FaultKind(
-        "pause",
-        "node",
-        "A node stands still; what arrives waits for it, up to 8 MiB a link.",
-        state="is paused",
-        repaired_by="resume",
-        not_while=("crash", "pause"),
-        effect="holds",
-        control="pause",
-    ),
+    FaultKind("crash", "router", "A router stops without a word and loses all it knew.", state="has crashed",
+              repaired_by="start", not_while=("crash",), replaces=("pause",), effect="stops",
+              control="crash"),
+    FaultKind("start", "router", "A router that has crashed starts anew: it has learned nothing, and has "
+              "another random stream.", control="start"),
+    FaultKind("pause", "node", "A node stands still; what arrives waits for it, up to 8 MiB a link.",
+              state="is paused", repaired_by="resume", not_while=("crash", "pause"), effect="holds",
+              control="pause"),
     FaultKind("resume", "node", "A paused node goes on.", control="resume"),
-    FaultKind(
-        "leave",
-        "client",
-        "A client is cut off: its access link goes down.",
-        state="is away",
-        repaired_by="return",
-        applied_as="link_down",
-    ),
-    FaultKind(
-        "return",
-        "client",
-        "A client that left is back: its access link comes up.",
-        applied_as="link_up",
-    ),
-    FaultKind(
-        "partition",
-        "router",
-        "All links between different groups of routers go down. Routers that are not named are a group "
-        "of their own.",
-        state="is partitioned",
-        repaired_by="heal",
-        not_while=("partition",),
-        applied_as="link_down",
-        argument="groups",
-        example="partition west | east",
-    ),
-    FaultKind(
-        "heal",
-        "link",
-        "The links that the partition took down come up. Write true.",
-        applied_as="link_up",
-        argument="flag",
-        example="heal, and nothing else",
-    ),
-    FaultKind(
-        "flap",
-        "link",
-        "A link goes down and up again and again.",
-        applied_as="link_down",
-        argument="repeat",
-        repeat=Repeat("link", "down"),
-        example="flap r1 - r2 5 times every 200ms, and perhaps: down 50ms",
-    ),
-    FaultKind(
-        "churn",
-        "client",
-        "Again and again, some clients leave and return.",
-        applied_as="leave",
-        argument="repeat",
-        repeat=Repeat("clients", "away", anew=True),
-        example="churn 20% of clients 4 times every 1s, and perhaps: away 300ms",
-    ),
-    FaultKind(
-        "impair",
-        "link",
-        "What links do to packets from now on; what is not said stays as it is.",
-        state="is impaired",
-        repaired_by="repair",
-        argument="impairment",
-        example="impair r1 - r2 delay 30ms loss 0.1",
-    ),
-    FaultKind(
-        "repair",
-        "link",
-        "A link that was impaired does to packets what the topology says.",
-        applied_as="impair",
-    ),
+    FaultKind("leave", "client", "A client is cut off: its access link goes down.", state="is away",
+              repaired_by="return", applied_as="link_down"),
+    FaultKind("return", "client", "A client that left is back: its access link comes up.",
+              applied_as="link_up"),
+    FaultKind("partition", "router", "All links between different groups of routers go down. Routers that "
+              "are not named are a group of their own.", state="is partitioned", repaired_by="heal",
+              not_while=("partition",), applied_as="link_down", argument="groups",
+              example="partition west | east"),
+    FaultKind("heal", "link", "The links that the partition took down come up. Write true.",
+              applied_as="link_up", argument="flag", example="heal, and nothing else"),
+    FaultKind("flap", "link", "A link goes down and up again and again.", applied_as="link_down",
+              argument="repeat", repeat=Repeat("link", "down"),
+              example="flap r1 - r2 5 times every 200ms, and perhaps: down 50ms"),
+    FaultKind("churn", "client", "Again and again, some clients leave and return.", applied_as="leave",
+              argument="repeat", repeat=Repeat("clients", "away", anew=True),
+              example="churn 20% of clients 4 times every 1s, and perhaps: away 300ms"),
+    FaultKind("impair", "link", "What links do to packets from now on; what is not said stays as it is.",
+              state="is impaired", repaired_by="repair", argument="impairment",
+              example="impair r1 - r2 delay 30ms loss 0.1"),
+    FaultKind("repair", "link", "A link that was impaired does to packets what the topology says.",
+              applied_as="impair"),
 )
+# fmt: on
 KINDS: Mapping[str, FaultKind] = MappingProxyType({kind.name: kind for kind in _TABLE})
 """All that a scenario can say."""
 APPLIED = tuple(kind.name for kind in _TABLE if not kind.applied_as)

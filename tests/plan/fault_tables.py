@@ -1,7 +1,4 @@
-"""Writes what the table of fault kinds says into the scenario's schema and the reference.
-
-`python -m topologies.fault_tables`, after a change in `fault_kinds`; a test finds what is out of date.
-"""
+"""What the table of fault kinds makes of the scenario's schema and of the reference."""
 
 from __future__ import annotations
 
@@ -11,10 +8,9 @@ from pathlib import Path
 from typing import Any
 
 from topologies.fault_kinds import KINDS, FaultKind
-from topologies.library import SCHEMA
 
-REFERENCE = Path(__file__).parent.parent / "docs" / "scenario-reference.md"
-_BEGIN, _END = "<!-- fault kinds, by topologies.fault_tables -->\n\n", "\n<!-- end of fault kinds -->"
+REFERENCE = Path(__file__).parents[2] / "docs" / "scenario-reference.md"
+_BEGIN, _END = "<!-- fault kinds, from topologies/fault_kinds.py -->\n\n", "\n<!-- end of fault kinds -->"
 _CONDITIONS = ("at", "when", "after", "for")
 _SELECTION = {"$ref": "#/$defs/selection"}
 
@@ -71,8 +67,3 @@ def _json(definition: dict[str, Any]) -> str:
     text = re.sub(r'\{\s*("\$ref": "[^"]*")\s*\}', r"{\1}", text)
     text = re.sub(r'\[\s*("[^][{}]*")\s*\]', lambda found: f"[{' '.join(found[1].split())}]", text)
     return text.replace("\n", "\n    ")
-
-
-if __name__ == "__main__":
-    for path, written in ((SCHEMA, schema_text), (REFERENCE, reference_text)):
-        path.write_text(written(path.read_text(encoding="utf-8")), encoding="utf-8")
