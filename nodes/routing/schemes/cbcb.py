@@ -8,7 +8,7 @@ Theory of operation, beyond the paper:
 
 - **Eras** (`cbcb_era`). Requests, replies and advertisements belong to an era.
   In a new one every router asks anew, on all branches, for its trees or what it
-  was told may have changed. What belongs to another era is stale and dropped;
+  learned may have changed. What belongs to another era is stale and dropped;
   only a request may be early, and waits for us to get there.
 - **An advertisement that is dropped as stale was not needed.** The way between
   two routers is the same in both directions (E7). So a router that has our
@@ -17,10 +17,10 @@ Theory of operation, beyond the paper:
 - **An advertisement may overtake a reply** that waits on its way for others. It
   is added to what waits, for the reply will replace what it widens.
 - **`safe` and `literal`** (E6). An RA stops where it adds nothing: in `safe` to
-  what the same issuer advertised before, which its revision tells; in `literal`
+  what the same issuer advertised before, as its revision shows; in `literal`
   to the whole predicate of the interface, whoever it came from. On graphs with
   cycles the latter leaves routers without what they need until they ask.
-- **Withdrawals.** With `sr_on_change` an RA says so if its issuer wants less,
+- **Withdrawals.** With `sr_on_change` an RA is flagged if its issuer wants less,
   passes everywhere, and every router asks the branch the issuer is in.
 
 Not here: bytes (`nodes.wire`), eras (`cbcb_era`), the bookkeeping of requests
@@ -90,7 +90,7 @@ class Cbcb:
         self._own = NOTHING
 
     def joined(self, now_ns: int, interface: int, neighbour: int) -> None:
-        """A neighbour is there: it is told the records, and the era ends."""
+        """A neighbour is there: it is sent the records, and the era ends."""
         self._links.join(interface, neighbour)
         if known := self._eras.everything():
             self._send(now_ns, interface, Kind.CBCB_ERA, known)
@@ -112,7 +112,7 @@ class Cbcb:
 
     def take(self, now_ns: int, interface: int, kind: int, payload: bytes) -> None:
         """Take a payload; WireError if it is malformed or its sender had no business to send it."""
-        self._links.note_heard(interface, kind, payload)
+        self._links.note_received(interface, kind, payload)
         self._handlers[kind](now_ns, interface, payload)
 
     def handle_timer(self, now_ns: int) -> None:
@@ -143,7 +143,7 @@ class Cbcb:
         return self._view is not None and renewed and relayed and self._asking.settled
 
     def accounts(self) -> Mapping[int, tuple[str, str]]:
-        """Digests of what was told and heard, by interface, with the era."""
+        """Digests of what was sent and received, by interface, with the era."""
         return self._links.accounts(self._eras.id)
 
     # Eras.
@@ -182,14 +182,14 @@ class Cbcb:
     def _ask(self, now_ns: int) -> None:
         requests = self._asking.ask(self._talk.node)
         for branch, request in requests.items():
-            self._tell(now_ns, branch, Kind.CBCB_SR, request.encode())
+            self._send_to(now_ns, branch, Kind.CBCB_SR, request.encode())
         if requests:
             self._timers.await_replies(now_ns)
 
     def _ask_again(self, now_ns: int) -> None:
         """Replies are long in coming: who has lost our request gets it again, who has not ignores it."""
         for branch, request in self._asking.awaited.items():
-            self._tell(now_ns, branch, Kind.CBCB_SR, request.encode())
+            self._send_to(now_ns, branch, Kind.CBCB_SR, request.encode())
         self._timers.be_more_patient(now_ns)
 
     def _take_request(self, now_ns: int, interface: int, payload: bytes) -> None:
@@ -219,7 +219,7 @@ class Cbcb:
             relay = Relay(request, back, set(self._eras.children(request.origin)))
             self._relays[request.origin] = relay
         for child in sorted(relay.waiting):
-            self._tell(now_ns, child, Kind.CBCB_SR, request.encode())
+            self._send_to(now_ns, child, Kind.CBCB_SR, request.encode())
         self._reply(now_ns, relay)
 
     def _reply(self, now_ns: int, relay: Relay) -> None:
@@ -228,7 +228,7 @@ class Cbcb:
             del self._relays[request.origin]
             predicate = self._unions.of((self._own, *relay.parts))
             reply = Reply(request.origin, request.era, request.number, predicate)
-            self._tell(now_ns, relay.back, Kind.CBCB_UR, reply.encode())
+            self._send_to(now_ns, relay.back, Kind.CBCB_UR, reply.encode())
 
     def _take_reply(self, now_ns: int, interface: int, payload: bytes) -> None:
         reply, branch = Reply.decode(payload), self._links.neighbour(interface)
@@ -279,29 +279,29 @@ class Cbcb:
         node = self._talk.node
         payload = Advertisement(node, self._eras.id, self._revision, narrowed, predicate).encode()
         for child in self._eras.children(node):
-            self._tell(now_ns, child, Kind.CBCB_RA, payload)
+            self._send_to(now_ns, child, Kind.CBCB_RA, payload)
 
     def _take_advertisement(self, now_ns: int, interface: int, payload: bytes) -> None:
-        said = Advertisement.decode(payload)
-        if said.era != self._eras.id:
+        received = Advertisement.decode(payload)
+        if received.era != self._eras.id:
             self._talk.drop(interface, Reason.STALE_PAYLOAD)
             return
-        branch = self._check_reverse_path(interface, said.origin)
+        branch = self._check_reverse_path(interface, received.origin)
         held = filter_count(self._talk.store.predicate(learned(branch)))
-        if not self._within_limit(interface, held + filter_count(said.predicate)):
+        if not self._within_limit(interface, held + filter_count(received.predicate)):
             return
-        news = said.revision > self._revisions.get(said.origin, 0)
-        self._revisions[said.origin] = max(said.revision, self._revisions.get(said.origin, 0))
+        news = received.revision > self._revisions.get(received.origin, 0)
+        self._revisions[received.origin] = max(received.revision, self._revisions.get(received.origin, 0))
         for relay in self._relays.values():
-            if relay.overtaken_by(branch) and self._eras.between(said.origin, relay.request.origin):
-                relay.add(said.predicate)
-        grown = self._widen(now_ns, branch, said.predicate)
-        if news and said.narrowed:
+            if relay.overtaken_by(branch) and self._eras.between(received.origin, relay.request.origin):
+                relay.add(received.predicate)
+        grown = self._widen(now_ns, branch, received.predicate)
+        if news and received.narrowed:
             self._asking.want(branch)
             self._timers.ask.want(now_ns)
-        if (news and said.narrowed) or (grown if self._literal else news):
-            for child in self._eras.children(said.origin):
-                self._tell(now_ns, child, Kind.CBCB_RA, payload)
+        if (news and received.narrowed) or (grown if self._literal else news):
+            for child in self._eras.children(received.origin):
+                self._send_to(now_ns, child, Kind.CBCB_RA, payload)
 
     def _widen(self, now_ns: int, branch: int, predicate: bytes) -> bool:
         """Add to what is behind a neighbour; whether that adds anything."""
@@ -336,13 +336,13 @@ class Cbcb:
             self._talk.drop(interface, Reason.TOO_MANY_FILTERS, filters=filters, limit=limit, setting=setting)
         return filters <= limit
 
-    def _tell(self, now_ns: int, neighbour: int, kind: int, payload: bytes) -> None:
-        """Speak to a neighbour; if it is not there any more, a new era will begin."""
+    def _send_to(self, now_ns: int, neighbour: int, kind: int, payload: bytes) -> None:
+        """Send to a neighbour; if it is not there any more, a new era will begin."""
         assert self._view is not None
         for interface in self._view.interfaces.get(neighbour, ())[:1]:
             if interface in self._links:
                 self._send(now_ns, interface, kind, payload)
 
     def _send(self, now_ns: int, interface: int, kind: int, payload: bytes) -> None:
-        self._links.note_told(interface, kind, payload)
+        self._links.note_sent(interface, kind, payload)
         self._talk.send(now_ns, interface, kind, payload)

@@ -1,8 +1,8 @@
-"""Eras: which trees the routers agree on, and since when nothing that was said got lost.
+"""Eras: which trees the routers agree on, and since when nothing that was sent got lost.
 
 All that `cbcb` keeps beyond predicates is true of one topology and of sessions
 that have not broken since. So routers agree on more than the topology: each
-says a record that is renewed whenever a link of its comes up or a parallel link
+has a record that is renewed whenever a link of its comes up or a parallel link
 goes, and these records are flooded as link state is. The era is a digest over
 the topology and its routers' records. Whatever may have lost a payload (a
 restart, a flap too short for the topology to show, a parallel link) thereby
@@ -57,7 +57,7 @@ class Eras:
         return b"".join(payload for _, payload in self._records.payloads())
 
     def take(self, payload: bytes) -> tuple[bytes, bool]:
-        """Learn records; returns those that were news, and whether ours has to be said anew.
+        """Learn records; returns those that were news, and whether ours has to be renewed.
 
         Raises:
             WireError: It is malformed or too much; nothing was changed.

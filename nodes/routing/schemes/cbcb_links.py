@@ -1,6 +1,6 @@
-"""The links of a router under `cbcb`: who is at their ends, and digests of all that was said over them.
+"""The links of a router under `cbcb`: who is at their ends, and digests of all that was sent over them.
 
-What is told and heard is kept as a running digest for each direction of a
+What is sent and received is kept as a running digest for each direction of a
 session. Channels are ordered and lose nothing, so the two ends' digests agree
 exactly when everything has arrived.
 
@@ -19,8 +19,8 @@ DIGEST_BYTES = 16
 @dataclass(slots=True)
 class _Link:
     neighbour: int
-    told: bytes = b""
-    heard: bytes = b""
+    sent: bytes = b""
+    received: bytes = b""
 
 
 class Links:
@@ -48,23 +48,25 @@ class Links:
         """The interfaces to a neighbour."""
         return [interface for interface, link in sorted(self._links.items()) if link.neighbour == neighbour]
 
-    def note_told(self, interface: int, kind: int, payload: bytes) -> None:
-        """We have said this."""
+    def note_sent(self, interface: int, kind: int, payload: bytes) -> None:
+        """We have sent this."""
         link = self._links[interface]
-        link.told = _next(link.told, kind, payload)
+        link.sent = _next(link.sent, kind, payload)
 
-    def note_heard(self, interface: int, kind: int, payload: bytes) -> None:
-        """We have heard this."""
+    def note_received(self, interface: int, kind: int, payload: bytes) -> None:
+        """We have received this."""
         link = self._links[interface]
-        link.heard = _next(link.heard, kind, payload)
+        link.received = _next(link.received, kind, payload)
 
     def __iter__(self) -> Iterator[int]:
         return iter(sorted(self._links))
 
     def accounts(self, era: int) -> dict[int, tuple[str, str]]:
-        """(Told, heard) by interface; in another era they are others."""
+        """(Sent, received) by interface; in another era they are others."""
         suffix = f"/{era:016x}"
-        return {i: (link.told.hex() + suffix, link.heard.hex() + suffix) for i, link in self._links.items()}
+        return {
+            i: (link.sent.hex() + suffix, link.received.hex() + suffix) for i, link in self._links.items()
+        }
 
 
 def _next(before: bytes, kind: int, payload: bytes) -> bytes:

@@ -96,7 +96,7 @@ class Relay:
         self.parts.append(predicate)
 
     def overtaken_by(self, branch: int) -> bool:
-        """Whether what a neighbour says now comes after its reply, and goes on before ours.
+        """Whether what a neighbour sends now comes after its reply, and goes on before ours.
 
         If it is an advertisement on its way to the request's origin, our reply
         will replace what it widens there. So it belongs to the reply.

@@ -12,7 +12,7 @@ from nodes.routing.pending import Pending
 from nodes.routing.schemes.base import Options
 
 DELAY_MS = 10
-"""How long causes are gathered before a router asks, or says that its links changed."""
+"""How long causes are gathered before a router asks, or announces that its links changed."""
 ASK_STORM_FACTOR = 16
 RENEW_STORM_FACTOR = 128
 """How much longer it waits at most while causes keep coming."""
@@ -20,7 +20,7 @@ PATIENCE_FACTOR = 16
 
 
 class Jittered(Pending):
-    """Pending work that also waits a random time, lest all routers speak at once."""
+    """Pending work that also waits a random time, lest all routers send at once."""
 
     def __init__(self, delay_ms: int, longest_factor: int, rng: random.Random) -> None:
         super().__init__(delay_ms, longest_factor)
