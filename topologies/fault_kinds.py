@@ -1,10 +1,10 @@
-"""The kinds of faults: what can break in a scenario, what repairs it, and what is broken at a moment.
+"""The kinds of faults: what can fail in a scenario, what repairs it, and what has failed at a moment.
 
-The one table of them; it imports next to nothing, since `cbn --help` loads it. From it are
-made the faults of the scenario's schema and the reference's table (a test writes them), the one-line
-form, the rules of what may follow what, what both worlds apply, the words of `cbn link` and
-`cbn node`, and when the analysis takes two nodes for connected. CONTRIBUTING.md shows how a
-kind is added. Not here: how a world applies one.
+This is their only table; it imports little, since `cbn --help` loads it. The following are
+made from it: the scenario's schema and the reference's table (a test writes them), the one-line
+form, the rules of which fault may follow which, what both worlds apply, the words of
+`cbn link` and `cbn node`, and when the analysis regards two nodes as connected.
+CONTRIBUTING.md shows how to add a kind. Not here: how a world applies one.
 """
 
 from __future__ import annotations
@@ -15,47 +15,47 @@ from typing import Any, Literal, NamedTuple
 
 Target = Literal["link", "router", "client", "node"]
 Argument = Literal["selection", "groups", "flag", "repeat", "impairment"]
-"""What a scenario says of a fault: whom it is to happen to; groups of routers; just `true`; how
-often; or what a link does to packets from then on."""
+"""The value of a fault in a scenario: its targets; groups of routers; `true`; how often it
+happens; or the new properties of a link."""
 Effect = Literal["", "stops", "holds"]
-"""Of a failure on messages: none; nothing passes; nothing passes, and what arrives is kept for later."""
+"""Of a failure on messages: none; nothing passes; nothing passes, but what arrives waits."""
 
 
 class Repeat(NamedTuple):
-    """How a scenario says that something happens again and again."""
+    """The keys of a fault that happens repeatedly."""
 
     of: str
-    """The key that says to whom."""
+    """The key of the targets."""
     lasting: str
-    """The key that says for how long each time."""
+    """The key of the duration of each time."""
     anew: bool = False
-    """Whether those whom it happens to are drawn anew each time."""
+    """Whether the targets are drawn anew each time."""
 
 
 class FaultKind(NamedTuple):
-    """Something that breaks a link or node, or repairs it."""
+    """Something that makes a link or node fail, or repairs it."""
 
     name: str
     target: Target
     description: str
     """One sentence, for editors and the reference."""
     state: str = ""
-    """What is true of the target from then on, if it breaks something: `is` or `has`, and a word."""
+    """The state of the target after a failure: `is` or `has`, and a word."""
     repaired_by: str = ""
-    """The kind that repairs it; a scenario's `for` makes it happen."""
+    """The kind that repairs it, also after a scenario's `for`."""
     not_while: tuple[str, ...] = ()
-    """It cannot happen to what one of these kinds has broken."""
+    """It cannot happen to a target with a failure of one of these kinds."""
     replaces: tuple[str, ...] = ()
-    """What these kinds have broken is broken in this way alone from then on."""
+    """It replaces failures of these kinds."""
     effect: Effect = ""
     applied_as: str = ""
-    """Of a kind that no world knows: the kind that its single steps are of."""
+    """For a kind that worlds do not apply: the kind of its single steps."""
     argument: Argument = "selection"
     repeat: Repeat | None = None
     control: str = ""
-    """The word for it in `cbn link` or `cbn node`; empty: it cannot be applied by hand in one word."""
+    """The word for it in `cbn link` or `cbn node`, if it has one."""
     example: str = ""
-    """In one line, where that takes more than the name and the target."""
+    """The one-line form, if it needs more than the name and the target."""
 
     @property
     def repairs(self) -> FaultKind | None:
@@ -65,18 +65,18 @@ class FaultKind(NamedTuple):
 
 # fmt: off
 _TABLE = (
-    FaultKind("link_down", "link", "A link carries nothing any more; what is on it is lost.", state="is down",
+    FaultKind("link_down", "link", "A link carries nothing; packets on their way are lost.", state="is down",
               repaired_by="link_up", not_while=("link_down",), effect="stops", control="down"),
     FaultKind("link_up", "link", "A link that is down carries again.", control="up"),
-    FaultKind("crash", "router", "A router stops without a word and loses all it knew.", state="has crashed",
-              repaired_by="start", not_while=("crash",), replaces=("pause",), effect="stops",
-              control="crash"),
-    FaultKind("start", "router", "A router that has crashed starts anew: it has learned nothing, and has "
+    FaultKind("crash", "router", "A router stops without notice and loses everything it knew.",
+              state="has crashed", repaired_by="start", not_while=("crash",), replaces=("pause",),
+              effect="stops", control="crash"),
+    FaultKind("start", "router", "A router that has crashed starts again: it knows nothing, and has "
               "another random stream.", control="start"),
-    FaultKind("pause", "node", "A node stands still; what arrives waits for it, up to 8 MiB a link.",
+    FaultKind("pause", "node", "A node is stopped; packets that arrive wait, up to 8 MiB per link.",
               state="is paused", repaired_by="resume", not_while=("crash", "pause"), effect="holds",
               control="pause"),
-    FaultKind("resume", "node", "A paused node goes on.", control="resume"),
+    FaultKind("resume", "node", "A paused node continues.", control="resume"),
     FaultKind("leave", "client", "A client is cut off: its access link goes down.", state="is away",
               repaired_by="return", applied_as="link_down"),
     FaultKind("return", "client", "A client that left is back: its access link comes up.",
@@ -87,23 +87,23 @@ _TABLE = (
               example="partition west | east"),
     FaultKind("heal", "link", "The links that the partition took down come up. Write true.",
               applied_as="link_up", argument="flag", example="heal, and nothing else"),
-    FaultKind("flap", "link", "A link goes down and up again and again.", applied_as="link_down",
+    FaultKind("flap", "link", "A link goes down and up repeatedly.", applied_as="link_down",
               argument="repeat", repeat=Repeat("link", "down"),
               example="flap r1 - r2 5 times every 200ms, and perhaps: down 50ms"),
-    FaultKind("churn", "client", "Again and again, some clients leave and return.", applied_as="leave",
+    FaultKind("churn", "client", "Some clients leave and return, repeatedly.", applied_as="leave",
               argument="repeat", repeat=Repeat("clients", "away", anew=True),
               example="churn 20% of clients 4 times every 1s, and perhaps: away 300ms"),
-    FaultKind("impair", "link", "What links do to packets from now on; what is not said stays as it is.",
+    FaultKind("impair", "link", "Links get these properties; all others stay unchanged.",
               state="is impaired", repaired_by="repair", argument="impairment",
               example="impair r1 - r2 delay 30ms loss 0.1"),
-    FaultKind("repair", "link", "A link that was impaired does to packets what the topology says.",
+    FaultKind("repair", "link", "A link that was impaired gets the properties of the topology again.",
               applied_as="impair"),
 )
 # fmt: on
 KINDS: Mapping[str, FaultKind] = MappingProxyType({kind.name: kind for kind in _TABLE})
-"""All that a scenario can say."""
+"""All kinds that a scenario can have."""
 APPLIED = tuple(kind.name for kind in _TABLE if not kind.applied_as)
-"""What single steps of a plan are of, and worlds apply."""
+"""The kinds of the single steps of a plan, which worlds apply."""
 LINK_CONTROL = {kind.control: kind.name for kind in _TABLE if kind.control and kind.target == "link"}
 NODE_CONTROL = {kind.control: kind.name for kind in _TABLE if kind.control and kind.target != "link"}
 """Word of the command line -> kind."""
@@ -111,13 +111,13 @@ _REPAIRS = {kind.repaired_by: kind for kind in _TABLE if kind.repaired_by}
 
 
 class Failures:
-    """What is broken at a moment, while faults happen one after the other. Names of links are no node's."""
+    """What has failed at a moment, while faults happen in order. No link has the name of a node."""
 
     def __init__(self) -> None:
         self._of: dict[str, dict[str, Any]] = {}
 
     def note(self, kind: str, target: str, since: Any = None) -> None:
-        """A fault has happened; `since` is kept with what it has broken."""
+        """A fault has happened; `since` is kept with the failure."""
         about = KINDS[kind]
         failures = self._of.setdefault(target, {})
         if about.state:
@@ -130,11 +130,11 @@ class Failures:
             del self._of[target]
 
     def of(self, target: str) -> Mapping[str, Any]:
-        """The kinds that have broken it, each with what was noted with it."""
+        """The kinds of failures of a target, each with its `since`."""
         return self._of.get(target, {})
 
     def obstacle(self, kind: str, target: str) -> FaultKind | None:
-        """What keeps a fault from happening: a failure, or of a repair the failure that is not there."""
+        """What prevents a fault: a failure, or for a repair the failure that does not exist."""
         about, failures = KINDS[kind], self.of(target)
         if about.repairs is not None:
             return None if about.repairs.name in failures else about.repairs

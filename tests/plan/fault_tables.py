@@ -16,7 +16,7 @@ _SELECTION = {"$ref": "#/$defs/selection"}
 
 
 def schema_text(text: str) -> str:
-    """The schema's text, with what the table says in its definitions of faults."""
+    """The schema's text with the definitions of faults by the table."""
     definitions = json.loads(text)["$defs"]
     fault = definitions["fault"]
     conditions = {key: fault["properties"][key] for key in _CONDITIONS}
@@ -33,7 +33,7 @@ def schema_text(text: str) -> str:
 
 
 def reference_text(text: str) -> str:
-    """The reference's text, with the table of kinds."""
+    """The reference's text with the table of kinds."""
     before, _, rest = text.partition(_BEGIN)
     _, end, after = rest.partition(_END)
     assert end, f"{REFERENCE} has no place for the table"
