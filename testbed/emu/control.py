@@ -24,7 +24,7 @@ from testbed.emu.clients import AdminError
 from testbed.emu.live import FaultError, Live
 from testbed.emu.nodes import Life, NotReadyError
 from testbed.emu.streams import KEPT, Streams
-from testbed.plan.link_change import NOTHING, Ways, changed, words
+from testbed.plan.impairment import NOTHING, Ways, changed, words
 from testbed.plan.model import Fault, LinkPlan, NodePlan
 from testbed.plan.problems import ScenarioError, did_you_mean
 from testbed.runs.directory import RunDirectory

@@ -25,7 +25,7 @@ from typing import Any
 
 from ruamel.yaml import YAML
 
-from testbed.plan.link_change import Ways, changed
+from testbed.plan.impairment import Ways, changed
 from testbed.plan.model import Impairment
 from testbed.plan.problems import Problem, ScenarioError, did_you_mean
 from testbed.plan.source import Source

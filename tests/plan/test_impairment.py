@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from testbed.plan.link_change import Ways, changed, words
+from testbed.plan.impairment import Ways, changed, words
 from testbed.plan.model import Impairment
 from testbed.plan.problems import ScenarioError
 
