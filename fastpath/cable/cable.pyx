@@ -200,26 +200,26 @@ cdef class Cables:
         return 0
 
     cdef dict measured(self, size_t way):
-        cdef Account told
+        cdef Account account
         with nogil:
-            told = self.cables.account(way)
+            account = self.cables.account(way)
         return {
-            "frames": told.counts.frames,
-            "bytes": told.counts.bytes,
-            "delivered": told.counts.delivered,
-            "lost": told.counts.lost,
-            "lost_queue": told.counts.lost_queue,
-            "lost_down": told.counts.lost_down,
-            "duplicated": told.counts.duplicated,
-            "reordered": told.counts.reordered,
-            "corrupted": told.counts.corrupted,
-            "overruns": told.counts.overruns,
-            "underway": told.counts.underway,
-            "last_errno": told.counts.last_error,
-            "measured": told.measured,
-            "late_p50_ns": told.late_p50_ns // self.dilate,
-            "late_p99_ns": told.late_p99_ns // self.dilate,
-            "late_max_ns": told.late_max_ns // self.dilate,
+            "frames": account.counts.frames,
+            "bytes": account.counts.bytes,
+            "delivered": account.counts.delivered,
+            "lost": account.counts.lost,
+            "lost_queue": account.counts.lost_queue,
+            "lost_down": account.counts.lost_down,
+            "duplicated": account.counts.duplicated,
+            "reordered": account.counts.reordered,
+            "corrupted": account.counts.corrupted,
+            "overruns": account.counts.overruns,
+            "underway": account.counts.underway,
+            "last_errno": account.counts.last_error,
+            "measured": account.measured,
+            "late_p50_ns": account.late_p50_ns // self.dilate,
+            "late_p99_ns": account.late_p99_ns // self.dilate,
+            "late_max_ns": account.late_max_ns // self.dilate,
         }
 
 

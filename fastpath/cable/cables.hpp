@@ -75,17 +75,17 @@ class Cables {
         });
     }
     [[nodiscard]] Account account(std::size_t way) {
-        Account told;
+        Account account;
         Lateness late;
         between([&] {
-            told.counts = ways_[way]->counts;
+            account.counts = ways_[way]->counts;
             late = ways_[way]->lateness;
         });
-        told.measured = late.total();
-        told.late_p50_ns = late.at_ns(0.5);
-        told.late_p99_ns = late.at_ns(0.99);
-        told.late_max_ns = late.most_ns();
-        return told;
+        account.measured = late.total();
+        account.late_p50_ns = late.at_ns(0.5);
+        account.late_p99_ns = late.at_ns(0.99);
+        account.late_max_ns = late.most_ns();
+        return account;
     }
 
     void stop() const noexcept { stop_.raise(); }
@@ -134,7 +134,7 @@ class Cables {
     }
 
     [[nodiscard]] bool serve(std::unique_lock<std::mutex>& inside) {
-        std::vector<epoll_event> events(ways_.size() + 1);  // room for all: who is not told of was empty
+        std::vector<epoll_event> events(ways_.size() + 1);  // room for all: a way without an event was empty
         seen_ns_ = now_ns();
         while (true) {
             let_callers_in(inside);
