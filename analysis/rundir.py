@@ -78,6 +78,15 @@ class Run:
         return int(self.manifest["end_ns"])
 
     @property
+    def certificate(self) -> Mapping[str, Any] | None:
+        """The fidelity certificate; None: the run has none, since it did not get through its workload."""
+        certificate = self.manifest.get("fidelity")
+        if not isinstance(certificate, Mapping) or not isinstance(certificate.get("verdict"), str):
+            return None
+        empty = {"reasons": [], "affected": [], "dilate": 1, "figures": {}, "links": []}
+        return {**empty, **certificate}
+
+    @property
     def names(self) -> dict[int, str]:
         """Name by node id."""
         return {n.node_id: n.name for n in self.plan.nodes}

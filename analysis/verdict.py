@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from analysis.certificate import repeated
 from analysis.expectations import to_expectations
 from analysis.findings import RECOVERY, Failure, Findings, LatencyCurve, PublicationCounts, Traffic
 from analysis.rundir import Run
@@ -51,7 +50,7 @@ def to_verdict(findings: Findings) -> dict[str, Any]:
             "skipped": findings.ingested.skipped,
             "splits": findings.ingested.splits,
         },
-        "fidelity": repeated(findings.run),
+        "fidelity": certificate_summary(findings.run),
         "phases": [scope.as_verdict() for scope in findings.scopes if scope.name != RECOVERY],
         "recovery": next((s.as_verdict() for s in findings.scopes if s.name == RECOVERY), None),
         "problems": problems,
@@ -88,6 +87,15 @@ def _convergence(run: Run) -> dict[str, int | None] | None:
         "p50": after[len(after) // 2] if after else None,
         "max": after[-1] if after else None,
     }
+
+
+def certificate_summary(run: Run) -> dict[str, Any] | None:
+    """What the certificate says, but for the links."""
+    certificate = run.certificate
+    return None if certificate is None else {key: certificate[key] for key in _REPEATED}
+
+
+_REPEATED = ("verdict", "reasons", "affected", "dilate", "figures")
 
 
 def _load(traffic: Iterable[Traffic]) -> dict[str, int]:

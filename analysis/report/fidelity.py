@@ -1,14 +1,19 @@
-"""What the report shows of the fidelity certificate: figures in words."""
+"""The section about the run's fidelity certificate; it was judged when the run ended (docs/fidelity.md)."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
 from analysis.figures import axes
+from analysis.findings import Findings
+from analysis.report.section import Data, Section
+from analysis.rundir import Run
 
 SHOWN_LINKS = 40
 """The worst directions of links; the others stand in the manifest."""
+_TONES = {"trusted": "good", "exact": "good", "degraded": "doubt"}
 _TIMES = {
     "lag_p50_ns": "Scheduling lag, median",
     "lag_p99_ns": "Scheduling lag, 99 %",
@@ -21,9 +26,62 @@ _SHARES = {"busy": "Processors busy", "busy_peak": "Busiest second", "stolen": "
 _COUNTS = {"socket_overflows": "Sockets overflowed", "capture_drops": "Not captured"}
 
 
-def figure_lines(certificate: Mapping[str, Any] | None) -> list[tuple[str, str]]:
+@dataclass(frozen=True, slots=True)
+class LinkLine:
+    """One direction of a link in the report's table; None: not asked, or not measured."""
+
+    link: str
+    source: str
+    backend: str
+    delay_ns: int | None
+    probed_ns: int | None
+    late_ns: int | None
+    """How late 1 of 100 frames was, by the carrier's own account."""
+    frames: int
+    asked_loss: float
+    lost: int
+    overruns: int
+    asked_bps: int | None
+    carried_bps: int | None
+    reasons: tuple[str, ...]
+
+
+def link_lines(run: Run) -> list[LinkLine]:
+    """The links that do something to packets or went wrong, worst first; bare ones have nothing to show."""
+    lines = [_line(row) for row in (run.certificate or {"links": ()})["links"]]
+    return [line for line in lines if line.reasons or line.backend != "veth" or line.delay_ns is not None]
+
+
+def badge(run: Run) -> tuple[str, str]:
+    """The certificate in a word or two, and how to colour it."""
+    certificate = run.certificate
+    if certificate is None:
+        return "fidelity not measured", "doubt"
+    slowed = f", time slowed {certificate['dilate']}-fold" if certificate["dilate"] > 1 else ""
+    return f"fidelity: {certificate['verdict']}{slowed}", _TONES.get(certificate["verdict"], "doubt")
+
+
+def _line(row: Mapping[str, Any]) -> LinkLine:
+    asked, measured, probe = row["asked"], row["measured"], row.get("probe") or {}
+    return LinkLine(
+        link=str(row["link"]),
+        source=str(row["source"]),
+        backend=str(row["backend"]),
+        delay_ns=asked.get("delay_ns"),
+        probed_ns=probe.get("delay_p50_ns"),
+        late_ns=measured.get("late_p99_ns"),
+        frames=int(measured.get("frames", 0)),
+        asked_loss=float(asked.get("loss") or 0.0),
+        lost=int(measured.get("lost", 0)),
+        overruns=int(measured.get("overruns", 0)),
+        asked_bps=asked.get("rate_bps"),
+        carried_bps=row.get("carried_bps"),
+        reasons=tuple(map(str, row.get("reasons") or ())),
+    )
+
+
+def figure_lines(figures: Mapping[str, Any]) -> list[tuple[str, str]]:
     """Name and value of every figure that was measured."""
-    figures = (certificate or {}).get("figures") or {}
 
     def known(names: Mapping[str, str]) -> list[tuple[str, Any]]:
         return [(title, figures[name]) for name, title in names.items() if figures.get(name) is not None]
@@ -41,3 +99,63 @@ def bits(per_second: int) -> str:
         if per_second >= factor:
             return f"{per_second / factor:.3g} {unit}"
     return f"{per_second} bit/s"
+
+
+def _data(findings: Findings, _verdict: Data) -> Data | None:
+    certificate = findings.run.certificate
+    if certificate is None:
+        return None
+    links = link_lines(findings.run)
+    return {
+        "tone": "problems" if certificate["reasons"] else "fidelity",
+        "certificate": certificate,
+        "figures": figure_lines(certificate["figures"]),
+        "links": links[:SHOWN_LINKS],
+        "left_out": len(links) - SHOWN_LINKS,
+    }
+
+
+SECTION = Section(
+    "fidelity",
+    "How far to trust these figures",
+    """
+{% if certificate.verdict == "exact" %}
+<p class="note">This run was simulated: what was asked of links and time is what happened.</p>
+{% elif certificate.reasons %}
+<p>This run is <strong>degraded</strong>. Do not rely on: {{ certificate.affected | join(", ") }}.</p>
+<ul>
+{% for reason in certificate.reasons %}
+<li>{{ reason }}</li>
+{% endfor %}
+</ul>
+{% else %}
+<p class="note">Machine, nodes and links delivered what was asked of them, within the limits of the
+certificate.</p>
+{% endif %}
+{% if figures %}
+{{ facts(figures) }}
+{% endif %}
+{% if links %}
+<details{% if certificate.reasons %} open="open"{% endif %}>
+<summary>Links: asked and measured, worst first</summary>
+{% call table("", ["Link, from", "Carried by", "#Delay asked", "#probed", "#1 of 100 late by", "#Frames",
+                   "#Loss asked", "#lost", "#lost unasked", "#Rate asked", "#carried"]) %}
+{% for k in links %}
+<tr><th scope="row"{% if k.reasons %} class="bad" title="{{ k.reasons | join('; ') }}"{% endif %}>
+{{- k.link }}, {{ k.source }}</th><td>{{ k.backend }}</td>
+{%- for ns in (k.delay_ns, k.probed_ns, k.late_ns) %}
+{{ cell(dash if ns is none else ns | duration) }}
+{%- endfor %}
+{{- number(k.frames) }}{{ cell("%.3g %%" % (100 * k.asked_loss)) }}{{ number(k.lost) }}
+{{- number(k.overruns, true) }}
+{%- for bps in (k.asked_bps, k.carried_bps) %}{{ cell(dash if bps is none else bps | bits) }}{% endfor %}</tr>
+{% endfor %}
+{% endcall %}
+{% if left_out > 0 %}
+<p class="note">And {{ left_out }} more in <code>manifest.json</code>.</p>
+{% endif %}
+</details>
+{% endif %}
+""",
+    _data,
+)

@@ -1,13 +1,16 @@
-"""How many routers the deliveries passed: a histogram."""
+"""The section about how many routers the deliveries passed: a histogram."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
 
+from markupsafe import Markup
+
 from analysis.figures.axes import Axis, count
 from analysis.figures.svg import Figure, element, number
-from analysis.findings import LatencyCurve
+from analysis.findings import Findings, LatencyCurve
+from analysis.report.section import Data, Section
 
 WIDTH, HEIGHT = 680.0, 280.0
 LEFT, RIGHT, TOP, BOTTOM = 52.0, 20.0, 28.0, 48.0
@@ -67,3 +70,33 @@ def _axis() -> str:
     y = HEIGHT - BOTTOM
     line = element("path", d=f"M{number(LEFT)} {number(y)}H{number(WIDTH - RIGHT)}", class_="axis")
     return line + element("text", "routers passed", x=WIDTH - RIGHT, y=HEIGHT - 8.0, class_="label end")
+
+
+def _data(findings: Findings, _verdict: Data) -> Data:
+    figure = hop_figure(findings.curves)
+    return {"figure": figure and Markup(figure.to_svg()), "curves": findings.curves}
+
+
+SECTION = Section(
+    "hops",
+    "Hops",
+    """
+{% if figure %}
+<div class="beside">
+<figure><div class="scroll">{{ figure }}</div>
+<figcaption>Deliveries by the number of routers they passed;
+{{ "%.2f" % verdict.hops.mean }} on average.</figcaption>
+</figure>
+{% call table("Deliveries", ["Routers passed", "#Deliveries", "#Share"]) %}
+{% for c in curves if c.hop_count is not none %}
+<tr><th scope="row">{{ c.hop_count }}</th>{{ number(c.deliveries) }}
+{{- cell(c.deliveries | share(curves[0].deliveries)) }}</tr>
+{% endfor %}
+{% endcall %}
+</div>
+{% else %}
+<p class="note">Nothing was delivered.</p>
+{% endif %}
+""",
+    _data,
+)

@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from analysis.certificate import badge, certificate, link_lines, repeated
-from analysis.report.fidelity import bits, figure_lines
+from analysis.report.fidelity import badge, bits, figure_lines, link_lines
 from analysis.rundir import load_run
+from analysis.verdict import certificate_summary
 
 
 def direction(source: str, backend: str = "wire", **others: Any) -> dict[str, Any]:
@@ -38,7 +38,7 @@ DEGRADED = {
 def test_the_verdict_repeats_all_but_the_links(hand_made: Any) -> None:
     hand_made.manifest["fidelity"] = DEGRADED
     run = load_run(hand_made.write())
-    assert repeated(run) == {k: v for k, v in DEGRADED.items() if k != "links"}
+    assert certificate_summary(run) == {k: v for k, v in DEGRADED.items() if k != "links"}
     assert badge(run) == ("fidelity: degraded, time slowed 4-fold", "doubt")
 
 
@@ -53,18 +53,18 @@ def test_bare_links_that_did_well_are_not_listed(hand_made: Any) -> None:
 def test_a_run_without_a_certificate_is_not_taken_for_trusted(hand_made: Any, told: Any) -> None:
     hand_made.manifest["fidelity"] = told
     run = load_run(hand_made.write())
-    assert certificate(run) is repeated(run) is None
+    assert run.certificate is certificate_summary(run) is None
     assert badge(run) == ("fidelity not measured", "doubt")
     assert link_lines(run) == []
 
 
 def test_figures_that_were_not_measured_are_left_out() -> None:
-    assert figure_lines(DEGRADED) == [
+    assert figure_lines(DEGRADED["figures"]) == [
         ("Scheduling lag, 99 %", "3 ms"),
         ("Processors busy", "98%"),
         ("Not captured", "0"),
     ]
-    assert figure_lines(None) == []
+    assert figure_lines({}) == []
 
 
 def test_rates_are_in_the_unit_that_suits_them() -> None:

@@ -12,11 +12,10 @@ from hypothesis import strategies as st
 from analysis.figures.axes import axis_for, count, duration, share, volume
 from analysis.figures.svg import element, number, steps, text
 from analysis.findings import QUANTILES, LatencyCurve
-from analysis.report.cdf import latency_figure, shades_of
-from analysis.report.drawing import topology_figure
 from analysis.report.hops import hop_figure
+from analysis.report.latency import latency_figure, shades_of
 from analysis.report.layout import fitted, layout
-from analysis.report.tables import LinkRow
+from analysis.report.network import LinkRow, topology_figure
 from nodes.wire.packets import Role
 from testbed.plan.model import NodePlan, Plan
 

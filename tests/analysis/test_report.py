@@ -23,8 +23,9 @@ from analysis.findings import (
     TreeCounts,
 )
 from analysis.network import HELD, RouterState
-from analysis.report.page import headline, render
-from analysis.report.tables import link_rows, subscriber_rows
+from analysis.report.network import link_rows
+from analysis.report.overview import subscriber_rows
+from analysis.report.page import SECTIONS, headline, render
 from analysis.rundir import load_run
 from analysis.verdict import to_verdict
 from nodes.scheme_formulas import Figures
@@ -120,6 +121,13 @@ def test_every_figure_is_described_and_has_a_table_beside_it(findings):
         assert all(t.text for t in told)
     sections = [s for s in tree.iter(f"{XHTML}section") if s.find(f".//{SVG}svg") is not None]
     assert all(s.find(f".//{XHTML}table") is not None for s in sections)
+
+
+def test_every_section_has_an_anchor_of_its_own(findings):
+    _, tree = page(replace(findings, failures=[Failure(3, 17, 5, "missing", 0)]))
+    anchors = [section.get("id") for section in tree.iter(f"{XHTML}section")]
+    assert anchors == ["run", "network", "latency", "hops", "scheme", "clients", "faults"]
+    assert len({section.anchor for section in SECTIONS}) == len(SECTIONS)
 
 
 def test_a_dark_scheme_changes_colours_alone(findings):

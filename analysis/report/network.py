@@ -1,14 +1,21 @@
-"""The network as a picture: who stands where, what each link carried, who missed something."""
+"""The section about the network: a picture of it, what each link carried, which clients missed something."""
 
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from markupsafe import Markup
 
 from analysis.figures.axes import count
 from analysis.figures.svg import Figure, element, number, text
+from analysis.findings import CrossingCounts, Findings
 from analysis.report.layout import Points, edges_between, fitted, layout
-from analysis.report.tables import LinkRow
+from analysis.report.overview import subscriber_rows
+from analysis.report.section import Data, Section
+from nodes.wire.packets import PacketType
 from testbed.plan.model import NodePlan, Plan
 
 WIDTH = 1040.0
@@ -23,6 +30,69 @@ ROUTER_ROOM = 44.0
 THIN, THICK = 1.25, 9.0
 CHARACTER = 6.6
 """Width of a character of a link's label: the font is not known, so an estimate on the wide side."""
+
+
+@dataclass(frozen=True, slots=True)
+class LinkRow:
+    """What one link carried. For an access link, `b` is the client."""
+
+    name: str
+    a: str
+    b: str
+    access: bool
+    to_b: int
+    to_a: int
+    wasted: int
+    control_packets: int
+    control_bytes: int
+
+    @property
+    def messages(self) -> int:
+        """In both directions."""
+        return self.to_a + self.to_b
+
+
+def link_rows(findings: Findings) -> list[LinkRow]:
+    """One row a link, in the plan's order."""
+    plan = findings.run.plan
+    ids = {n.name: n.node_id for n in plan.nodes}
+    clients = findings.run.client_ids
+    to_b: Counter[str] = Counter()
+    to_a: Counter[str] = Counter()
+    control: Counter[str] = Counter()
+    size: Counter[str] = Counter()
+    captured = {c.interface.name: (c.node, plan.links[c.interface.link]) for c in findings.run.captures}
+    for t in findings.traffic:
+        node, link = captured[t.interface]
+        if t.type != PacketType.MESSAGE:
+            control[link.name] += t.packets
+            size[link.name] += t.bytes
+        elif (node.name == link.a) is t.sent:
+            to_b[link.name] += t.packets
+        else:
+            to_a[link.name] += t.packets
+    wasted = _wasted(findings.crossings)
+    return [
+        LinkRow(
+            k.name,
+            k.a,
+            k.b,
+            k.a in clients or k.b in clients,
+            to_b[k.name],
+            to_a[k.name],
+            wasted[frozenset((ids[k.a], ids[k.b]))],
+            control[k.name],
+            size[k.name],
+        )
+        for k in plan.links
+    ]
+
+
+def _wasted(crossings: Sequence[CrossingCounts]) -> Counter[frozenset[int]]:
+    counts: Counter[frozenset[int]] = Counter()
+    for crossing in crossings:
+        counts[frozenset((crossing.from_id, crossing.to_id))] += crossing.wasted
+    return counts
 
 
 def topology_figure(plan: Plan, links: Sequence[LinkRow], harmed: Mapping[str, str]) -> Figure | None:
@@ -154,3 +224,73 @@ def _client_name(node: NodePlan, place: Sequence[float], router: Sequence[float]
 
 def _short(name: str) -> str:
     return name if len(name) <= 14 else name[:13] + "…"
+
+
+def _harmed(findings: Findings) -> dict[str, str]:
+    """What went wrong, by name of the client."""
+    harmed = {}
+    for s in subscriber_rows(findings):
+        counts = {kind: getattr(s.counts, kind) for kind in ("missing", "duplicate", "spurious")}
+        if any(counts.values()):
+            harmed[s.name] = ", ".join(f"{n} {kind}" for kind, n in counts.items() if n)
+    return harmed
+
+
+def _data(findings: Findings, _verdict: Data) -> Data:
+    links = link_rows(findings)
+    figure = topology_figure(findings.run.plan, links, _harmed(findings))
+    return {
+        "figure": figure and Markup(figure.to_svg()),
+        "between": [k for k in links if not k.access],
+        "access": [k for k in links if k.access],
+        "crossings": sum(k.messages for k in links if not k.access),
+    }
+
+
+SECTION = Section(
+    "network",
+    "The network",
+    """
+{% if figure %}
+<figure>
+<div class="scroll">{{ figure }}</div>
+<figcaption>
+<span><i class="key router"></i>router</span>
+<span><i class="key client"></i>client</span>
+<span><i class="key client harmed"></i>client with a fault</span>
+<span><i class="key line"></i>the wider, the more messages; the number counts both directions</span>
+</figcaption>
+</figure>
+{% else %}
+<p class="note">A network of {{ findings.run.plan.nodes | length }} nodes is not drawn;
+the table below has all its links.</p>
+{% endif %}
+<p class="note">A crossing is wasted if no delivery descends from it.
+{{ verdict.wasted_crossings | count }} of {{ crossings | count }} crossings
+({{ verdict.wasted_crossings | share(crossings) }}) were;
+the protocols themselves sent {{ verdict.control.packets | count }} packets,
+{{ verdict.control.bytes | volume }}.</p>
+{% call table("Links between routers", ["Link", "#Messages", "#→", "#←", "#Wasted", "#of them",
+                                        "#Control packets", "#bytes"]) %}
+{% for k in between %}
+<tr><th scope="row">{{ k.a }} &#8211; {{ k.b }}</th>
+{{- number(k.messages) }}{{ number(k.to_b) }}{{ number(k.to_a) }}
+{{- number(k.wasted) }}{{ cell(k.wasted | share(k.messages)) }}{{ number(k.control_packets) }}
+{{- cell(k.control_bytes | volume) }}</tr>
+{% else %}
+<tr><td colspan="8">None: there is one router.</td></tr>
+{% endfor %}
+{% endcall %}
+<details>
+<summary>Access links</summary>
+{% call table("", ["Link", "#Messages", "#→", "#←", "#Control packets", "#bytes"]) %}
+{% for k in access %}
+<tr><th scope="row">{{ k.a }} &#8211; {{ k.b }}</th>
+{{- number(k.messages) }}{{ number(k.to_b) }}{{ number(k.to_a) }}
+{{- number(k.control_packets) }}{{ cell(k.control_bytes | volume) }}</tr>
+{% endfor %}
+{% endcall %}
+</details>
+""",
+    _data,
+)

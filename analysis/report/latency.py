@@ -1,12 +1,15 @@
-"""The distribution of latencies: a step curve of all deliveries and one a hop count."""
+"""The section about the distribution of latencies: a step curve of all deliveries and one a hop count."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
+from markupsafe import Markup
+
 from analysis.figures.axes import Axis, axis_for, duration
 from analysis.figures.svg import Figure, element, number, steps, text
-from analysis.findings import QUANTILES, LatencyCurve
+from analysis.findings import QUANTILES, Findings, LatencyCurve
+from analysis.report.section import Data, Section
 
 WIDTH, HEIGHT = 680.0, 340.0
 LEFT, RIGHT, TOP, BOTTOM = 52.0, 20.0, 16.0, 48.0
@@ -72,3 +75,38 @@ def _told(curve: LatencyCurve) -> str:
         f"half took at most {duration(curve.at(0.5))}, 99 % at most {duration(curve.at(0.99))}, "
         f"the slowest {duration(curve.at(1))}."
     )
+
+
+def _data(findings: Findings, _verdict: Data) -> Data:
+    figure = latency_figure(findings.curves)
+    return {
+        "figure": figure and Markup(figure.to_svg()),
+        "curves": [curve for curve in findings.curves if curve.quantiles_ns],
+        "shades": shades_of(findings.curves),
+    }
+
+
+SECTION = Section(
+    "latency",
+    "Latency",
+    """
+{% if figure %}
+<div class="beside">
+<figure><div class="scroll">{{ figure }}</div>
+<figcaption>Share of deliveries that took no longer. From the message's first sight on its publisher's access
+link to its first sight leaving on the subscriber's.</figcaption></figure>
+{% call table("By routers passed", ["Routers", "#Deliveries", "#min", "#median", "#99 %", "#max"]) %}
+{% for c in curves %}
+<tr{% if c.hop_count is none %} class="total"{% endif %}><th scope="row">
+{%- if c.hop_count in shades %}<i class="key curve {{ shades[c.hop_count] }}"></i>{% endif %}
+{{- "all" if c.hop_count is none else c.hop_count }}</th>{{ number(c.timed) }}
+{%- for share in (0, 0.5, 0.99, 1) %}{{ cell(c.at(share) | duration) }}{% endfor %}</tr>
+{% endfor %}
+{% endcall %}
+</div>
+{% else %}
+<p class="note">No delivery could be timed.</p>
+{% endif %}
+""",
+    _data,
+)

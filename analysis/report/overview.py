@@ -1,0 +1,182 @@
+"""The sections whose tables are parts of the verdict or of the findings as they are."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+from datetime import UTC, datetime
+
+from analysis.figures import axes
+from analysis.findings import Findings, SubscriberCounts
+from analysis.report.section import Data, Section
+from nodes.wire.packets import PacketType
+
+_WORLDS = {"sim": "simulator", "emu": "Mininet", "cluster": "cluster"}
+
+
+def _reservations(_findings: Findings, verdict: Data) -> Data | None:
+    return {"tone": "problems"} if verdict["problems"] else None
+
+
+RESERVATIONS = Section(
+    "reservations",
+    "Reservations",
+    """
+<ul>
+{% for problem in verdict.problems %}
+<li>{{ problem }}</li>
+{% endfor %}
+</ul>
+""",
+    _reservations,
+)
+
+
+def _expected(_findings: Findings, verdict: Data) -> Data | None:
+    expectations = verdict["expectations"]
+    if not expectations:
+        return None
+    return {"tone": "fidelity" if all(e["holds"] for e in expectations) else "problems"}
+
+
+EXPECTED = Section(
+    "expected",
+    "What was expected",
+    """
+{% call table("", ["Expected", "#Measured", "So it"]) %}
+{% for e in verdict.expectations %}
+<tr><th scope="row">{{ e.text }}</th>{{ cell(e | measured) }}
+{%- if e.holds %}<td>holds</td>
+{%- else %}<td class="bad">does not hold{{ " (%s)" % e.why if e.why }}</td>{% endif %}
+</tr>
+{% endfor %}
+{% endcall %}
+""",
+    _expected,
+)
+
+
+def _phases(_findings: Findings, verdict: Data) -> Data | None:
+    recovery = [verdict["recovery"]] if verdict["recovery"] else []
+    scopes = [*verdict["phases"], *recovery]
+    return {"scopes": scopes} if scopes else None
+
+
+PHASES = Section(
+    "phases",
+    "Phases",
+    """
+{% call table("", ["Published during", "#Messages", "#Expected", "#Delivered", "#Missing", "#Duplicate",
+                   "#Spurious", "#Median latency", "#p99"]) %}
+{% for p in scopes %}
+<tr><th scope="row">{{ p.name }}</th>{{ number(p.publications) }}{{ number(p.expected) }}
+{{- number(p.delivered) }}{{ number(p.missing, true) }}{{ number(p.duplicate, true) }}
+{{- number(p.spurious, true) }}
+{{- cell(p.latency_ns.p50 | duration if p.latency_ns else dash) }}
+{{- cell(p.latency_ns.p99 | duration if p.latency_ns else dash) }}</tr>
+{% endfor %}
+{% endcall %}
+{% if verdict.recovery %}
+<p class="note"><em>recovery</em>: from the network's last fixpoint on, after the last fault.</p>
+{% endif %}
+""",
+    _phases,
+)
+
+
+def _run(findings: Findings, _verdict: Data) -> Data:
+    run, manifest, plan = findings.run, findings.run.manifest, findings.run.plan
+    messages, packets = axes.count(findings.publications.total), axes.count(findings.ingested.packets)
+    overrides = ", ".join(f"{key}={value}" for key, value in (manifest.get("overrides") or {}).items())
+    lines = [
+        ("World", _WORLDS.get(manifest["world"], manifest["world"])),
+        ("Scheme", str(manifest.get("scheme", axes.NONE)).upper()),
+        ("Seed", str(manifest.get("seed", axes.NONE))),
+        ("Network", f"{len(plan.routers)} routers, {len(plan.clients)} clients, {len(plan.links)} links"),
+        ("Workload", f"{messages} messages, {findings.subscriptions} subscriptions"),
+        ("Started", _moment(run.start_ns)),
+        ("Lasted", axes.duration(run.end_ns - run.start_ns) if run.started else axes.NONE),
+        ("Captured", f"{packets} packets, {axes.count(findings.drops)} dropped"),
+    ]
+    return {"lines": [*lines, ("Overrides", overrides)] if overrides else lines}
+
+
+def _moment(ns: int) -> str:
+    if not ns:
+        return "never"
+    return datetime.fromtimestamp(ns // 10**9, UTC).strftime("%Y-%m-%d %H:%M:%S UTC")
+
+
+RUN = Section("run", "The run", "{{ facts(lines) }}", _run)
+
+
+@dataclass(frozen=True, slots=True)
+class SubscriberRow:
+    """A client's counts under its name."""
+
+    name: str
+    counts: SubscriberCounts
+    published: int
+
+
+def subscriber_rows(findings: Findings) -> list[SubscriberRow]:
+    """One row a client of the plan, also of those that were owed nothing."""
+    counted = {s.subscriber: s for s in findings.subscribers}
+    published = _published(findings)
+    names = {**{s: f"node {s}" for s in counted}, **{i: name for name, i in findings.run.client_ids.items()}}
+    return [
+        SubscriberRow(name, counted.get(i, SubscriberCounts(i, *[0] * 8)), published[name])
+        for i, name in sorted(names.items())
+    ]
+
+
+def _published(findings: Findings) -> Counter[str]:
+    counts: Counter[str] = Counter()
+    peers = {c.interface.name: c.peer.name for c in findings.run.captures}
+    for t in findings.traffic:
+        if not t.sent and t.type == PacketType.MESSAGE:
+            counts[peers[t.interface]] += t.packets
+    return counts
+
+
+CLIENTS = Section(
+    "clients",
+    "Clients",
+    """
+{% call table("What each client published, was owed and got", ["Client", "#Published", "#Owed", "#Delivered",
+                                                               "#Missing", "#Duplicate", "#Spurious"]) %}
+{% for s in subscribers %}
+<tr><th scope="row">{{ s.name }}</th>{{ number(s.published) }}{{ number(s.counts.owed) }}
+{{- number(s.counts.delivered) }}{{ number(s.counts.missing, true) }}{{ number(s.counts.duplicate, true) }}
+{{- number(s.counts.spurious, true) }}</tr>
+{% endfor %}
+{% endcall %}
+""",
+    lambda findings, _verdict: {"subscribers": subscriber_rows(findings)},
+)
+
+
+def _faults(findings: Findings, _verdict: Data) -> Data | None:
+    names = findings.run.names
+    rows = [
+        (names.get(f.source, f"node {f.source}"), names.get(f.subscriber, f"node {f.subscriber}"), f)
+        for f in findings.failures
+    ]
+    return {"rows": rows} if rows else None
+
+
+FAULTS = Section(
+    "faults",
+    "Faults",
+    """
+<p class="note">The first {{ rows | length }}, by message.
+All of them are in <code>tables/verdicts.parquet</code>.</p>
+{% call table("", ["Publisher", "#Message", "Subscriber", "Verdict", "#Copies"]) %}
+{% for publisher, subscriber, f in rows %}
+<tr><th scope="row">{{ publisher }}</th>{{ cell(f.sequence) }}<td>{{ subscriber }}</td>
+{{- "" }}<td class="bad">{{ f.verdict }}</td>{{ number(f.copies) }}</tr>
+{% endfor %}
+{% endcall %}
+""",
+    _faults,
+)
