@@ -1,5 +1,5 @@
 """From the captures of a run to tables, a verdict and a report, with PySpark."""
 
-from analysis.errors import AnalysisError
 
-__all__ = ["AnalysisError"]
+class AnalysisError(Exception):
+    """The analysis cannot go on; the text says what, where, and what to do."""

@@ -7,7 +7,7 @@ import json
 import sys
 from pathlib import Path
 
-from analysis.errors import AnalysisError
+from analysis import AnalysisError
 from analysis.expectations import passed
 from analysis.pipeline import analyze
 from analysis.session import MASTER_VARIABLE

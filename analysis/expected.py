@@ -10,19 +10,17 @@ from typing import Any
 
 import pyarrow as pa
 from pyspark.sql import DataFrame
+from pyspark.sql.pandas.types import to_arrow_schema
 
-from analysis.calm import History
-from analysis.oracle import Oracle
+from analysis.history import History
+from analysis.oracle import Claim, Oracle
 from analysis.schemas import EXPECTED
-from analysis.windows import Claim
 from nodes.model import PredicateSyntaxError, Value, parse_message
 from nodes.wire.codec import WireError, decode_attributes
 
 Publication = tuple[int, int, int, Mapping[str, Value]]
 """source, sequence, time_ns, attributes"""
-EXPECTED_ARROW = pa.schema(
-    [("source", pa.int64()), ("sequence", pa.int64()), ("subscriber", pa.int32()), ("owed", pa.bool_())]
-)
+_ARROW = to_arrow_schema(EXPECTED)
 
 
 def to_expected(publications: DataFrame, claims: Sequence[Claim], history: History) -> DataFrame:
@@ -52,8 +50,8 @@ def expected_batch(oracle: Oracle, batch: pa.RecordBatch) -> pa.RecordBatch:
         for subscriber, owed in oracle.expected(source, time_ns, attributes).items()
     ]
     columns = list(zip(*rows, strict=True)) or [()] * 4
-    arrays = [pa.array(values, field.type) for values, field in zip(columns, EXPECTED_ARROW, strict=True)]
-    return pa.RecordBatch.from_arrays(arrays, schema=EXPECTED_ARROW)
+    arrays = [pa.array(values, field.type) for values, field in zip(columns, _ARROW, strict=True)]
+    return pa.RecordBatch.from_arrays(arrays, schema=_ARROW)
 
 
 def _publications(batch: pa.RecordBatch) -> Iterator[Publication]:

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
-from analysis.calm import FOREVER
+from analysis.history import FOREVER
 from analysis.network import RouterState
 from analysis.rundir import Run
 from nodes.scheme_formulas import Figures
@@ -165,7 +165,7 @@ class Ingested:
     skipped: dict[str, int]
     problems: list[str] = field(default_factory=list)
     splits: dict[str, int] = field(default_factory=dict)
-    """How many captures were split, and by what (`analysis.splitting`)."""
+    """How many captures were split, and by what (`analysis.decode`)."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,11 +19,10 @@ from pathlib import Path
 import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 
-from analysis.decode import BinReport, Piece, decode_bin, unreadable
+from analysis.decode import BinReport, Piece, Range, decode_bin, split, unreadable
 from analysis.findings import Ingested
 from analysis.rundir import Capture, Run
 from analysis.schemas import PACKETS, REPORTS
-from analysis.splitting import Range, split
 from fastpath.pcap import PcapError
 
 SPLIT_BYTES = 64 * 1024 * 1024

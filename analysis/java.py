@@ -9,7 +9,7 @@ import subprocess
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
-from analysis.errors import AnalysisError
+from analysis import AnalysisError
 
 OLDEST = 17
 SEARCHED = Path("/usr/lib/jvm")

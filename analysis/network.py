@@ -12,8 +12,8 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from statistics import fmean
 
+from analysis.oracle import Claim
 from analysis.rundir import Run
-from analysis.windows import Claim
 from fastpath import cover
 from nodes.model import parse_predicate
 from nodes.scheme_formulas import Figures

@@ -1,8 +1,28 @@
-"""The delivery oracle: every subscription against every publication, by the reference model.
+"""What is owed: which client must get, and which may get, each message.
 
-Truth is `nodes.model`, in the plainest Python; nothing fast is asked. The one
-definition of what is owed, for the analysis (`expected`) and for harnesses that
-judge a run in memory.
+Truth is `nodes.model`, in the plainest Python: every subscription against every publication.
+The one definition for the analysis (`expected`), the experiments and the test harnesses that
+judge a run in memory. Neither Spark nor run directories are known here.
+
+A change of subscriptions takes up to `settle_ns` to be known everywhere, and a
+message up to `settle_ns` to arrive; in between either outcome is right. For a
+subscription in force from `a` until `b`, with the scenario's time zero `start`
+(when all subscriptions made before it have converged), a message published at
+`t` is
+
+- owed, if `a < start <= t` or `start <= a + settle <= t`, and `t <= b - settle`;
+- allowed, if `a - settle <= t <= b + settle`;
+- else neither.
+
+A subscription never withdrawn has no `b`. In a run that was cut short, nothing
+published less than `settle` before its end is owed; in one whose network never
+became ready, nothing is. A `subscribe` that repeats a predicate under the same
+number changes nothing; with another predicate it ends one subscription and
+begins the next. Where something failed or was repaired within `settle` of `b`, the
+subscription allows deliveries until the network has converged again (`Oracle`): a node
+that was cut off or paused learns of its end no sooner. Each subscription is judged by
+itself: of two that adjoin, or overlap by less than `2 x settle`, neither need carry a
+message at the seam.
 """
 
 from __future__ import annotations
@@ -12,9 +32,89 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from analysis.calm import FOREVER, History
-from analysis.windows import Claim
+from analysis.history import FOREVER, History
 from nodes.model import Predicate, PredicateSyntaxError, Value, matches, parse_message, parse_predicate
+
+NEVER = -(2**63)
+
+
+@dataclass(frozen=True, slots=True)
+class SubscriptionChange:
+    """A client's `subscribe` (with a predicate) or `unsubscribe` (without)."""
+
+    time_ns: int
+    client: str
+    subscription: int
+    predicate: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """A client's claim to the messages of a predicate; all bounds are inclusive."""
+
+    subscriber: int
+    predicate: str
+    allowed_from_ns: int
+    owed_from_ns: int
+    owed_until_ns: int
+    allowed_until_ns: int
+
+    def owes(self, published_ns: int) -> bool:
+        """Whether a matching message published then must be delivered."""
+        return self.owed_from_ns <= published_ns <= self.owed_until_ns
+
+    def allows(self, published_ns: int, held_until_ns: int | None = None) -> bool:
+        """Whether a matching message published then may be delivered.
+
+        One that somebody may have held back is as good as published at any time until then.
+        """
+        latest_ns = published_ns if held_until_ns is None else held_until_ns
+        return self.allowed_from_ns <= latest_ns and published_ns <= self.allowed_until_ns
+
+
+@dataclass(frozen=True, slots=True)
+class Clock:
+    """The times of a run that claims depend on."""
+
+    start_ns: int
+    settle_ns: int
+    owed_until_ns: int = FOREVER
+
+    def claim(self, subscriber: int, predicate: str, from_ns: int, until_ns: int | None) -> Claim:
+        """The claim of a subscription in force from `from_ns` until `until_ns`."""
+        ends_ns = FOREVER if until_ns is None else until_ns - self.settle_ns
+        return Claim(
+            subscriber,
+            predicate,
+            allowed_from_ns=from_ns - self.settle_ns,
+            owed_from_ns=self.start_ns if from_ns < self.start_ns else from_ns + self.settle_ns,
+            owed_until_ns=min(self.owed_until_ns, ends_ns),
+            allowed_until_ns=FOREVER if until_ns is None else until_ns + self.settle_ns,
+        )
+
+
+def claims_of(
+    changes: Iterable[SubscriptionChange], clients: Mapping[str, int], clock: Clock
+) -> tuple[list[Claim], list[str]]:
+    """Every claim that the changes make, in order of their ends, and what was odd about any."""
+    claims: list[Claim] = []
+    problems: list[str] = []
+    live: dict[tuple[str, int], tuple[str, int]] = {}
+    for change in changes:
+        if change.client not in clients:
+            problems.append(f"events.jsonl: {change.client!r} subscribes, but the plan has no such client")
+            continue
+        key = (change.client, change.subscription)
+        held = live.get(key)
+        if held is not None and held[0] == change.predicate:
+            continue
+        if held is not None:
+            claims.append(clock.claim(clients[change.client], *live.pop(key), change.time_ns))
+        if change.predicate is not None:
+            live[key] = (change.predicate, change.time_ns)
+    claims += [clock.claim(clients[client], *held, None) for (client, _), held in live.items()]
+    return claims, problems
+
 
 Pair = tuple[int, int, int]
 """A message by source and sequence, and a subscriber."""
@@ -25,7 +125,7 @@ class Oracle:
 
     Args:
         claims: What the subscriptions claim.
-        history: When the network stood still; None: it always did, in one piece.
+        history: When the network was settled; None: it always was, in one piece.
     """
 
     def __init__(self, claims: Iterable[Claim], history: History | None = None) -> None:
@@ -62,7 +162,7 @@ class Oracle:
 
 
 def _known(claims: Iterable[Claim], history: History) -> Iterator[Claim]:
-    """The claims, those that end when the network does not stand still lasting until all know of it."""
+    """The claims; one that ends in an unsettled network lasts until every router knows of its end."""
     for claim in claims:
         if claim.allowed_until_ns == FOREVER:
             yield claim

@@ -13,35 +13,58 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 from py4j.protocol import Py4JError  # type: ignore[import-untyped]
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.types import StructType
 
-from analysis import network, summary, transforms
-from analysis.calm import History
-from analysis.errors import AnalysisError
+from analysis import AnalysisError, network, summary, transforms
 from analysis.expected import to_expected
 from analysis.findings import Findings, Ingested, SchemeFindings, ScopeCounts, SubscriberCounts
+from analysis.history import History
 from analysis.ingest import captured_bytes, ingest
-from analysis.links import to_hops, to_link_delays
-from analysis.oracle import readable_claims
-from analysis.progress import Progress, Silence
+from analysis.oracle import Claim, claims_of, readable_claims
 from analysis.report.page import render
 from analysis.rundir import Run, load_run, network_history, subscription_changes
 from analysis.schemas import CLIENTS, ENDS, EVENTS, HOMES, KINDS, LINKS, NAMES
-from analysis.scopes import count_by_scope, scopes_of
 from analysis.session import start_session
+from analysis.summary import count_by_scope, scopes_of
+from analysis.transforms import to_hops, to_link_delays
 from analysis.trees import to_stretches, to_trees
 from analysis.verdict import to_verdict
-from analysis.windows import Claim, claims_of, clock_of
 from nodes.wire.packets import Kind, PacketType
 
 SPARK_LOG = "logs/analysis.log"
 STEPS = 11
 """Of phase `tables`."""
+
+
+class Progress(Protocol):
+    """Drawn as bars by the command line."""
+
+    def phase(self, name: str, total: int | None = None) -> None:
+        """A new phase begins: `spark`, `ingest`, `tables`, `report`."""
+
+    def advance(self, done: int) -> None:
+        """`done` of the phase's total are done."""
+
+    def say(self, text: str) -> None:
+        """A line worth a person's attention."""
+
+
+class Silence:
+    """Progress for programs."""
+
+    def phase(self, name: str, total: int | None = None) -> None:
+        """Say nothing."""
+
+    def advance(self, done: int) -> None:
+        """Say nothing."""
+
+    def say(self, text: str) -> None:
+        """Say nothing."""
 
 
 def analyze(run_dir: Path, *, progress: Progress | None = None, master: str | None = None) -> dict[str, Any]:
@@ -83,7 +106,7 @@ def analyze(run_dir: Path, *, progress: Progress | None = None, master: str | No
 
 def _find(spark: SparkSession, run: Run, tables: Path, progress: Progress) -> Findings:
     changes, odd_lines = subscription_changes(run)
-    claims, odd_claims = claims_of(changes, run.client_ids, clock_of(run))
+    claims, odd_claims = claims_of(changes, run.client_ids, run.clock)
     claims, unreadable = readable_claims(claims)
     progress.phase("ingest")
     packets, ingested = ingest(spark, run, tables / "packets.parquet")

@@ -12,8 +12,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from analysis.calm import History, NetworkChange, history_of
-from analysis.errors import AnalysisError
+from analysis import AnalysisError
+from analysis.history import FOREVER, History, NetworkChange, history_of
+from analysis.oracle import NEVER, Clock, SubscriptionChange
 from nodes.wire.packets import Role
 from testbed.plan.model import InterfacePlan, NodePlan, Plan
 from testbed.plan.recorded import RecordedRunError, read_json, read_manifest, read_plan
@@ -36,16 +37,6 @@ class Capture:
     def peer_is_client(self) -> bool:
         """Whether it is on an access link."""
         return self.peer.role is Role.CLIENT
-
-
-@dataclass(frozen=True, slots=True)
-class SubscriptionChange:
-    """A client's `subscribe` (with a predicate) or `unsubscribe` (without)."""
-
-    time_ns: int
-    client: str
-    subscription: int
-    predicate: str | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,6 +67,14 @@ class Run:
     def end_ns(self) -> int:
         """When the run ended."""
         return int(self.manifest["end_ns"])
+
+    @property
+    def clock(self) -> Clock:
+        """The clock by which the run's subscriptions are judged."""
+        settle_ns = self.plan.timing.settle_ns
+        if not self.started:
+            return Clock(FOREVER, settle_ns, NEVER)
+        return Clock(self.start_ns, settle_ns, FOREVER if self.complete else self.end_ns - settle_ns)
 
     @property
     def certificate(self) -> Mapping[str, Any] | None:
@@ -146,7 +145,7 @@ def subscription_change(event: Mapping[str, Any]) -> SubscriptionChange | None:
 
 
 def network_history(run: Run) -> tuple[History, list[str]]:
-    """When the network stood still, by the `fault` and `converged` events, and what was wrong with any."""
+    """When the network was settled, by the `fault` and `converged` events, and what was wrong with any."""
     changes, problems = [], []
     for number, line in _lines(run.path / "events.jsonl"):
         if '"event":"fault"' not in line and '"event":"converged"' not in line:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from pyspark.sql.pandas.types import from_arrow_schema
 from pyspark.sql.types import (
-    BinaryType,
     BooleanType,
     DataType,
     DoubleType,
@@ -14,33 +14,16 @@ from pyspark.sql.types import (
     StructType,
 )
 
+from analysis.decode import SCHEMA
+
 
 def _schema(**columns: DataType) -> StructType:
     return StructType([StructField(name, kind) for name, kind in columns.items()])
 
 
-_INT, _LONG, _TEXT, _FLAG, _BYTES = IntegerType(), LongType(), StringType(), BooleanType(), BinaryType()
+_INT, _LONG, _TEXT, _FLAG = IntegerType(), LongType(), StringType(), BooleanType()
 
-PACKETS = _schema(
-    interface=_TEXT,
-    node_id=_INT,
-    peer_id=_INT,
-    peer_is_client=_FLAG,
-    sent=_FLAG,
-    time_ns=_LONG,
-    frame_bytes=_INT,
-    packet_bytes=_INT,
-    type=_INT,
-    source=_LONG,
-    header_class=_LONG,
-    sequence=_LONG,
-    publish_time_ns=_LONG,
-    hop_limit=_INT,
-    hop_count=_INT,
-    attribute_count=_INT,
-    attributes=_BYTES,
-    kind=_INT,
-)
+PACKETS = from_arrow_schema(SCHEMA)
 
 EVENTS = _schema(
     time_ns=_LONG,

@@ -11,7 +11,7 @@ from pathlib import Path
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
-from analysis.errors import AnalysisError
+from analysis import AnalysisError
 from analysis.java import find_java
 
 MASTER_VARIABLE = "CBN_SPARK_MASTER"

@@ -1,31 +1,38 @@
-"""From tables to the figures that the verdict and the report tell.
+"""From tables to the figures that the verdict and the report show, of the whole run and of its parts.
 
 Each function is one Spark action whose answer is small: at most one row a
-client, a link, a hop count or a quantile.
+client, a link, a hop count or a quantile. A part of the run (`Scope`) is a phase that the scenario
+names, or `recovery`: all that comes after the fixpoint that followed the last fault. A message
+belongs to the part in which it was published.
 """
 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
 import pyarrow as pa
-from pyspark.sql import Column, DataFrame
+from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812
 
-from analysis.calm import History
 from analysis.findings import (
     QUANTILES,
+    RECOVERY,
     CrossingCounts,
     Failure,
     LatencyCurve,
     PublicationCounts,
+    ScopeCounts,
     Stretch,
     SubscriberCounts,
     Traffic,
     TreeCounts,
 )
-from analysis.transforms import PAIR
+from analysis.history import FOREVER, History
+from analysis.rundir import Run
+from analysis.schemas import SCOPES
+from analysis.transforms import MESSAGE_ID, PAIR
 
 ACCURACY = 10_000
 SHOWN = 50
@@ -40,18 +47,18 @@ def count_publications(publications: DataFrame, history: History) -> Publication
     """
     row = publications.agg(
         F.count("*").alias("total"),
-        F.count_if(F.col("time_ns").isNull() & ~_in_unrest(history)).alias("not_seen"),
+        F.count_if(F.col("time_ns").isNull() & ~_while_unsettled(history)).alias("not_seen"),
         F.count_if(F.col("announced_ns").isNull()).alias("not_said"),
     ).first()
     assert row is not None, "an aggregate without groups has one row"
     return PublicationCounts(row.total, row.not_seen, row.not_said)
 
 
-def _in_unrest(history: History) -> Column:
-    unrest = history.unrest()
-    if not unrest:
+def _while_unsettled(history: History) -> Column:
+    unsettled = history.unsettled()
+    if not unsettled:
         return F.lit(False)
-    begins, ends = (F.lit(list(times)) for times in zip(*unrest, strict=True))
+    begins, ends = (F.lit(list(times)) for times in zip(*unsettled, strict=True))
     said_ns = F.col("announced_ns")
     return F.exists(
         F.arrays_zip(begins.alias("b"), ends.alias("e")), lambda t: said_ns.between(t["b"], t["e"])
@@ -208,3 +215,79 @@ def digest_of(chunks: Sequence[pa.StringArray]) -> str:
             ends = memoryview(offsets).cast("q")
             digest.update(memoryview(data)[ends[text.offset] : ends[text.offset + len(text)]])
     return digest.hexdigest()
+
+
+SHARES = {"min": 0.0, "p50": 0.5, "p90": 0.9, "p99": 0.99, "max": 1.0}
+
+
+@dataclass(frozen=True, slots=True)
+class Scope:
+    """What was published from one moment until before another."""
+
+    name: str
+    from_ns: int
+    until_ns: int
+
+
+def scopes_of(run: Run, history: History) -> list[Scope]:
+    """The phases in order of time, then the recovery, if the network has recovered."""
+    scopes = [Scope(p.name, run.start_ns + p.start_ns, run.start_ns + p.end_ns) for p in run.plan.phases]
+    last = history.settled[-1] if history.settled else None
+    if last is not None and last.until_ns == FOREVER:
+        scopes.append(Scope(RECOVERY, last.after_ns + 1, FOREVER))
+    return scopes
+
+
+def count_by_scope(
+    spark: SparkSession,
+    scopes: Sequence[Scope],
+    publications: DataFrame,
+    verdicts: DataFrame,
+    deliveries: DataFrame,
+) -> list[ScopeCounts]:
+    """One row a scope, in their order: all of them in one pass over the verdicts."""
+    rows = [(scope.name, scope.from_ns, scope.until_ns) for scope in scopes]
+    parts = F.broadcast(spark.createDataFrame(rows, SCOPES))
+    published = F.coalesce("time_ns", "announced_ns")
+    scoped = publications.join(
+        parts, (published >= F.col("from_ns")) & (published < F.col("until_ns"))
+    ).select(*MESSAGE_ID, "scope")
+    judged = verdicts.join(deliveries.select(*PAIR, "latency_ns"), list(PAIR), "left")
+    facts = scoped.join(judged, list(MESSAGE_ID)).select(
+        "scope", "verdict", "owed", "copies", "latency_ns", F.lit(0).alias("published")
+    )
+    nobody = scoped.select(
+        "scope",
+        F.lit(None).cast("string").alias("verdict"),
+        F.lit(None).cast("boolean").alias("owed"),
+        F.lit(None).cast("bigint").alias("copies"),
+        F.lit(None).cast("bigint").alias("latency_ns"),
+        F.lit(1).alias("published"),
+    )
+    found = {row.scope: row.asDict() for row in _counted(facts.unionByName(nobody)).collect()}
+    return [_counts(scope, found.get(scope.name, {})) for scope in scopes]
+
+
+def _counted(facts: DataFrame) -> DataFrame:
+    came = F.col("verdict").isin("delivered", "duplicate")
+    points = F.array(*(F.lit(share) for share in SHARES.values()))
+    return facts.groupBy("scope").agg(
+        F.sum("published").alias("publications"),
+        how_many(F.col("owed"), "expected"),
+        how_many(came, "delivered"),
+        how_many(came & ~F.col("owed"), "allowed"),
+        how_many(F.col("verdict") == "missing", "missing"),
+        F.sum(F.greatest(F.col("copies") - 1, F.lit(0))).alias("duplicate"),
+        how_many(F.col("verdict") == "spurious", "spurious"),
+        F.avg(F.col("latency_ns").cast("double")).alias("mean"),
+        F.percentile_approx("latency_ns", points, ACCURACY).alias("quantiles"),
+    )
+
+
+def _counts(scope: Scope, row: Mapping[str, object]) -> ScopeCounts:
+    counts = {name: int(str(row.get(name) or 0)) for name in ScopeCounts.COUNTS}
+    quantiles, mean = row.get("quantiles"), row.get("mean")
+    latency = None
+    if isinstance(quantiles, list) and isinstance(mean, float):
+        latency = dict(zip(SHARES, map(int, quantiles), strict=True)) | {"mean": round(mean)}
+    return ScopeCounts(scope.name, scope.from_ns, scope.until_ns, counts, latency)

@@ -14,6 +14,7 @@ from typing import Any
 import pyarrow as pa
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F  # noqa: N812
+from pyspark.sql.pandas.types import to_arrow_schema
 from pyspark.sql.types import StructType
 
 from analysis.schemas import STRETCHES, TREES
@@ -121,6 +122,4 @@ def _add_stretch(edges: Sequence[Edge]) -> Batches:
 
 
 def _batch(columns: dict[str, list[Any]], schema: StructType) -> pa.RecordBatch:
-    from pyspark.sql.pandas.types import to_arrow_schema
-
     return pa.RecordBatch.from_pydict(columns, schema=to_arrow_schema(schema))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass
 from typing import Any
 
 from analysis.compare.statistics import Shift
@@ -114,11 +114,3 @@ class Comparison:
     def to_json(self) -> dict[str, Any]:
         """As `cbn diff --json` prints it."""
         return {"format": 1, "same": self.same, **asdict(self)}
-
-
-@dataclass(slots=True)
-class Draft:
-    """What the parts of a comparison add to, in the order in which it is told."""
-
-    differences: list[str] = field(default_factory=list)
-    notes: list[str] = field(default_factory=list)

@@ -161,7 +161,7 @@ def analyse(directory: Path, shown: Progress) -> dict[str, object]:
         CommandError: the analysis cannot be done here, or this is no run.
     """
     check_analysable()
-    from analysis.errors import AnalysisError
+    from analysis import AnalysisError
     from analysis.pipeline import analyze as run_analysis
 
     try:
@@ -176,7 +176,7 @@ def check_analysable() -> None:
     Raises:
         CommandError: something is missing; the text says how to get it.
     """
-    from analysis.errors import AnalysisError
+    from analysis import AnalysisError
     from analysis.java import find_java
 
     missing = [name for name in ("pyspark", "pyarrow") if find_spec(name) is None]

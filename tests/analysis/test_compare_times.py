@@ -7,12 +7,10 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from analysis.compare.circumstances import loses_by_plan, plan_differences
-from analysis.compare.latencies import compare_losses, compare_times, told_losses, told_times
+from analysis.compare.comparing import loses_by_plan, plan_differences
+from analysis.compare.differences import client_texts, compare_losses, compare_times, loss_texts, time_texts
 from analysis.compare.model import Limits
-from analysis.compare.pairs import Client
-from analysis.compare.samples import ALL, HOP, PATH, Series
-from analysis.compare.telling import told_clients
+from analysis.compare.tables import ALL, HOP, PATH, Client, Series
 from nodes.config import Action
 from nodes.wire.packets import Role
 from testbed.plan.model import Fault, Impairment, LinkPlan, NodePlan, Plan, TimingPlan
@@ -41,7 +39,7 @@ def network(rng):
 def test_two_runs_on_a_busy_machine_are_hardly_ever_called_different():
     """100 pairs of runs of 20 links each; of the pairs, at most two may be."""
     rng = np.random.default_rng(5)
-    alarms = sum(bool(told_times(compare_times(network(rng), network(rng), REAL))) for _ in range(100))
+    alarms = sum(bool(time_texts(compare_times(network(rng), network(rng), REAL))) for _ in range(100))
     assert alarms <= 2, "seed 5"
 
 
@@ -49,7 +47,7 @@ def test_without_the_floors_the_same_runs_would_be_called_different():
     """Why there are floors: neighbouring values resemble each other, and tests count them as independent."""
     rng = np.random.default_rng(5)
     bare = Limits(0, shift_share=0, wandering=0, delta=0)
-    assert sum(bool(told_times(compare_times(network(rng), network(rng), bare))) for _ in range(20)) >= 10
+    assert sum(bool(time_texts(compare_times(network(rng), network(rng), bare))) for _ in range(20)) >= 10
 
 
 def test_five_milliseconds_on_one_of_twenty_links_are_found_there_and_nowhere_else():
@@ -70,7 +68,7 @@ def test_jitter_without_delay_is_a_change_of_spread():
     shaken = 10_000_000 + rng.uniform(-5_000_000, 5_000_000, 500)
     (row,) = compare_times({LINKS[0]: series(calm)}, {LINKS[0]: series(shaken)}, REAL)
     assert (row.moved, row.spread) == (False, True)
-    assert "spread" in told_times([row])[0]
+    assert "spread" in time_texts([row])[0]
 
 
 def test_the_threshold_is_the_least_that_counts():
@@ -90,7 +88,7 @@ def test_paths_are_told_together_and_links_one_by_one():
     keys = [(PATH, "a", "b"), (PATH, "a", "c"), (HOP, "r1", "r2")]
     before = {k: series(np.arange(100) + 1_000_000) for k in keys}
     after = {k: series(np.arange(100) + 6_000_000) for k in keys}
-    said = told_times(compare_times(before, after, REAL))
+    said = time_texts(compare_times(before, after, REAL))
     assert said[0].startswith("link r1 > r2: +5 ms (95 % interval +5 ms to +5 ms")
     assert said[1].startswith("2 of 2 paths moved, most a to b: +5 ms")
 
@@ -100,19 +98,19 @@ def test_one_percent_of_loss_is_found_and_chance_is_not():
     values = np.arange(2000)
     calm = {link: series(values) for link in LINKS}
     lossy = calm | {LINKS[7]: series(values[:1980], lost=20)}
-    assert told_losses(compare_losses(calm, lossy, REAL)) == [
+    assert loss_texts(compare_losses(calm, lossy, REAL)) == [
         "link r7 > r8: lost 0 of 2000 messages before, 20 of 2000 after"
     ]
 
     few = calm | {LINKS[7]: series(values[:1996], lost=4)}
-    assert told_losses(compare_losses(calm, few, REAL)) == []
-    assert len(told_losses(compare_losses(calm, few, REAL, by_chance=False))) == 1
+    assert loss_texts(compare_losses(calm, few, REAL)) == []
+    assert len(loss_texts(compare_losses(calm, few, REAL, by_chance=False))) == 1
 
     def draw():
         lost = rng.binomial(2000, 0.01, len(LINKS))
         return {link: series(values[n:], lost=n) for link, n in zip(LINKS, lost, strict=True)}
 
-    assert sum(bool(told_losses(compare_losses(draw(), draw(), REAL))) for _ in range(200)) <= 6, "seed 4"
+    assert sum(bool(loss_texts(compare_losses(draw(), draw(), REAL))) for _ in range(200)) <= 6, "seed 4"
 
 
 @pytest.mark.parametrize(
@@ -120,8 +118,8 @@ def test_one_percent_of_loss_is_found_and_chance_is_not():
 )
 def test_where_links_lose_by_plan_only_more_than_chance_counts(gone, new, told):
     client = Client("c", 1000, gone, new, 0, 0, 0)
-    assert bool(told_clients([client], REAL, by_chance=True)) == told
-    assert bool(told_clients([client], REAL, by_chance=False)) == bool(gone or new)
+    assert bool(client_texts([client], REAL, by_chance=True)) == told
+    assert bool(client_texts([client], REAL, by_chance=False)) == bool(gone or new)
 
 
 NODES = (

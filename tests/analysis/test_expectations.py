@@ -8,12 +8,12 @@ from typing import cast
 
 import pytest
 
-from analysis.calm import FOREVER, Calm, History
 from analysis.expectations import measured_text, passed, to_expectations
 from analysis.findings import Findings, ScopeCounts
+from analysis.history import FOREVER, History, SettledPeriod
 from analysis.rundir import Run
 from analysis.schemas import SCOPES
-from analysis.scopes import Scope, scopes_of
+from analysis.summary import Scope, scopes_of
 from testbed.plan.expectations import SCOPED, WHOLE
 from testbed.plan.model import Expectation, Phase, Plan
 
@@ -99,7 +99,7 @@ def test_what_was_expected_decides_where_something_was():
 
 def test_recovery_begins_after_the_last_fixpoint_if_there_is_one():
     run = run_with(phases=(Phase("calm", 0, 50), Phase("storm", 50, 90)))
-    still = [Calm(99, 160, {}), Calm(170, FOREVER, {})]
+    still = [SettledPeriod(99, 160, {}), SettledPeriod(170, FOREVER, {})]
     assert scopes_of(run, History(still, 1)) == [
         Scope("calm", 100, 150),
         Scope("storm", 150, 190),
@@ -112,7 +112,7 @@ def test_recovery_begins_after_the_last_fixpoint_if_there_is_one():
 def test_messages_belong_to_the_part_in_which_they_were_published(spark, table):
     from pyspark.sql.types import StructType
 
-    from analysis.scopes import count_by_scope
+    from analysis.summary import count_by_scope
 
     def columns(*parts: str) -> StructType:
         return cast(StructType, StructType.fromDDL(", ".join(parts)))

@@ -9,9 +9,9 @@ import pytest
 
 from analysis.findings import Traffic
 from analysis.network import HELD, cost_edges, delay_edges, figures, homes, router_states
+from analysis.oracle import Claim
 from analysis.rundir import load_run
-from analysis.scheme import control_by_kind
-from analysis.windows import Claim
+from analysis.verdict import control_by_kind
 from fastpath.cover import count
 from nodes.model import parse_predicate
 from nodes.scheme_formulas import formula

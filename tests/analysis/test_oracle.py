@@ -6,8 +6,7 @@ import pyarrow as pa
 import pytest
 
 from analysis.expected import expected_batch
-from analysis.oracle import Oracle, judge_events, readable_claims
-from analysis.windows import Clock
+from analysis.oracle import Clock, Oracle, judge_events, readable_claims
 from nodes.wire.codec import encode_attributes
 
 CLOCK = Clock(start_ns=1_000, settle_ns=10)

@@ -13,10 +13,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from analysis.decode import Piece, decode_piece
+from analysis.decode import HEADER, SUFFIX, Piece, decode_piece, read_index, split
 from analysis.ingest import ingest
 from analysis.rundir import load_run
-from analysis.splitting import HEADER, SUFFIX, read_index, split
 from fastpath.capture import CaptureWriter
 from tests.fastpath.captures import OWN, PEER, fragments, frame, message
 

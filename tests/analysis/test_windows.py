@@ -1,11 +1,11 @@
-"""When a delivery is owed and when it is allowed: the windows of `analysis.windows`."""
+"""When a delivery is owed and when it is allowed: the windows of `analysis.oracle`."""
 
 from __future__ import annotations
 
 import pytest
 
+from analysis.oracle import FOREVER, NEVER, Clock, claims_of
 from analysis.rundir import SubscriptionChange
-from analysis.windows import FOREVER, NEVER, Clock, claims_of
 
 START, SETTLE = 1_000, 10
 CLOCK = Clock(START, SETTLE)

@@ -11,9 +11,9 @@ from pathlib import Path
 
 import pytest
 
+from analysis import AnalysisError
 from analysis.compare.comparing import compare
-from analysis.compare.text import to_text
-from analysis.errors import AnalysisError
+from analysis.compare.output import to_text
 from analysis.session import start_session
 from testbed.cli.main import main
 from testbed.cli.progress import SilentProgress

@@ -12,10 +12,9 @@ from dataclasses import dataclass, field
 from functools import cache
 from typing import Any
 
-from analysis.calm import NetworkChange, history_of
-from analysis.oracle import Oracle, judge_events
+from analysis.history import NetworkChange, history_of
+from analysis.oracle import Clock, Oracle, claims_of, judge_events
 from analysis.rundir import subscription_change
-from analysis.windows import Clock, claims_of
 from nodes.model import parse_predicate
 from nodes.routing.predicates import reduced_union
 from nodes.wire.codec import encode_predicate

@@ -51,9 +51,9 @@ def _diff(args: argparse.Namespace) -> int:
     from testbed.cli.execution import check_analysable
 
     check_analysable()
+    from analysis import AnalysisError
     from analysis.compare.comparing import compare
-    from analysis.compare.text import to_text
-    from analysis.errors import AnalysisError
+    from analysis.compare.output import to_text
 
     shift_ns = None if args.threshold is None else round(args.threshold * 1e9)
     try:
@@ -71,7 +71,7 @@ def _diff(args: argparse.Namespace) -> int:
 
 
 def _write(path: Path, found: Comparison) -> None:
-    from analysis.compare.page import to_page
+    from analysis.compare.output import to_page
 
     try:
         path.write_text(to_page(found), encoding="utf-8")

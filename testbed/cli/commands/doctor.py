@@ -206,7 +206,7 @@ def _opened(open_it: Callable[[], int]) -> tuple[bool, str]:
 
 
 def _java() -> Check:
-    from analysis.errors import AnalysisError
+    from analysis import AnalysisError
     from analysis.java import ADVICE, find_java
 
     try:

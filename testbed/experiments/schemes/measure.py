@@ -13,9 +13,8 @@ from functools import cache, cached_property
 from statistics import fmean
 from typing import Any, NamedTuple
 
-from analysis.oracle import Oracle, judge_events
+from analysis.oracle import Clock, Oracle, claims_of, judge_events
 from analysis.rundir import subscription_change
-from analysis.windows import Clock, claims_of
 from nodes.model import parse_message, parse_predicate
 from nodes.routing.schemes.state import Held, State, figures_of, measured, total
 from nodes.routing.schemes.state import measure as weigh

@@ -1,12 +1,15 @@
-"""A comparison as text for a terminal."""
+"""A comparison as text for a terminal, and as one self-contained HTML page."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
-from analysis.compare.counts import figure
-from analysis.compare.latencies import signed
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from markupsafe import Markup
+
+from analysis.compare.differences import figure, signed
 from analysis.compare.model import Comparison, CountRow, TimeRow
 from topologies.quantities import duration_text
 
@@ -101,3 +104,21 @@ def _counts(rows: Sequence[CountRow]) -> list[tuple[str, ...]]:
         (r.what, figure(r, r.before), figure(r, r.after), "differs" if r.differs else "") for r in ordered
     ]
     return [("", "before", "after", ""), *lines]
+
+
+_HERE = Path(__file__).resolve().parent
+
+
+def to_page(comparison: Comparison) -> str:
+    """The page, in the looks of a run's report."""
+    environment = Environment(loader=FileSystemLoader(_HERE), autoescape=True, undefined=StrictUndefined)
+    environment.filters.update(duration=duration_text, signed=signed)
+    css = (_HERE.parent / "report" / "page.css").read_text(encoding="utf-8")
+    page: str = environment.get_template("page.html.j2").render(
+        found=comparison,
+        css=Markup(css),
+        figure=figure,
+        times=sorted(comparison.times, key=lambda r: not (r.moved or r.spread)),
+        counts=sorted((r for r in comparison.counts if r.before or r.after), key=lambda r: not r.differs),
+    )
+    return page

@@ -1,13 +1,12 @@
-"""When the network stood still, and who was connected with whom then.
+"""When the network of a run was settled, and which nodes were connected then.
 
-A network is *calm* from the moment at which it has converged until the next
-fault. A message published in a calm, and arriving in it, must reach everyone
-who wants it and is connected with its publisher, and can reach nobody else. At
-any other time some routers know of a change and some do not, and either
-outcome is right.
+A network is *settled* from the moment at which it has converged until the next fault. A message
+that is published and arrives while it is must reach every client that wants it and is connected
+with its publisher, and can reach no other. At any other time some routers know of a change and
+some do not, and either outcome is right.
 
-Plain Python over what `events.jsonl` says; the analysis and the test harnesses
-share it. Not here: what subscriptions claim (`windows`).
+Plain Python over the `fault` and `converged` events; the analysis and the test harnesses share
+it. Not here: what subscriptions claim (`oracle`).
 """
 
 from __future__ import annotations
@@ -31,7 +30,7 @@ class NetworkChange:
 
 
 @dataclass(frozen=True, slots=True)
-class Calm:
+class SettledPeriod:
     """A time in which nothing changed; published after `after_ns` and before `until_ns` is within it."""
 
     after_ns: int
@@ -47,43 +46,40 @@ class Calm:
 
 @dataclass(frozen=True, slots=True)
 class History:
-    """The calms of a run, in order. `settle_ns` bounds how long a message takes to arrive."""
+    """The settled periods of a run, in order. `settle_ns` bounds how long a message takes to arrive."""
 
-    calms: Sequence[Calm]
+    settled: Sequence[SettledPeriod]
     settle_ns: int
     pauses: Sequence[tuple[int, int]] = ()
-    """From when until when nodes stood still, in order of their ends; messages may have waited there."""
+    """From when until when nodes were paused, in order of their ends; messages may have waited there."""
     _ends: list[int] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         """Keep the ends for searching."""
-        self._ends[:] = [calm.until_ns - 1 for calm in self.calms]
+        self._ends[:] = [period.until_ns - 1 for period in self.settled]
 
     def owes(self, source: int, subscriber: int, published_ns: int) -> bool:
         """Whether a message published then must get from one to the other."""
-        calm = self._calm_at(published_ns)
-        in_time = calm is not None and published_ns + self.settle_ns <= calm.until_ns
-        return in_time and calm is not None and calm.connects(source, subscriber)
+        period = self._period_of(published_ns)
+        return period is not None and period.connects(source, subscriber)
 
     def allows(self, source: int, subscriber: int, published_ns: int) -> bool:
         """Whether a message published then may get from one to the other."""
-        calm = self._calm_at(published_ns)
-        if calm is None or published_ns + self.settle_ns > calm.until_ns:
-            return True
-        return calm.connects(source, subscriber)
+        period = self._period_of(published_ns)
+        return period is None or period.connects(source, subscriber)
 
-    def unrest(self) -> list[tuple[int, int]]:
-        """From when until when a message that was published may get lost and nobody is to blame."""
-        ends = [calm.until_ns - self.settle_ns for calm in self.calms]
-        begins = [calm.after_ns for calm in self.calms[1:]]
-        if ends and self.calms[-1].until_ns != FOREVER:
+    def unsettled(self) -> list[tuple[int, int]]:
+        """From when until when a message that was published may get lost without anything being wrong."""
+        ends = [period.until_ns - self.settle_ns for period in self.settled]
+        begins = [period.after_ns for period in self.settled[1:]]
+        if ends and self.settled[-1].until_ns != FOREVER:
             begins.append(FOREVER)
         return list(zip(ends, begins, strict=False))
 
     def held_until(self, published_ns: int) -> int:
-        """Until when a node that stood still may have held back a message published then."""
+        """Until when a paused node may have held back a message published then."""
         until_ns = published_ns
-        if self._passes_in_calm(published_ns):
+        if self._period_of(published_ns):
             return until_ns
         for paused_ns, resumed_ns in self.pauses:
             if paused_ns <= until_ns + self.settle_ns and resumed_ns > until_ns:
@@ -91,24 +87,24 @@ class History:
         return until_ns
 
     def known_by(self, changed_ns: int) -> int:
-        """By when everybody surely knows what a client changed then.
+        """When every router is certain to know what a client changed then.
 
-        After a settling time, in a calm; else not before the network has converged again: who stood
-        still, or was cut off, heard of it later.
+        After a settling time, in a settled period; else not before the network has converged
+        again: a node that was paused, or cut off, learned of it later.
         """
-        settled_ns = changed_ns + self.settle_ns
-        if self._passes_in_calm(changed_ns):
-            return settled_ns
-        calms = (calm.after_ns for calm in self.calms if calm.after_ns >= changed_ns)
-        return max(settled_ns, next(calms, FOREVER))
+        known_ns = changed_ns + self.settle_ns
+        if self._period_of(changed_ns):
+            return known_ns
+        begins = (period.after_ns for period in self.settled if period.after_ns >= changed_ns)
+        return max(known_ns, next(begins, FOREVER))
 
-    def _passes_in_calm(self, published_ns: int) -> bool:
-        calm = self._calm_at(published_ns)
-        return calm is not None and published_ns + self.settle_ns <= calm.until_ns
-
-    def _calm_at(self, time_ns: int) -> Calm | None:
-        at = bisect_left(self._ends, time_ns)
-        return self.calms[at] if at < len(self.calms) and self.calms[at].after_ns < time_ns else None
+    def _period_of(self, published_ns: int) -> SettledPeriod | None:
+        """The period in which a message published then was sent and has arrived."""
+        at = bisect_left(self._ends, published_ns)
+        period = self.settled[at] if at < len(self.settled) else None
+        if period and period.after_ns < published_ns <= period.until_ns - self.settle_ns:
+            return period
+        return None
 
 
 Ends = tuple[str, str, str]
@@ -131,20 +127,20 @@ def history_of(
         start_ns: The scenario's time zero, when the network had converged for the first time.
         settle_ns: The plan's.
     """
-    links, failures, calms = tuple(links), Failures(), []
+    links, failures, periods = tuple(links), Failures(), []
     after_ns: int | None = start_ns - 1
     changes = [c for c in changes if c.time_ns >= start_ns]
     for change in changes:
         if change.do:
             if after_ns is not None:
-                calms.append(Calm(after_ns, change.time_ns, _parts(failures, nodes, links)))
+                periods.append(SettledPeriod(after_ns, change.time_ns, _parts(failures, nodes, links)))
             after_ns = None
             failures.note(change.do, change.target)
         elif after_ns is None:
             after_ns = change.time_ns
     if after_ns is not None:
-        calms.append(Calm(after_ns, FOREVER, _parts(failures, nodes, links)))
-    return History(calms, settle_ns, _pauses(changes))
+        periods.append(SettledPeriod(after_ns, FOREVER, _parts(failures, nodes, links)))
+    return History(periods, settle_ns, _pauses(changes))
 
 
 def _pauses(changes: Iterable[NetworkChange]) -> list[tuple[int, int]]:

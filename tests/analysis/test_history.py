@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from analysis.calm import FOREVER, NetworkChange, history_of
-from analysis.oracle import Oracle
-from analysis.windows import Clock
+from analysis.history import FOREVER, NetworkChange, history_of
+from analysis.oracle import Clock, Oracle
 
 START, SETTLE = 1_000, 10
 NODES = {"r1": 1, "r2": 2, "a": 3, "b": 4}
@@ -93,10 +92,10 @@ def test_a_claim_and_the_network_must_both_owe():
 
 def test_a_link_that_changes_is_neither_broken_nor_mended_and_ends_the_calm():
     of = history((2_000, "link_down", "r1--r2"), (2_100,), (2_200, "impair", "r1--r2"), (2_300,))
-    assert [calm.connects(A, B) for calm in of.calms] == [True, False, False]
-    assert of.unrest() == [(2_000 - SETTLE, 2_100), (2_200 - SETTLE, 2_300)]
+    assert [period.connects(A, B) for period in of.settled] == [True, False, False]
+    assert of.unsettled() == [(2_000 - SETTLE, 2_100), (2_200 - SETTLE, 2_300)]
 
 
 def test_unrest_without_an_end_lasts_for_ever_and_without_faults_there_is_none():
-    assert history().unrest() == []
-    assert history((2_000, "crash", "r1")).unrest() == [(2_000 - SETTLE, FOREVER)]
+    assert history().unsettled() == []
+    assert history((2_000, "crash", "r1")).unsettled() == [(2_000 - SETTLE, FOREVER)]
