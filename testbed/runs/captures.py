@@ -1,4 +1,4 @@
-"""`captures/index.json`: which files are which interface, the same from every world; and what capturing told.
+"""`captures/index.json`: which files belong to which interface; written alike by every world.
 
 Not here: capturing itself, and the files' own format.
 """
@@ -14,7 +14,7 @@ from testbed.runs.directory import RunDirectory
 
 @dataclass(frozen=True, slots=True)
 class Captured:
-    """What one interface's files hold, and what they had to let go."""
+    """What one interface's files hold, and how many frames are missing in them."""
 
     packets: int
     bytes: int
@@ -24,7 +24,7 @@ class Captured:
 
 @dataclass(frozen=True, slots=True)
 class CaptureFigures:
-    """What capturing one interface met, for the fidelity certificate."""
+    """How capturing one interface went, in detail: what a world reports as losses."""
 
     interface: str
     packets: int
