@@ -14,7 +14,9 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
+from testbed.plan.model import Plan
 from topologies.fault_kinds import KINDS, Failures
 
 FOREVER = 2**63 - 1
@@ -107,40 +109,39 @@ class History:
         return None
 
 
-Ends = tuple[str, str, str]
-"""A link: its name and the nodes at its ends."""
+def network_change(event: Mapping[str, Any]) -> NetworkChange | None:
+    """What an event changes about the network; None of any other event."""
+    match event["event"]:
+        case "fault":
+            return NetworkChange(int(event["time_ns"]), str(event["do"]), str(event["target"]))
+        case "converged":
+            return NetworkChange(int(event["time_ns"]))
+        case _:
+            return None
 
 
-def history_of(
-    nodes: Mapping[str, int],
-    links: Iterable[Ends],
-    changes: Iterable[NetworkChange],
-    start_ns: int,
-    settle_ns: int,
-) -> History:
+def history_of(plan: Plan, changes: Iterable[NetworkChange], start_ns: int) -> History:
     """The history of a run.
 
     Args:
-        nodes: Node id by name.
-        links: All links.
+        plan: Of the run.
         changes: In order of time.
         start_ns: The scenario's time zero, when the network had converged for the first time.
-        settle_ns: The plan's.
     """
-    links, failures, periods = tuple(links), Failures(), []
+    failures, periods = Failures(), []
     after_ns: int | None = start_ns - 1
     changes = [c for c in changes if c.time_ns >= start_ns]
     for change in changes:
         if change.do:
             if after_ns is not None:
-                periods.append(SettledPeriod(after_ns, change.time_ns, _parts(failures, nodes, links)))
+                periods.append(SettledPeriod(after_ns, change.time_ns, _parts(failures, plan)))
             after_ns = None
             failures.note(change.do, change.target)
         elif after_ns is None:
             after_ns = change.time_ns
     if after_ns is not None:
-        periods.append(SettledPeriod(after_ns, FOREVER, _parts(failures, nodes, links)))
-    return History(periods, settle_ns, _pauses(changes))
+        periods.append(SettledPeriod(after_ns, FOREVER, _parts(failures, plan)))
+    return History(periods, plan.timing.settle_ns, _pauses(changes))
 
 
 def _pauses(changes: Iterable[NetworkChange]) -> list[tuple[int, int]]:
@@ -155,19 +156,20 @@ def _pauses(changes: Iterable[NetworkChange]) -> list[tuple[int, int]]:
     return pauses
 
 
-def _parts(failures: Failures, nodes: Mapping[str, int], links: Sequence[Ends]) -> dict[int, int]:
+def _parts(failures: Failures, plan: Plan) -> dict[int, int]:
     """The part that each running node belongs to: the least id in it."""
     stopped = {*failures.stopped()}
-    near: dict[str, list[str]] = {name: [] for name in nodes if name not in stopped}
-    for name, a, b in links:
-        if name not in stopped and a in near and b in near:
-            near[a].append(b)
-            near[b].append(a)
+    near: dict[str, list[str]] = {node.name: [] for node in plan.nodes if node.name not in stopped}
+    for link in plan.links:
+        if link.name not in stopped and link.a in near and link.b in near:
+            near[link.a].append(link.b)
+            near[link.b].append(link.a)
+    ids = {node.name: node.node_id for node in plan.nodes}
     part_of: dict[int, int] = {}
-    for name in sorted(near, key=nodes.__getitem__):
-        frontier = [] if nodes[name] in part_of else [name]
+    for name in sorted(near, key=ids.__getitem__):
+        frontier = [] if ids[name] in part_of else [name]
         while frontier:
             at = frontier.pop()
-            part_of[nodes[at]] = nodes[name]
-            frontier += [n for n in near[at] if nodes[n] not in part_of]
+            part_of[ids[at]] = ids[name]
+            frontier += [n for n in near[at] if ids[n] not in part_of]
     return part_of

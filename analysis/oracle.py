@@ -32,8 +32,9 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from analysis.history import FOREVER, History
+from analysis.history import FOREVER, History, history_of, network_change
 from nodes.model import Predicate, PredicateSyntaxError, Value, matches, parse_message, parse_predicate
+from testbed.plan.model import Plan
 
 NEVER = -(2**63)
 
@@ -46,6 +47,16 @@ class SubscriptionChange:
     client: str
     subscription: int
     predicate: str | None
+
+
+def subscription_change(event: Mapping[str, Any]) -> SubscriptionChange | None:
+    """What a client's event changes about its subscriptions; None of any other event."""
+    if event["event"] not in {"subscribe", "unsubscribe"}:
+        return None
+    predicate = str(event["predicate"]) if event["event"] == "subscribe" else None
+    return SubscriptionChange(
+        int(event["time_ns"]), str(event["node"]), int(event["subscription"]), predicate
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -184,6 +195,14 @@ def readable_claims(claims: Iterable[Claim]) -> tuple[list[Claim], list[str]]:
                 f"events.jsonl: node {claim.subscriber} subscribes to what is no predicate: {error}"
             )
     return readable, problems
+
+
+def oracle_of(plan: Plan, events: Sequence[Mapping[str, Any]], start_ns: int) -> Oracle:
+    """The oracle of a complete run whose events are held in memory, in order of time."""
+    subscriptions = filter(None, map(subscription_change, events))
+    clients = {node.name: node.node_id for node in plan.clients}
+    claims, _ = claims_of(subscriptions, clients, Clock(start_ns, plan.timing.settle_ns))
+    return Oracle(claims, history_of(plan, filter(None, map(network_change, events)), start_ns))
 
 
 @dataclass(slots=True)

@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import Any
 
 from analysis import AnalysisError
-from analysis.history import FOREVER, History, NetworkChange, history_of
-from analysis.oracle import NEVER, Clock, SubscriptionChange
+from analysis.history import FOREVER, History, history_of, network_change
+from analysis.oracle import NEVER, Clock, SubscriptionChange, subscription_change
 from nodes.wire.packets import Role
 from testbed.plan.model import InterfacePlan, NodePlan, Plan
 from testbed.plan.recorded import RecordedRunError, read_json, read_manifest, read_plan
@@ -134,16 +134,6 @@ def subscription_changes(run: Run) -> tuple[list[SubscriptionChange], list[str]]
     return changes, problems
 
 
-def subscription_change(event: Mapping[str, Any]) -> SubscriptionChange | None:
-    """What a client's event changes about its subscriptions; None of any other event."""
-    if event["event"] not in {"subscribe", "unsubscribe"}:
-        return None
-    predicate = str(event["predicate"]) if event["event"] == "subscribe" else None
-    return SubscriptionChange(
-        int(event["time_ns"]), str(event["node"]), int(event["subscription"]), predicate
-    )
-
-
 def network_history(run: Run) -> tuple[History, list[str]]:
     """When the network was settled, by the `fault` and `converged` events, and what was wrong with any."""
     changes, problems = [], []
@@ -151,20 +141,17 @@ def network_history(run: Run) -> tuple[History, list[str]]:
         if '"event":"fault"' not in line and '"event":"converged"' not in line:
             continue
         try:
-            event = json.loads(line)
-            do, target = (str(event[key]) if event["event"] == "fault" else "" for key in ("do", "target"))
-            changes.append(NetworkChange(int(event["time_ns"]), do, target))
+            change = network_change(json.loads(line))
         except (ValueError, KeyError, TypeError) as error:
             problems.append(f"events.jsonl:{number}: not an event ({_what(error)}); the line was skipped")
             continue
-        if do and do not in APPLIED:
+        if change and change.do and change.do not in APPLIED:
             known = ", ".join(APPLIED)
             raise AnalysisError(
-                f"{run.path / 'events.jsonl'}:{number}: unknown fault {do!r}; known are {known}"
+                f"{run.path / 'events.jsonl'}:{number}: unknown fault {change.do!r}; known are {known}"
             )
-    ids = {n.name: n.node_id for n in run.plan.nodes}
-    links = [(link.name, link.a, link.b) for link in run.plan.links]
-    return history_of(ids, links, changes, run.start_ns, run.plan.timing.settle_ns), problems
+        changes += [change] if change else []
+    return history_of(run.plan, changes, run.start_ns), problems
 
 
 def _lines(path: Path) -> Iterator[tuple[int, str]]:

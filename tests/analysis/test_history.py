@@ -6,17 +6,27 @@ import pytest
 
 from analysis.history import FOREVER, NetworkChange, history_of
 from analysis.oracle import Clock, Oracle
+from nodes.wire.packets import Role
+from testbed.plan.model import LinkPlan, NodePlan, Plan, TimingPlan
 
 START, SETTLE = 1_000, 10
 NODES = {"r1": 1, "r2": 2, "a": 3, "b": 4}
-LINKS = [("r1--r2", "r1", "r2"), ("r1--a", "r1", "a"), ("r2--b", "r2", "b")]
+LINKS = [("r1", "r2"), ("r1", "a"), ("r2", "b")]
+PLAN = Plan(
+    *("history", "", 1, "pif", {}),
+    nodes=tuple(
+        NodePlan(n, i, Role.ROUTER if n.startswith("r") else Role.CLIENT, ()) for n, i in NODES.items()
+    ),
+    links=tuple(LinkPlan(f"{a}--{b}", a, b, "", "") for a, b in LINKS),
+    timing=TimingPlan(settle_ns=SETTLE),
+)
 A, B = 3, 4
 
 
 def history(*changes):
     converged = NetworkChange(START)
     told = [NetworkChange(time_ns, *what) for time_ns, *what in changes]
-    return history_of(NODES, LINKS, [converged, *told], START, SETTLE)
+    return history_of(PLAN, [converged, *told], START)
 
 
 def verdicts(of, *times):

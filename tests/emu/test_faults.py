@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 
+from analysis.oracle import oracle_of
 from testbed.emu.live import FaultError, Live
 from testbed.emu.run import EmulatedRun
 from testbed.plan.load import load_plan
@@ -19,7 +20,7 @@ from testbed.plan.model import Fault, Plan
 from testbed.runs.directory import RunDirectory
 from testbed.runs.world import Outcome
 from testbed.sim.world import SimulatedWorld
-from tests.faults.trial import Score, judge, oracle_of
+from tests.faults.trial import Score, judge
 
 pytestmark = pytest.mark.emu
 

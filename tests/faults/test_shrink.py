@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from analysis.oracle import oracle_of
 from nodes.routing import schemes
 from nodes.routing.schemes.base import FibSpec, Options, View
 from nodes.routing.schemes.pif import Pif
@@ -17,7 +18,7 @@ from testbed.plan.load import load_plan
 from tests.faults.drawing import draw
 from tests.faults.schedules import Break, Publication, Schedule, Subscription
 from tests.faults.shrink import failing_like, kinds, minimal, shrink, write_scenario
-from tests.faults.trial import Score, judge, oracle_of, try_out
+from tests.faults.trial import Score, judge, try_out
 
 pytestmark = pytest.mark.sim
 

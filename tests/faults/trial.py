@@ -12,9 +12,7 @@ from dataclasses import dataclass, field
 from functools import cache
 from typing import Any
 
-from analysis.history import NetworkChange, history_of
-from analysis.oracle import Clock, Oracle, claims_of, judge_events
-from analysis.rundir import subscription_change
+from analysis.oracle import Oracle, judge_events, oracle_of
 from nodes.model import parse_predicate
 from nodes.routing.predicates import reduced_union
 from nodes.wire.codec import encode_predicate
@@ -87,20 +85,6 @@ def try_out(schedule: Schedule, expect: Expect | None = None) -> Score:
     oracle = (expect or oracle_of)(plan, events, simulation.start_ns)
     judge(score, oracle, events, {n.name: n.node_id for n in plan.nodes})
     return score
-
-
-def oracle_of(plan: Plan, events: Iterable[Event], start_ns: int) -> Oracle:
-    """The oracle of a run that is held in memory."""
-    ids = {n.name: n.node_id for n in plan.nodes}
-    clients = {n.name: n.node_id for n in plan.clients}
-    settle_ns = plan.timing.settle_ns
-    subscriptions = [change for event in events if (change := subscription_change(event))]
-    changes = [
-        NetworkChange(e["time_ns"], e.get("do", ""), e.get("target", "")) for e in events if e["node"] == ""
-    ]
-    claims, _ = claims_of(subscriptions, clients, Clock(start_ns, settle_ns))
-    links = [(link.name, link.a, link.b) for link in plan.links]
-    return Oracle(claims, history_of(ids, links, changes, start_ns, settle_ns))
 
 
 def judge(score: Score, oracle: Oracle, events: Iterable[Event], ids: Mapping[str, int]) -> None:

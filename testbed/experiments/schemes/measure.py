@@ -13,8 +13,7 @@ from functools import cache, cached_property
 from statistics import fmean
 from typing import Any, NamedTuple
 
-from analysis.oracle import Clock, Oracle, claims_of, judge_events
-from analysis.rundir import subscription_change
+from analysis.oracle import Oracle, judge_events, oracle_of
 from nodes.model import parse_message, parse_predicate
 from nodes.routing.schemes.state import Held, State, figures_of, measured, total
 from nodes.routing.schemes.state import measure as weigh
@@ -206,10 +205,7 @@ class Observed:
     @cached_property
     def oracle(self) -> Oracle:
         """What each subscriber is owed."""
-        clients = {node.name: node.node_id for node in self.plan.clients}
-        clock = Clock(self.start_ns, self.plan.timing.settle_ns)
-        changes = [change for event in self.events if (change := subscription_change(event))]
-        return Oracle(claims_of(changes, clients, clock)[0])
+        return oracle_of(self.plan, self.events, self.start_ns)
 
     def of(self, kind: str) -> list[Event]:
         """The events of a kind."""
