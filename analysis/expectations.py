@@ -73,10 +73,10 @@ def _measured(
 ) -> tuple[float | None, str]:
     """The figure, or None and why there is none."""
     if expected.quantity == "fidelity":
-        told = verdict.get("fidelity")
-        if told is None:
+        certificate = verdict.get("fidelity")
+        if certificate is None:
             return None, "the run has no certificate"
-        return float(told["verdict"] in _TRUSTED), "; ".join(told["reasons"])
+        return float(certificate["verdict"] in _TRUSTED), "; ".join(certificate["reasons"])
     if expected.quantity == "problems":
         return len(verdict["problems"]), ""
     if not expected.scope:

@@ -19,7 +19,7 @@ QUANTILES = tuple(i / 200 for i in range(201))
 
 @dataclass(frozen=True, slots=True)
 class PublicationCounts:
-    """How many messages there were, and who says so."""
+    """How many messages there were, by captures and by clients."""
 
     total: int
     not_seen: int

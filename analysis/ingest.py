@@ -2,7 +2,7 @@
 
 What happens inside a Spark task is in `analysis.decode`. Rows never pass through the
 JVM: tasks write Parquet themselves and only counts come back. If those show that a
-capture was split in wrong places, all is done again without believing what said so.
+capture was split in wrong places, all is done again without the index that misled.
 """
 
 from __future__ import annotations

@@ -70,7 +70,7 @@ def homes(run: Run) -> dict[int, int]:
 
 
 def router_states(run: Run) -> list[RouterState]:
-    """What the routers say they hold, in the plan's order; of those that say it, in a form that is known."""
+    """What the routers held by their last status, in the plan's order; those without one are left out."""
     found = []
     for node in run.plan.routers:
         path = run.path / "logs" / f"{node.name}.status.json"

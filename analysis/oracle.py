@@ -77,7 +77,7 @@ class Claim:
     def allows(self, published_ns: int, held_until_ns: int | None = None) -> bool:
         """Whether a matching message published then may be delivered.
 
-        One that somebody may have held back is as good as published at any time until then.
+        One that a paused node may have held back is as good as published at any time until then.
         """
         latest_ns = published_ns if held_until_ns is None else held_until_ns
         return self.allowed_from_ns <= latest_ns and published_ns <= self.allowed_until_ns
@@ -132,7 +132,7 @@ Pair = tuple[int, int, int]
 
 
 class Oracle:
-    """Says who is owed, and who may get, a message.
+    """Decides which clients are owed a message, and which may get it.
 
     Args:
         claims: What the subscriptions claim.
@@ -153,7 +153,7 @@ class Oracle:
         return [c for predicate, claims in self._predicates if matches(predicate, attributes) for c in claims]
 
     def judge(self, source: int, time_ns: int, wanting: Sequence[Claim]) -> dict[int, bool]:
-        """Owed (true) or allowed (false) by subscriber; nobody else may get it, nor the publisher."""
+        """Owed (true) or allowed (false) by subscriber; no other client may get it, nor the publisher."""
         verdict: dict[int, bool] = {}
         history = self._history
         held_until_ns = time_ns if history is None else history.held_until(time_ns)

@@ -74,7 +74,7 @@ def analyze(run_dir: Path, *, progress: Progress | None = None, master: str | No
 
     Args:
         run_dir: what `cbn run` has written.
-        progress: told how far the work is.
+        progress: is shown how far the work is.
         master: Spark master URL; default: all local cores.
 
     Returns:

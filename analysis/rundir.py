@@ -1,4 +1,4 @@
-"""What a run directory says about its run: manifest, plan, captures, subscriptions.
+"""What a run directory records about its run: manifest, plan, captures, subscriptions.
 
 Reads the layout of `docs/run-directory.md` and checks it; packets are read in
 `analysis.ingest`.
@@ -102,7 +102,7 @@ class Run:
 
 
 def load_run(path: Path) -> Run:
-    """Read what a run directory says about its run.
+    """Read what a run directory records about its run.
 
     Raises:
         AnalysisError: it is not a run directory, or its documents are damaged.

@@ -69,7 +69,7 @@ def count_by_subscriber(verdicts: DataFrame) -> list[SubscriberCounts]:
     """One row a client that was owed, or got, anything, in order of id."""
     came = F.col("verdict").isin("delivered", "duplicate")
     left = F.col("copies") > 0
-    said = F.col("reports") > 0
+    reported = F.col("reports") > 0
     rows = (
         verdicts.groupBy("subscriber")
         .agg(
@@ -79,8 +79,8 @@ def count_by_subscriber(verdicts: DataFrame) -> list[SubscriberCounts]:
             how_many(F.col("verdict") == "missing", "missing"),
             F.sum(F.greatest(F.col("copies") - 1, F.lit(0))).alias("duplicate"),
             how_many(F.col("verdict") == "spurious", "spurious"),
-            how_many(left & ~said, "unreported"),
-            how_many(said & ~left, "unseen"),
+            how_many(left & ~reported, "unreported"),
+            how_many(reported & ~left, "unseen"),
         )
         .collect()
     )

@@ -20,7 +20,7 @@ SIGHTS = ("time_ns", "copies", "received_ns", "arrived")
 
 
 def to_publications(packets: DataFrame, events: DataFrame) -> DataFrame:
-    """Every message that a client sent or said it sent, once.
+    """Every message that a client sent or reported as sent, once.
 
     A message counts as published where its source's own access interface shows
     it; a client that uses another's id is not believed (the router drops it).
@@ -29,7 +29,7 @@ def to_publications(packets: DataFrame, events: DataFrame) -> DataFrame:
     seen = seen.where(F.col("source") == F.col("peer_id")).select(
         *MESSAGE_ID, "node_id", "time_ns", "publish_time_ns", "attribute_count", "attributes", *_null_claims()
     )
-    said = events.where(F.col("event") == "publish").select(
+    reported = events.where(F.col("event") == "publish").select(
         *MESSAGE_ID,
         *(F.lit(None).cast(kind).alias(name) for name, kind in _SEEN.items()),
         F.col("time_ns").alias("announced_ns"),
@@ -37,7 +37,7 @@ def to_publications(packets: DataFrame, events: DataFrame) -> DataFrame:
     )
     first = [F.min_by(name, "time_ns").alias(name) for name in _SEEN if name != "time_ns"]
     return (
-        seen.unionByName(said)
+        seen.unionByName(reported)
         .groupBy(*MESSAGE_ID)
         .agg(
             F.min("time_ns").alias("time_ns"),
@@ -168,19 +168,19 @@ aggregate(visits, fruitful, (places, v) ->
 def to_verdicts(
     expected: DataFrame, deliveries: DataFrame, events: DataFrame, clients: DataFrame
 ) -> DataFrame:
-    """One row a (message, subscriber) pair that was owed, or happened, or was said to have happened.
+    """One row a (message, subscriber) pair that was owed, or happened, or was reported.
 
     `verdict` is null where nothing was owed and nothing left a router: then a
-    client alone says that it was delivered.
+    client alone reports that it was delivered.
     """
     owed = expected.select(*PAIR, "owed", *_counts(copies=0, reports=0))
     left = deliveries.select(*PAIR, F.lit(None).cast("boolean").alias("owed"), "copies", *_counts(reports=0))
-    said = (
+    reported = (
         events.where(F.col("event") == "deliver")
         .join(F.broadcast(clients), "node")
         .select(*PAIR, F.lit(None).cast("boolean").alias("owed"), *_counts(copies=0, reports=1))
     )
-    pairs = owed.unionByName(left).unionByName(said).groupBy(*PAIR)
+    pairs = owed.unionByName(left).unionByName(reported).groupBy(*PAIR)
     facts = pairs.agg(*(F.max(c).alias(c) for c in ("owed", "copies")), F.sum("reports").alias("reports"))
     judged = facts.select(*PAIR, _verdict().alias("verdict"), "owed", "copies", "reports")
     return judged.where(F.col("verdict").isNotNull() | (F.col("reports") > 0))
@@ -254,7 +254,7 @@ def _between_routers(crossings: DataFrame) -> DataFrame:
 
 
 def _from_publishers(publications: DataFrame, homes: DataFrame) -> DataFrame:
-    """A message that no router has seen was sent, if its client says so."""
+    """A message that no router has seen was sent, if its client reports it."""
     home = homes.select(F.col("subscriber").cast("bigint").alias("source"), "router")
     sent = publications.join(F.broadcast(home), "source")
     when = F.coalesce("publish_time_ns", "announced_ns")
@@ -262,8 +262,8 @@ def _from_publishers(publications: DataFrame, homes: DataFrame) -> DataFrame:
 
 
 def _to_subscribers(deliveries: DataFrame, events: DataFrame, clients: DataFrame) -> DataFrame:
-    said = events.where(F.col("event") == "deliver").join(F.broadcast(clients), "node")
-    arrivals = said.select(
+    reported = events.where(F.col("event") == "deliver").join(F.broadcast(clients), "node")
+    arrivals = reported.select(
         *PAIR, F.lit(None).cast("int").alias("node_id"), _none(), F.col("time_ns").alias("in")
     )
     departures = deliveries.select(*PAIR, "node_id", F.col("time_ns").alias("out"), _none("in"))

@@ -86,14 +86,14 @@ def _hops(curves: Sequence[LatencyCurve]) -> dict[str, float] | None:
 
 def _convergence(run: Run) -> dict[str, int | None] | None:
     """How long the network took to converge after its start and after what happened to it later."""
-    told = [entry["took_ns"] for entry in run.manifest.get("convergence", ())]
-    if not told:
+    times = [entry["took_ns"] for entry in run.manifest.get("convergence", ())]
+    if not times:
         return None
-    after = sorted(took for took in told[1:] if took is not None)
+    after = sorted(took for took in times[1:] if took is not None)
     return {
-        "start": told[0],
-        "disturbances": len(told) - 1,
-        "overtaken": len(told) - 1 - len(after),
+        "start": times[0],
+        "disturbances": len(times) - 1,
+        "overtaken": len(times) - 1 - len(after),
         "p50": after[len(after) // 2] if after else None,
         "max": after[-1] if after else None,
     }
@@ -128,9 +128,9 @@ def problems_of(findings: Findings) -> list[str]:
 def _outcome(run: Run) -> list[str]:
     if run.complete:
         return []
-    said = f": {run.manifest['message']}" if run.manifest.get("message") else ""
+    why = f": {run.manifest['message']}" if run.manifest.get("message") else ""
     never = "" if run.started else " The network never became ready, so nothing was owed."
-    return [f"The run is not complete, it {_ENDS.get(run.manifest['outcome'], 'ended oddly')}{said}.{never}"]
+    return [f"The run is not complete, it {_ENDS.get(run.manifest['outcome'], 'ended oddly')}{why}.{never}"]
 
 
 _ENDS = {"failed": "failed", "interrupted": "was interrupted"}

@@ -48,13 +48,13 @@ NEEDED = ("link_delays", "deliveries", "verdicts", "crossings", "publications", 
 def compare(
     before: Path, after: Path, *, shift_ns: int | None = None, progress: Progress | None = None
 ) -> Comparison:
-    """Say what is different in the run `after`.
+    """Compare the run `after` with the run `before`.
 
     Args:
         before: A run directory; analysed first if it is not yet.
         after: Another.
         shift_ns: By how much a median latency must move to count; None: by what the worlds are.
-        progress: Told how far the work is.
+        progress: Is shown how far the work is.
 
     Raises:
         AnalysisError: One is no run, or cannot be analysed.
@@ -109,10 +109,10 @@ def _analysed(path: Path, progress: Progress) -> Analysed:
         progress.say(f"{path} is not analysed yet, or by an earlier version: analysing it")
         return Analysed(run, analyze(path, progress=progress))
     try:
-        told = json.loads(verdict.read_text(encoding="utf-8"))
+        found = json.loads(verdict.read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
         raise AnalysisError(f"{verdict}: {error}; `cbn analyze {path}` makes it anew") from error
-    return Analysed(run, told)
+    return Analysed(run, found)
 
 
 def _limits(before: Analysed, after: Analysed, shift_ns: int | None) -> Limits:
@@ -155,7 +155,7 @@ def _notes(sides: tuple[Analysed, Analysed], clients: list[Client], by_chance: b
 
 
 SHOWN = 8
-"""Differences of one kind that are told one by one."""
+"""Differences of one kind that are listed one by one."""
 
 Plain = Mapping[str, Any]
 
@@ -166,22 +166,22 @@ _MANIFEST = ("world", "overrides", "kernel", "machine", "versions", "implementat
 def plan_differences(before: Plan, after: Plan) -> list[str]:
     """What the two plans differ in."""
     first, second = to_plain(before), to_plain(after)
-    said = [text for key in _SETTINGS for text in _values(key, first[key], second[key])]
+    texts = [text for key in _SETTINGS for text in _values(key, first[key], second[key])]
     for kind in ("nodes", "links"):
-        said += _shown(_members(kind[:-1], _named(first[kind]), _named(second[kind])))
-    said += _shown(_scripts(before, after))
-    said += _shown(_lists("fault", *([_fault(f) for f in plan.faults] for plan in (before, after))))
-    return said
+        texts += _shown(_members(kind[:-1], _named(first[kind]), _named(second[kind])))
+    texts += _shown(_scripts(before, after))
+    texts += _shown(_lists("fault", *([_fault(f) for f in plan.faults] for plan in (before, after))))
+    return texts
 
 
 def manifest_differences(before: Run, after: Run) -> list[str]:
     """Worlds, versions, machines; and runs that did not end well."""
     first, second = before.manifest, after.manifest
-    said = [text for key in _MANIFEST for text in _values(key, first.get(key), second.get(key))]
+    texts = [text for key in _MANIFEST for text in _values(key, first.get(key), second.get(key))]
     for which, run in (("before", before), ("after", after)):
         if not run.complete:
-            said.append(f"the run {which} is {run.manifest['outcome']}: {run.manifest.get('message')}")
-    return said
+            texts.append(f"the run {which} is {run.manifest['outcome']}: {run.manifest.get('message')}")
+    return texts
 
 
 def _values(key: str, before: Any, after: Any) -> Iterator[str]:
@@ -237,8 +237,8 @@ def _fault(fault: Fault) -> str:
     return f"{fault.do} {fault.target} at {duration_text(fault.at_ns)}{after}"
 
 
-def _shown(said: Iterable[str]) -> list[str]:
-    found = list(said)
+def _shown(texts: Iterable[str]) -> list[str]:
+    found = list(texts)
     more = len(found) - SHOWN
     return found[:SHOWN] + ([f"and {more} more of the kind"] if more > 0 else [])
 

@@ -32,7 +32,7 @@ from analysis.rundir import Run
 from topologies.quantities import duration_text
 
 LEAST = 5
-"""Values on each side; of fewer nothing is said."""
+"""Values on each side; fewer are not compared."""
 LEAST_LOST = 3
 ORDER = (ALL, HOP, PATH)
 BLOCKS = 8
@@ -158,8 +158,8 @@ def _change_of_share(before: tuple[int, int], after: tuple[int, int]) -> float:
 def time_texts(rows: Sequence[TimeRow]) -> list[str]:
     """What moved, in words: links first, for they are causes; then all deliveries, then paths together."""
     links = [r for r in rows if " > " in r.what]
-    said = [_time_text(row, f"link {row.what}") for row in links if row.moved or row.spread]
-    said += [
+    texts = [_time_text(row, f"link {row.what}") for row in links if row.moved or row.spread]
+    texts += [
         _time_text(row, "the latency of all deliveries")
         for row in rows[:1]
         if _is_all(row) and (row.moved or row.spread)
@@ -167,11 +167,11 @@ def time_texts(rows: Sequence[TimeRow]) -> list[str]:
     paths = [r for r in rows if " to " in r.what and r.moved]
     if paths:
         most = max(paths, key=lambda r: abs(r.shift.estimate))
-        said.append(
+        texts.append(
             f"{len(paths)} of {sum(' to ' in r.what for r in rows)} paths moved, "
             f"most {_time_text(most, most.what)}"
         )
-    return said
+    return texts
 
 
 def _is_all(row: TimeRow) -> bool:
@@ -209,27 +209,27 @@ def signed(ns: float) -> str:
 
 def message_texts(messages: Messages) -> list[str]:
     """What was not published in both, or not the same."""
-    said = []
+    texts = []
     for count, what in (
         (messages.gone, "published before alone"),
         (messages.new, "published after alone"),
         (messages.changed, "of the same publisher and number have another content"),
     ):
         if count:
-            said.append(f"messages: {count:,} {what} (in both: {messages.both:,})")
-    return said
+            texts.append(f"messages: {count:,} {what} (in both: {messages.both:,})")
+    return texts
 
 
 def client_texts(clients: list[Client], limits: Limits, by_chance: bool) -> list[str]:
     """Who got what in one run alone; where chance decides, only what it does not explain."""
-    said = []
+    texts = []
     for client in clients:
         counts = [f"{n:,} {word}" for n, word in ((client.gone, "missing"), (client.new, "new")) if n]
         if counts and not (by_chance and _by_chance(client, limits)):
-            said.append(f"deliveries to {client.name}: {', '.join(counts)} ({client.both:,} in both)")
+            texts.append(f"deliveries to {client.name}: {', '.join(counts)} ({client.both:,} in both)")
         if client.other_hops > 0.01 * client.both:
-            said.append(f"deliveries to {client.name}: {client.other_hops:,} over another number of hops")
-    return said
+            texts.append(f"deliveries to {client.name}: {client.other_hops:,} over another number of hops")
+    return texts
 
 
 def _by_chance(client: Client, limits: Limits) -> bool:
@@ -269,7 +269,7 @@ class Analysed:
 
 
 def verdict_rows(before: Analysed, after: Analysed, by_chance: bool) -> list[CountRow]:
-    """The counts of the verdicts; who misses what is told elsewhere."""
+    """The counts of the verdicts; deliveries are compared one by one elsewhere."""
     pairs = [(name, before.verdict[name], after.verdict[name]) for name in _JUDGED]
     return [CountRow(name, a, b, a != b and name in _EXACT and not by_chance) for name, a, b in pairs]
 
@@ -277,7 +277,7 @@ def verdict_rows(before: Analysed, after: Analysed, by_chance: bool) -> list[Cou
 def control_rows(before: Analysed, after: Analysed, limits: Limits) -> list[CountRow]:
     """Packets and bytes by kind, and packets a second.
 
-    What is said once does not grow with the length of a run, and what is said
+    What is sent once does not grow with the length of a run, and what is sent
     again and again does: a kind differs if its count and its rate both do.
     """
     sides = [_control(each.run) for each in (before, after)]
@@ -322,14 +322,14 @@ def _drops(run: Run) -> Counter[str]:
         try:
             status = json.loads(path.read_text(encoding="utf-8"))
         except (OSError, ValueError):
-            continue  # a node that was killed says nothing; the verdict tells of that
+            continue  # a node that was killed has none; the verdict reports that
         for reason, count in _reasons(status.get("drops")):
             found[reason] += count
     return found
 
 
 def _reasons(drops: Any) -> Iterator[tuple[str, int]]:
-    """Drops are told by part of the node, then by reason."""
+    """Drops are counted by part of the node, then by reason."""
     for key, value in drops.items() if isinstance(drops, Mapping) else ():
         if isinstance(value, int):
             yield str(key).lower(), value
@@ -342,12 +342,12 @@ def convergence_rows(before: Analysed, after: Analysed, limits: Limits) -> list[
     sides = [each.verdict.get("convergence_ns") or {} for each in (before, after)]
     rows = []
     for key in ("start", "p50", "max"):
-        told = [side.get(key) for side in sides]
-        if told[0] is None or told[1] is None:
+        times = [side.get(key) for side in sides]
+        if times[0] is None or times[1] is None:
             continue
-        apart = abs(told[1] - told[0])
-        differs = apart > max(limits.time_ns, limits.time_share * max(told[0], 1))
-        rows.append(CountRow(f"convergence: {key}", told[0], told[1], differs, "ns"))
+        apart = abs(times[1] - times[0])
+        differs = apart > max(limits.time_ns, limits.time_share * max(times[0], 1))
+        rows.append(CountRow(f"convergence: {key}", times[0], times[1], differs, "ns"))
     return rows
 
 

@@ -52,11 +52,11 @@ def _example(delivery: Mapping[str, Any]) -> str:
     return f"{what}: message {delivery['sequence']} of {delivery['publisher']} to {delivery['subscriber']}"
 
 
-def _fidelity(told: Mapping[str, Any]) -> Iterator[str]:
-    if all(told.get(which) is None for which in ("before", "after")):
+def _fidelity(certificates: Mapping[str, Any]) -> Iterator[str]:
+    if all(certificates.get(which) is None for which in ("before", "after")):
         return
     for which in ("before", "after"):
-        fidelity = told.get(which)
+        fidelity = certificates.get(which)
         yield f"{which}: {fidelity.get('verdict') if isinstance(fidelity, Mapping) else 'not measured'}"
 
 
@@ -98,8 +98,8 @@ def _time(row: TimeRow) -> tuple[str, ...]:
 
 
 def _counts(rows: Sequence[CountRow]) -> list[tuple[str, ...]]:
-    told = [row for row in rows if row.unit != "bytes" and (row.before or row.after)]
-    ordered = sorted(told, key=lambda r: not r.differs)
+    shown = [row for row in rows if row.unit != "bytes" and (row.before or row.after)]
+    ordered = sorted(shown, key=lambda r: not r.differs)
     lines = [
         (r.what, figure(r, r.before), figure(r, r.after), "differs" if r.differs else "") for r in ordered
     ]

@@ -52,7 +52,7 @@ class Side:
 
 
 EXAMPLES = 10
-"""Deliveries of one run alone that are told one by one."""
+"""Deliveries of one run alone that are listed one by one."""
 _MEETING = ("node", "sequence", "subscriber")
 
 
@@ -114,9 +114,9 @@ def compare_messages(before: Side, after: Side) -> Messages:
 
 def _published(side: Side) -> DataFrame:
     """By its client's own words where there are some: what is on the wire carries times as well."""
-    told = side.placed(side.table("publications").withColumn("node", F.col("source").cast("int")), "node")
+    publications = side.table("publications").withColumn("node", F.col("source").cast("int"))
     content = F.xxhash64(F.coalesce(F.col("message").cast("binary"), "attributes"))
-    return told.select("node", "sequence", *side.apart("of", content, "bigint"))
+    return side.placed(publications, "node").select("node", "sequence", *side.apart("of", content, "bigint"))
 
 
 def compare_deliveries(before: Side, after: Side) -> tuple[list[Client], list[Delivery]]:
@@ -151,10 +151,10 @@ def _judged(side: Side) -> DataFrame:
     hops = side.table("deliveries").select(
         *PAIR, null.alias("got"), null.alias("owed"), F.col("hop_count").alias("hops")
     )
-    told = verdicts.unionByName(hops).withColumn("node", F.col("source").cast("int"))
+    judged = verdicts.unionByName(hops).withColumn("node", F.col("source").cast("int"))
     kinds = (("got", "boolean"), ("owed", "boolean"), ("hops", "int"))
     apart = [column for name, kind in kinds for column in side.apart(name, F.col(name), kind)]
-    return side.placed(told, "node", "subscriber").select(*_MEETING, *apart)
+    return side.placed(judged, "node", "subscriber").select(*_MEETING, *apart)
 
 
 def _count(pairs: DataFrame, names: Sequence[str]) -> list[Client]:

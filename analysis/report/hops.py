@@ -32,11 +32,11 @@ def hop_figure(curves: Sequence[LatencyCurve]) -> Figure | None:
         _bar(h, bars.get(h, 0), LEFT + (h - low + 0.5) * slot, slot, up, named=(h - low) % every == 0)
         for h in range(low, high + 1)
     ]
-    told = ", ".join(f"{n} after {h}" for h, n in sorted(bars.items()))
+    counts = ", ".join(f"{n} after {h}" for h, n in sorted(bars.items()))
     return Figure(
         "hops",
         "Routers passed",
-        f"Deliveries by the number of routers they passed: {told}.",
+        f"Deliveries by the number of routers they passed: {counts}.",
         WIDTH,
         HEIGHT,
         "".join(drawn) + _axis(),

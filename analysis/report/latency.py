@@ -29,7 +29,7 @@ def latency_figure(curves: Sequence[LatencyCurve]) -> Figure | None:
         _curve(c, shades[c.hop_count], across, up) for c in reversed(timed) if c.hop_count in shades
     )
     return Figure(
-        "latency", "Latency of deliveries", _told(timed[0]), WIDTH, HEIGHT, _grid(across, up) + lines
+        "latency", "Latency of deliveries", _description(timed[0]), WIDTH, HEIGHT, _grid(across, up) + lines
     )
 
 
@@ -69,7 +69,7 @@ def _grid(across: Axis, up: Axis) -> str:
     return "".join(marks)
 
 
-def _told(curve: LatencyCurve) -> str:
+def _description(curve: LatencyCurve) -> str:
     return (
         f"Cumulative distribution of the latency of {curve.timed} deliveries: "
         f"half took at most {duration(curve.at(0.5))}, 99 % at most {duration(curve.at(0.99))}, "

@@ -114,7 +114,7 @@ def topology_figure(plan: Plan, links: Sequence[LinkRow], harmed: Mapping[str, s
     return Figure(
         "topology",
         "The network and what its links carried",
-        _told(plan, links),
+        _description(plan, links),
         WIDTH,
         height,
         _links(links, places) + _nodes(plan, links, places, harmed),
@@ -128,7 +128,7 @@ def _height(raw: Points) -> float:
     return min(max(inner + 2 * MARGIN, 220.0), tallest)
 
 
-def _told(plan: Plan, links: Sequence[LinkRow]) -> str:
+def _description(plan: Plan, links: Sequence[LinkRow]) -> str:
     routers, clients = len(plan.routers), len(plan.clients)
     between = [k for k in links if not k.access]
     busiest = max(between, key=lambda k: k.messages, default=None)
@@ -147,10 +147,10 @@ def _links(links: Sequence[LinkRow], places: Mapping[str, Sequence[float]]) -> s
 def _line(link: LinkRow, places: Mapping[str, Sequence[float]], most: int) -> str:
     (x1, y1), (x2, y2) = places[link.a], places[link.b]
     width = THIN + (THICK - THIN) * math.sqrt(link.messages / most) if most else THIN
-    told = element("title", text(_tooltip(link)))
+    title = element("title", text(_tooltip(link)))
     kind = "access" if link.access else "trunk"
     style = f"link {kind}" if link.messages else f"link {kind} idle"
-    return element("line", told, x1=x1, y1=y1, x2=x2, y2=y2, stroke_width=width, class_=style)
+    return element("line", title, x1=x1, y1=y1, x2=x2, y2=y2, stroke_width=width, class_=style)
 
 
 def _tooltip(link: LinkRow) -> str:
@@ -196,20 +196,20 @@ def _placed(drawn: str, place: Sequence[float], size: float) -> str:
 
 
 def _router(node: NodePlan, named: bool) -> str:
-    told = element("title", text(f"router {node.name}, id {node.node_id}"))
+    title = element("title", text(f"router {node.name}, id {node.node_id}"))
     half = max(19.0, 4.2 * len(_short(node.name)) + 8)
     box = element("rect", x=-half, y=-17.0, width=2 * half, height=34.0, rx=9.0, class_="router")
     name = element("text", text(_short(node.name)), y=4.5, class_="router-name middle")
-    return told + box + (name if named else "")
+    return title + box + (name if named else "")
 
 
 def _client(
     node: NodePlan, places: Mapping[str, Sequence[float]], home: Mapping[str, str], wrong: str, named: bool
 ) -> str:
-    said = f"client {node.name}, id {node.node_id}{f': {wrong}' if wrong else ''}"
+    about = f"client {node.name}, id {node.node_id}{f': {wrong}' if wrong else ''}"
     dot = element("circle", r=7.0, class_="client harmed" if wrong else "client")
     name = _client_name(node, places[node.name], places.get(home.get(node.name, "")))
-    return element("title", text(said)) + dot + (name if named else "")
+    return element("title", text(about)) + dot + (name if named else "")
 
 
 def _client_name(node: NodePlan, place: Sequence[float], router: Sequence[float] | None) -> str:
