@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
 from analysis.figures import axes
@@ -26,30 +25,16 @@ _SHARES = {"busy": "Processors busy", "busy_peak": "Busiest second", "stolen": "
 _COUNTS = {"socket_overflows": "Sockets overflowed", "capture_drops": "Not captured"}
 
 
-@dataclass(frozen=True, slots=True)
-class LinkLine:
-    """One direction of a link in the report's table; None: not asked, or not measured."""
+def link_lines(run: Run) -> list[Data]:
+    """The links that do something to packets or went wrong, worst first; bare ones have nothing to show.
 
-    link: str
-    source: str
-    backend: str
-    delay_ns: int | None
-    probed_ns: int | None
-    late_ns: int | None
-    """How late 1 of 100 frames was, by the carrier's own account."""
-    frames: int
-    asked_loss: float
-    lost: int
-    overruns: int
-    asked_bps: int | None
-    carried_bps: int | None
-    reasons: tuple[str, ...]
+    Rows of the certificate, whose dataclass is `testbed.runs.fidelity.LinkFidelity`.
+    """
+    return [row for row in (run.certificate or {"links": ()})["links"] if not _is_bare(row)]
 
 
-def link_lines(run: Run) -> list[LinkLine]:
-    """The links that do something to packets or went wrong, worst first; bare ones have nothing to show."""
-    lines = [_line(row) for row in (run.certificate or {"links": ()})["links"]]
-    return [line for line in lines if line.reasons or line.backend != "veth" or line.delay_ns is not None]
+def _is_bare(row: Data) -> bool:
+    return not row["reasons"] and row["backend"] == "veth" and row["asked"]["delay_ns"] is None
 
 
 def badge(run: Run) -> tuple[str, str]:
@@ -59,25 +44,6 @@ def badge(run: Run) -> tuple[str, str]:
         return "fidelity not measured", "doubt"
     slowed = f", time slowed {certificate['dilate']}-fold" if certificate["dilate"] > 1 else ""
     return f"fidelity: {certificate['verdict']}{slowed}", _TONES.get(certificate["verdict"], "doubt")
-
-
-def _line(row: Mapping[str, Any]) -> LinkLine:
-    asked, measured, probe = row["asked"], row["measured"], row.get("probe") or {}
-    return LinkLine(
-        link=str(row["link"]),
-        source=str(row["source"]),
-        backend=str(row["backend"]),
-        delay_ns=asked.get("delay_ns"),
-        probed_ns=probe.get("delay_p50_ns"),
-        late_ns=measured.get("late_p99_ns"),
-        frames=int(measured.get("frames", 0)),
-        asked_loss=float(asked.get("loss") or 0.0),
-        lost=int(measured.get("lost", 0)),
-        overruns=int(measured.get("overruns", 0)),
-        asked_bps=asked.get("rate_bps"),
-        carried_bps=row.get("carried_bps"),
-        reasons=tuple(map(str, row.get("reasons") or ())),
-    )
 
 
 def figure_lines(figures: Mapping[str, Any]) -> list[tuple[str, str]]:
@@ -143,12 +109,14 @@ certificate.</p>
 {% for k in links %}
 <tr><th scope="row"{% if k.reasons %} class="bad" title="{{ k.reasons | join('; ') }}"{% endif %}>
 {{- k.link }}, {{ k.source }}</th><td>{{ k.backend }}</td>
-{%- for ns in (k.delay_ns, k.probed_ns, k.late_ns) %}
+{%- for ns in (k.asked.delay_ns, (k.probe or {}).get("delay_p50_ns"), k.measured.late_p99_ns) %}
 {{ cell(dash if ns is none else ns | duration) }}
 {%- endfor %}
-{{- number(k.frames) }}{{ cell("%.3g %%" % (100 * k.asked_loss)) }}{{ number(k.lost) }}
-{{- number(k.overruns, true) }}
-{%- for bps in (k.asked_bps, k.carried_bps) %}{{ cell(dash if bps is none else bps | bits) }}{% endfor %}</tr>
+{{- number(k.measured.frames) }}{{ cell("%.3g %%" % (100 * k.asked.loss)) }}{{ number(k.measured.lost) }}
+{{- number(k.measured.overruns, true) }}
+{%- for bps in (k.asked.rate_bps, k.carried_bps) %}
+{{ cell(dash if bps is none else bps | bits) }}
+{%- endfor %}</tr>
 {% endfor %}
 {% endcall %}
 {% if left_out > 0 %}

@@ -45,8 +45,7 @@ def test_the_verdict_repeats_all_but_the_links(hand_made: Any) -> None:
 def test_bare_links_that_did_well_are_not_listed(hand_made: Any) -> None:
     hand_made.manifest["fidelity"] = DEGRADED
     (line,) = link_lines(load_run(hand_made.write()))
-    assert (line.source, line.delay_ns, line.probed_ns) == ("r1-eth0", 5_000_000, 5_070_000)
-    assert (line.late_ns, line.overruns) == (1_800_000, 3)
+    assert line == DEGRADED["links"][0]
 
 
 @pytest.mark.parametrize("told", [None, {}, "trusted", {"verdict": None}])
