@@ -11,8 +11,8 @@ from typing import Any
 
 from testbed.plan.impairment import KEYS
 from testbed.plan.problems import Key, did_you_mean
+from testbed.plan.reading import read_scalar
 from testbed.plan.source import Place, Source
-from testbed.plan.yaml_subset import read_scalar
 from topologies.fault_kinds import KINDS, FaultKind
 
 _WHEN = re.compile(r"(?P<word>at|when) +(?P<moment>.+)")

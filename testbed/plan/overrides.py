@@ -6,8 +6,8 @@ from collections.abc import Iterable
 from typing import Any
 
 from testbed.plan.problems import Key, Problem
+from testbed.plan.reading import read_scalar
 from testbed.plan.source import Place, Source
-from testbed.plan.yaml_subset import read_scalar
 
 SHORT_FORMS = {("scheme",): "name"}
 """Where a text may stand for a mapping, and the key in it that the text is the value of."""
