@@ -19,31 +19,20 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
+from fastpath import pcap
 from fastpath.pcap import PcapError, RangeEdges, decode_range, index_pcap
 
-SCHEMA = pa.schema(
+OF_INTERFACE = pa.schema(
     [
         ("interface", pa.string()),
         ("node_id", pa.int32()),
         ("peer_id", pa.int32()),
         ("peer_is_client", pa.bool_()),
-        ("sent", pa.bool_()),
-        ("time_ns", pa.int64()),
-        ("frame_bytes", pa.int32()),
-        ("packet_bytes", pa.int32()),
-        ("type", pa.int32()),
-        ("source", pa.int64()),
-        ("header_class", pa.int64()),
-        ("sequence", pa.int64()),
-        ("publish_time_ns", pa.int64()),
-        ("hop_limit", pa.int32()),
-        ("hop_count", pa.int32()),
-        ("attribute_count", pa.int32()),
-        ("attributes", pa.binary()),
-        ("kind", pa.int32()),
     ]
 )
-"""Of `packets.parquet`."""
+"""Of a packet: the fields of its `Piece`."""
+SCHEMA = pa.schema([*OF_INTERFACE, *pcap.SCHEMA])
+"""Of `packets.parquet`: whose capture it is, and what the reader decodes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,18 +91,13 @@ def decode_bin(number: int, pieces: list[Piece], target: str) -> BinReport:
 def decode_piece(piece: Piece) -> tuple[pa.RecordBatch, dict[str, int], bool]:
     """The rows of table `packets` in one piece, what was read and skipped, and whether its edges fit."""
     batch, counts, edges = decode_range(piece.path, piece.start, piece.end, mac=piece.mac)
-    size = batch.num_rows
-    columns = {
-        "interface": pa.repeat(pa.scalar(piece.interface), size),
-        "node_id": pa.repeat(pa.scalar(piece.node_id, pa.int32()), size),
-        "peer_id": pa.repeat(pa.scalar(piece.peer_id, pa.int32()), size),
-        "peer_is_client": pa.repeat(pa.scalar(piece.peer_is_client), size),
-        **{name: batch.column(name) for name in batch.schema.names},
-    }
-    unwanted = columns["sent"] if piece.peer_is_client else pa.repeat(pa.scalar(True), size)
-    columns["attributes"] = pc.if_else(unwanted, None, columns["attributes"])  # those of publications alone
-    arrays = [columns[field.name].cast(field.type) for field in SCHEMA]
-    return pa.RecordBatch.from_arrays(arrays, schema=SCHEMA), counts, fits(piece, edges)
+    size, names = batch.num_rows, batch.schema.names
+    interface = [pa.repeat(pa.scalar(getattr(piece, f.name), f.type), size) for f in OF_INTERFACE]
+    unwanted = batch["sent"] if piece.peer_is_client else pa.repeat(pa.scalar(True), size)
+    attributes = pc.if_else(unwanted, None, batch["attributes"])  # those of publications alone
+    decoded = batch.set_column(names.index("attributes"), "attributes", attributes)
+    rows = pa.RecordBatch.from_arrays([*interface, *decoded.columns], schema=SCHEMA)
+    return rows, counts, fits(piece, edges)
 
 
 def fits(piece: Piece, edges: RangeEdges) -> bool:

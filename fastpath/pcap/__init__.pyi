@@ -24,6 +24,9 @@ class RangeEdges(NamedTuple):
     late: bool
     """It says how what follows is to be read: a section or an interface of pcapng behind the first packet."""
 
+SCHEMA: pa.Schema
+"""The columns of what is decoded: a packet a row."""
+
 def decode_pcap(
     path: str | os.PathLike[str], start: int = 0, end: int | None = None, mac: str = ""
 ) -> tuple[pa.RecordBatch, dict[str, int]]:

@@ -146,33 +146,50 @@ cdef class Reader:
         return [(each.first, each.second) for each in found]
 
 
+_INT32, _INT64 = pa.int32(), pa.int64()
+SCHEMA = pa.schema([
+    ("sent", pa.bool_()),
+    ("time_ns", _INT64),
+    ("frame_bytes", _INT32),
+    ("packet_bytes", _INT32),
+    ("type", _INT32),
+    ("source", _INT64),
+    ("header_class", _INT64),
+    ("sequence", _INT64),
+    ("publish_time_ns", _INT64),
+    ("hop_limit", _INT32),
+    ("hop_count", _INT32),
+    ("attribute_count", _INT32),
+    ("attributes", pa.binary()),
+    ("kind", _INT32),
+])
+
+
 cdef object batch_of(const shared_ptr[Columns] &kept):
     cdef Columns *c = kept.get()
-    int32, int64 = pa.int32(), pa.int64()
     message = lend(kept, memory_of(c.is_message))
     columns = {
-        "sent": (pa.bool_(), lend(kept, memory_of(c.has_sent)), lend(kept, memory_of(c.sent))),
-        "time_ns": (int64, None, lend(kept, memory_of(c.time_ns))),
-        "frame_bytes": (int32, None, lend(kept, memory_of(c.frame_bytes))),
-        "packet_bytes": (int32, None, lend(kept, memory_of(c.packet_bytes))),
-        "type": (int32, None, lend(kept, memory_of(c.type))),
-        "source": (int64, message, lend(kept, memory_of(c.source))),
-        "header_class": (int64, message, lend(kept, memory_of(c.header_class))),
-        "sequence": (int64, message, lend(kept, memory_of(c.sequence))),
-        "publish_time_ns": (int64, message, lend(kept, memory_of(c.publish_time_ns))),
-        "hop_limit": (int32, message, lend(kept, memory_of(c.hop_limit))),
-        "hop_count": (int32, message, lend(kept, memory_of(c.hop_count))),
-        "attribute_count": (int32, message, lend(kept, memory_of(c.attribute_count))),
+        "sent": (lend(kept, memory_of(c.has_sent)), lend(kept, memory_of(c.sent))),
+        "time_ns": (None, lend(kept, memory_of(c.time_ns))),
+        "frame_bytes": (None, lend(kept, memory_of(c.frame_bytes))),
+        "packet_bytes": (None, lend(kept, memory_of(c.packet_bytes))),
+        "type": (None, lend(kept, memory_of(c.type))),
+        "source": (message, lend(kept, memory_of(c.source))),
+        "header_class": (message, lend(kept, memory_of(c.header_class))),
+        "sequence": (message, lend(kept, memory_of(c.sequence))),
+        "publish_time_ns": (message, lend(kept, memory_of(c.publish_time_ns))),
+        "hop_limit": (message, lend(kept, memory_of(c.hop_limit))),
+        "hop_count": (message, lend(kept, memory_of(c.hop_count))),
+        "attribute_count": (message, lend(kept, memory_of(c.attribute_count))),
         "attributes": (
-            pa.binary(),
             lend(kept, memory_of(c.has_attributes)),
             lend(kept, memory_of(c.attribute_ends)),
             lend(kept, memory_of(c.attributes)),
         ),
-        "kind": (int32, lend(kept, memory_of(c.is_control)), lend(kept, memory_of(c.kind))),
+        "kind": (lend(kept, memory_of(c.is_control)), lend(kept, memory_of(c.kind))),
     }
-    arrays = [pa.Array.from_buffers(kind, c.rows, buffers) for kind, *buffers in columns.values()]
-    return pa.RecordBatch.from_arrays(arrays, names=list(columns))
+    arrays = [pa.Array.from_buffers(field.type, c.rows, list(columns[field.name])) for field in SCHEMA]
+    return pa.RecordBatch.from_arrays(arrays, schema=SCHEMA)
 
 
 cdef bytes mac_bytes(str mac):
