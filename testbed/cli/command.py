@@ -34,7 +34,7 @@ COUNT_MAX = 10_000_000
 
 
 class Command(NamedTuple):
-    """A subcommand: what help says of it, its arguments, and what it does."""
+    """A subcommand: its help, its arguments, and what it does."""
 
     summary: str
     """One line, beginning with a verb in lower case."""

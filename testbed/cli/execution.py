@@ -1,4 +1,4 @@
-"""One plan executed, and what a person or a script is told of it: for every command that runs something.
+"""Executes one plan and reports the result, for every command that runs something.
 
 Here: the world, the directory, the run, its verdict, the exit code. Not here:
 many runs of one scenario (`matrix`).
@@ -174,7 +174,7 @@ def check_analysable() -> None:
     """Find out before any work that this machine cannot analyse.
 
     Raises:
-        CommandError: something is missing; the text says how to get it.
+        CommandError: something is missing; the text names how to get it.
     """
     from analysis import AnalysisError
     from analysis.java import find_java

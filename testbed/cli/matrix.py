@@ -45,7 +45,7 @@ class Planned:
 def run_matrix(
     args: argparse.Namespace, cells: Sequence[tuple[Cell, Plan]], scenario: str, runs: Path
 ) -> int:
-    """Run the cells; the exit code says how it went.
+    """Run the cells; returns the exit code.
 
     Args:
         args: Of `cbn run`.

@@ -26,7 +26,7 @@ exit codes:
        the scenario expects something, that decides
        (cbn match: the message does not match)
   2    a wrong command line or a broken scenario; nothing was started
-  3    this machine cannot do it; cbn doctor tells how to fix that
+  3    this machine cannot do it; cbn doctor lists the fixes
   4    the run was started and failed
   70   a defect of cbn itself; CBN_DEBUG=1 shows where
   130  interrupted (Ctrl-C), 143 terminated: cleaned up, the run directory is kept
@@ -79,7 +79,7 @@ def _add(to: _Commands, found: Mapping[str, Command], listed: bool = False) -> N
 
 
 class _Parser(argparse.ArgumentParser):
-    """Tells after a wrong command line where there is help."""
+    """Points to the help after a wrong command line."""
 
     def __init__(self, **settings: object) -> None:
         super().__init__(allow_abbrev=False, **settings)  # type: ignore[arg-type]

@@ -32,7 +32,7 @@ def find(scenario: str) -> Path:
     if scenario in known:
         return known[scenario]
     if path.exists():
-        return path  # a folder or such: reading it says what is wrong with it
+        return path  # a folder or such: reading it finds what is wrong with it
     raise exits.CommandError(
         f"{scenario}: there is no such file and no shipped scenario of that name; "
         f"shipped are {', '.join(known) or 'none'}"

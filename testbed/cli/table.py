@@ -1,6 +1,6 @@
 """The table of many runs: one row a run, for people and in files.
 
-Here: what a run directory says, as a row. Not here: running (`matrix`).
+Here: what a run directory holds, as a row. Not here: running (`matrix`).
 """
 
 from __future__ import annotations
@@ -103,7 +103,7 @@ def print_table(rows: Sequence[Row]) -> None:
         table.add_column(name, justify="right" if right else "left", no_wrap=True)
     for row in rows:
         table.add_row(*_words(row), style="red" if row.passed is False or row.outcome == "failed" else None)
-    # As wide as it gets: a cell that is cut says nothing.
+    # As wide as needed: a cell that is cut is of no use.
     Console(width=_WIDTH).print(table, highlight=False)
     for row in rows:
         if row.message:

@@ -93,7 +93,7 @@ WRONG = [
     (["show", "fat-tree", "size=3"], "has no parameter size; expected k"),
     (["generate", "fatree", "k=4"], "did you mean fat-tree?"),
     (["generate", "full", "size=9000"], "40,495,500 links"),
-    (["generate", "ring", "size=9", "-o", "ring.png"], "the end of the name says no format"),
+    (["generate", "ring", "size=9", "-o", "ring.png"], "the end of the name is of no known format"),
     (["generate", "ring", "size=9", "-o", "no/such/ring.map"], "cannot be written"),
     (["draw", "geant", "-o", "geant.png"], "ends with .svg"),
     (["draw", "."], "not a run directory"),

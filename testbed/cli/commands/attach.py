@@ -12,7 +12,7 @@ from testbed.cli.command import NETWORKS, Command, add_network
 _HELP = """\
 examples:
   cbn attach r1
-      a shell in the namespace of r1; its prompt says where you are
+      a shell in the namespace of r1; its prompt has the name of the node
   cbn attach r1 -- ip -br address
   cbn attach r1 tcpdump -ni r1-eth0 -c 5
 

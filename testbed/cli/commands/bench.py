@@ -41,7 +41,7 @@ KEYS = (
 """What stands in the line, in this order; --json has more."""
 
 _MEMORY_JUDGED_BYTES = 16_000_000
-"""Below, the resident set says too little: it grows by pages and by what the allocator keeps."""
+"""Below, the resident set is too coarse: it grows by pages and by what the allocator keeps."""
 _MEMORY_TOLERANCE = 0.25
 
 T = TypeVar("T")
@@ -58,8 +58,8 @@ examples:
   cbn bench match --filters w/filters.txt --messages w/messages.txt --central --repeat 20
   cbn bench match --filters w/filters.txt --messages w/messages.txt --fresh 50 --json
 
-Prints one line: RESULT key=value ... docs/benchmarks.md says what is timed and
-how, and has the format of the two files.
+Prints one line: RESULT key=value ... docs/benchmarks.md has what is timed and
+how, and the format of the two files.
 """
 
 

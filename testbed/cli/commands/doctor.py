@@ -20,7 +20,7 @@ from testbed.cli.command import MACHINE, Command, add_json
 from testbed.cli.output import print_json
 
 _HELP = """\
-Every check says what it is needed for and how to fix it. The exit code is 0 if
+Every check shows what it is needed for and how to fix it. The exit code is 0 if
 at least the simulator works here.
 """
 

@@ -21,7 +21,7 @@ examples:
   cbn down --all
 
 Waits until what was sent has arrived, ends the nodes in order, and leaves the run
-directory complete: `cbn analyze` tells whether everybody got what they should have.
+directory complete: `cbn analyze` checks that every client got what it should have.
 """
 
 
@@ -34,7 +34,7 @@ def _arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def _down(args: argparse.Namespace) -> int:
-    """End one network, or all; the exit code says whether all ended well."""
+    """End one network, or all; returns the exit code."""
     if args.all and (args.network or args.run):
         raise exits.CommandError("--all ends all networks: name none beside it")
     ended, failed = [], []

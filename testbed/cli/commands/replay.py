@@ -46,7 +46,7 @@ def _arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def _replay(args: argparse.Namespace) -> int:
-    """Run a kept plan again; the exit code says how it went."""
+    """Run a recorded plan again; returns the exit code."""
     from testbed.cli import execution
 
     _check_out(args)

@@ -30,7 +30,7 @@ examples:
       and write the page, its figure and its rows there, by the experiment's name
 
 Writes rows.parquet, rows.json, the figures and page.md into DIR, in place of those
-of an earlier run. docs/experiments has the pages of a run and says what reproduces.
+of an earlier run. docs/experiments has the pages of a run, with what reproduces.
 """
 
 

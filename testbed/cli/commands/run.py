@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 _HELP = """\
 examples:
   cbn run quickstart
-      in the best world this machine has; says which and why
+      in the best world this machine has; prints which and why
   cbn run quickstart --world sim --seed 7 --analyze
       in the simulator, with another seed, then the verdict and a report
   cbn run my.yaml --set scheme=pif --set timing.hop_delay=2ms
@@ -35,7 +35,7 @@ examples:
   cbn run my.yaml --out /tmp/here --force --json
       replace the run in /tmp/here; one JSON object on standard output
   cbn run outage
-      a scenario that expects something is a test: the exit code says whether it holds
+      a scenario that expects something is a test: the exit code is 1 if that does not hold
   cbn run schemes --jobs 2 --only size=10
       a scenario with a matrix is many runs, in one folder with one table
 
@@ -45,7 +45,7 @@ worlds:
   auto  emu where it works, else sim (the default)
 
 Ctrl-C ends a run in order: everything it made is removed, its directory is kept
-and its manifest says that it was interrupted. After kill -9, `cbn clean` removes
+and its manifest has the outcome `interrupted`. After kill -9, `cbn clean` removes
 what was left behind.
 """
 

@@ -119,7 +119,7 @@ def summary(plan: Plan, cells: Sequence[Cell] = ()) -> dict[str, object]:
 
 
 def _tags(plan: Plan) -> dict[str, list[str]]:
-    """Who and what has each tag."""
+    """The nodes and links that have each tag."""
     pairs = [(tag, node.name) for node in plan.nodes for tag in node.tags]
     pairs += [(tag, link.name) for link in plan.links for tag in link.tags]
     return {tag: [name for of, name in pairs if of == tag] for tag in sorted({tag for tag, _ in pairs})}

@@ -23,9 +23,9 @@ examples:
   cbn sub bob 'n any integer' --count 5 --json | jq .latency_ns
 
 Shows what is delivered to the client and matches: when, from whom, over how many
-routers, after how long. The first line on standard error tells when the whole
-network knows of the subscription. If its output is read too slowly, a line tells how
-much was dropped.
+routers, after how long. A line on standard error shows when the whole
+network has received the subscription; another, how much was dropped if the output is
+read too slowly.
 """
 
 

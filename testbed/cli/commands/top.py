@@ -91,7 +91,7 @@ def _interval(text: str) -> float:
 
 
 def _top(args: argparse.Namespace) -> int:
-    """Look at the network again and again until somebody has seen enough."""
+    """Look at the network once, or again and again until the user quits."""
     from testbed.cli.networks import talk
 
     with talk(args.run) as (_, caller):

@@ -49,7 +49,7 @@ examples:
   cbn topo draw runs/quickstart-sim-20260101T120000Z-1a2b
       that of a run
 
-Where routers have places on earth, the drawing is a map; else the shape says where
+Where routers have places on earth, the drawing is a map; else the shape decides where
 they stand, or their distances from each other. Hovering shows names, delays and rates.
 """
 
@@ -83,7 +83,7 @@ seed make the same topology everywhere; in a scenario they are keys of `topology
 """
 
 _OUT = """\
-where to; the end of the name says the format: .map .graphml .gml .conf .edges .svg \
+where to; the end of the name gives the format: .map .graphml .gml .conf .edges .svg \
 (default: standard output, as .map)"""
 
 
@@ -223,7 +223,9 @@ def _in_format_of(out: str, drawn: Map) -> str:
         return draw_svg(drawn)
     if ending not in ENDINGS:
         known = ", ".join([*ENDINGS, SVG])
-        raise exits.CommandError(f"--out {out}: the end of the name says no format; expected one of {known}")
+        raise exits.CommandError(
+            f"--out {out}: the end of the name is of no known format; expected one of {known}"
+        )
     return exported(drawn, ENDINGS[ending])
 
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import argparse
 import json
-from collections.abc import Iterable, Sequence
-from dataclasses import asdict
+from collections.abc import Iterable
+from dataclasses import asdict, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -120,27 +120,9 @@ def _workload(args: argparse.Namespace) -> int:
 def _recipe(args: argparse.Namespace) -> Recipe:
     from fastpath.workload import Recipe
 
-    return Recipe(
-        seed=args.seed,
-        interfaces=args.interfaces,
-        filters_per_interface=_pair(args.filters_per_interface),
-        filters=args.filters,
-        constraints=_pair(args.constraints),
-        attributes=_pair(args.attributes),
-        names=args.names,
-        zipf=args.zipf,
-        words=args.words,
-        piece=args.piece,
-        integers=_pair(args.integers),
-        types=args.types,
-        string_operators=args.string_operators,
-        integer_operators=args.integer_operators,
-    )
-
-
-def _pair(ends: Sequence[int]) -> tuple[int, int]:
-    low, high = ends
-    return low, high
+    given: dict[str, Any] = {field.name: getattr(args, field.name) for field in fields(Recipe)}
+    ranges = {name: tuple(value) for name, value in given.items() if isinstance(value, list)}
+    return Recipe(**given | ranges)
 
 
 def _write(
