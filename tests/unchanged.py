@@ -1,8 +1,8 @@
 """Leaves out test files that passed, as long as nothing that they depend on has changed: for `make check`.
 
 `pytest -p tests.unchanged` remembers of each file that passed the digest of the
-file, of all rooms that it imports, of those that these import, and of all of
-`tests` but the other test files. A file that starts processes, itself or through
+file, of all rooms that it imports, of those that these import, of what is installed,
+and of all of `tests` but the other test files. A file that starts processes, itself or through
 what it imports of `tests`, depends on all rooms; one that reads other files of the
 tree, on everything.
 """
@@ -21,6 +21,7 @@ import pytest
 
 ROOT = Path(__file__).parents[1]
 PASSED = ROOT / ".pytest_cache" / "unchanged.json"
+_SHARED = ("tests/", "requirements/", "pyproject.toml", "setup.py")
 PARTS = ("analysis", "fastpath", "nodes", "testbed", "topologies")
 _PROCESSES = ("subprocess", "os.fork", "multiprocessing")
 """What makes a test depend on all rooms, if it is in the text of the test or of its surroundings."""
@@ -84,7 +85,7 @@ def dependencies(texts: Mapping[str, str]) -> dict[str, set[str]]:
 def digests(texts: Mapping[str, str]) -> dict[str, str]:
     """Of each test file, and all that it depends on."""
     tests = [path for path in texts if path.startswith("tests/") and Path(path).name.startswith("test_")]
-    shared = [path for path in texts if path.startswith("tests/") and path not in tests]
+    shared = [path for path in texts if path.startswith(_SHARED) and path not in tests]
     reached = dependencies(texts)
     each = {path: hashlib.sha256(text.encode()).hexdigest() for path, text in texts.items()}
     rooms: dict[str, list[str]] = {name: [] for name in reached}
