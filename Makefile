@@ -22,6 +22,12 @@ STAMPS := $(VENV)/stamps
 PIP := $(BIN)/python -m pip --disable-pip-version-check --no-input
 KERNELS := $(foreach end,pyx pxd pxi hpp,$(wildcard fastpath/*.$(end) fastpath/*/*.$(end)))
 JOBS := $(shell nproc)
+# Compiled Python is kept, whatever the caller's environment says: tests start hundreds of processes.
+export PYTHONDONTWRITEBYTECODE :=
+# What was compiled before, in whichever clone, is not compiled again (Debian's links to ccache).
+export PATH := /usr/lib/ccache:$(PATH)
+export CCACHE_BASEDIR := $(CURDIR)
+export CCACHE_NOHASHDIR := 1
 SAY := printf '==> %s\n'
 
 # What `make test` leaves out: virtual machines have a target of their own.
@@ -64,9 +70,12 @@ demo: build ## Build, run the quickstart scenario, and end with its verdict and 
 
 ##@ Working on it
 
-.PHONY: check
-check: build ## While working: style, types, contracts, and the fast tests of what has changed, side by side.
+.PHONY: tools
+tools: build
 	$(MAKE) $(STAMPS)/dev
+
+.PHONY: check
+check: tools ## While working: style, types, contracts, and the fast tests of what has changed, side by side.
 	$(MAKE) --jobs=2 --output-sync=target check-tests lint-code $(STAMPS)/playbooks
 
 .PHONY: check-tests
@@ -75,14 +84,12 @@ check-tests:
 	$(BIN)/python -m pytest -q -n $(JOBS) --dist loadfile $(FAST_OPTIONS) $(TESTS)
 
 .PHONY: test
-test: build ## Build and run all tests that this machine can run; ROOM=nodes/routing: those of one room.
-	$(MAKE) $(STAMPS)/dev
+test: tools ## Build and run all tests that this machine can run; ROOM=nodes/routing: those of one room.
 	$(SAY) "Running the tests"
-	requirements/as-root $(BIN)/python -m pytest $(PYTEST_OPTIONS) $(TESTS)
+	requirements/as-root $(BIN)/python -m pytest -p tests.parallel -n auto $(PYTEST_OPTIONS) $(TESTS)
 
 .PHONY: lint
-lint: build ## Check style, types, import contracts, playbooks, and the tree itself.
-	$(MAKE) $(STAMPS)/dev
+lint: tools ## Check style, types, import contracts, playbooks, and the tree itself.
 	$(MAKE) lint-code lint-playbooks
 	$(SAY) "the tree" && $(BIN)/python -m pytest -q -p no:cacheprovider tests/frame/test_tree.py
 
@@ -105,14 +112,12 @@ $(STAMPS)/playbooks: $(shell find playbooks ansible.cfg -type f)
 	touch $@
 
 .PHONY: sanitize
-sanitize: build ## Run the tests of the compiled fast path under ASan and UBSan.
-	$(MAKE) $(STAMPS)/dev
+sanitize: tools ## Run the tests of the compiled fast path under ASan and UBSan.
 	$(SAY) "Building the fast path with sanitizers, apart from the one in use"
 	.ci/sanitize
 
 .PHONY: bench
-bench: build ## Measure; prints figures, judges nothing.
-	$(MAKE) $(STAMPS)/dev
+bench: tools ## Measure; prints figures, judges nothing.
 	$(BIN)/python -m pytest -s -p no:cacheprovider -o python_files="bench_*.py" -m "not emu" tests/benchmarks
 
 .PHONY: bench-match
@@ -147,13 +152,11 @@ cover-check: ## Hold a million claims of covering against messages at their boun
 	build/cover_check $(or $(SEED),$$RANDOM) 1000000
 
 .PHONY: test-faults
-test-faults: build ## Break random networks under every scheme, and count what is missing; SEED=1: these.
-	$(MAKE) $(STAMPS)/dev
+test-faults: tools ## Break random networks under every scheme, and count what is missing; SEED=1: these.
 	$(BIN)/python -m tests.faults.campaign $(if $(SEED),--seed $(SEED))
 
 .PHONY: test-emu
-test-emu: build ## Try every carrier of links, as a table, then all tests of the emulated world.
-	$(MAKE) $(STAMPS)/dev
+test-emu: tools ## Try every carrier of links, as a table, then all tests of the emulated world.
 	$(SAY) "What links are asked for, and what they do"
 	requirements/as-root $(BIN)/python -m tests.emu.conformance
 	$(SAY) "What runs leave that are killed at random moments"
@@ -166,13 +169,11 @@ test-emu: build ## Try every carrier of links, as a table, then all tests of the
 	requirements/as-root $(BIN)/python -m pytest -m emu tests/emu
 
 .PHONY: bench-emu
-bench-emu: build ## Measure the emulated world: links, captures, how large a network may be.
-	$(MAKE) $(STAMPS)/dev
+bench-emu: tools ## Measure the emulated world: links, captures, how large a network may be.
 	requirements/as-root $(BIN)/python -m pytest -s -p no:cacheprovider -o python_files="bench_*.py" -m emu tests/benchmarks
 
 .PHONY: fuzz-wire
-fuzz-wire: build ## Hold the codec against the Scapy layers and against mutated packets.
-	$(MAKE) $(STAMPS)/dev
+fuzz-wire: tools ## Hold the codec against the Scapy layers and against mutated packets.
 	$(BIN)/python tests/wire/fuzz_wire.py
 
 .PHONY: pins

@@ -20,15 +20,21 @@ def compile_sanitized(
     """Compile one C++20 source against `fastpath/*.hpp`, under ASan and UBSan if not told otherwise."""
     compiler = shutil.which("g++")
     assert compiler, "g++ is missing; `make test` installs it (see packages.apt)"
-    program = folder / source.stem
-    flags = ["-std=c++20", "-O1", "-g", *WARNINGS, *sanitizers, f"-I{ROOT / 'fastpath'}", *options]
-    done = subprocess.run(
-        [compiler, *flags, str(source), "-o", str(program), "-pthread"],
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert done.returncode == 0, f"{source.name} does not compile:\n{done.stderr}"
+    program, compiled = folder / source.stem, folder / f"{source.stem}.o"
+    flags = [
+        "-std=c++20",
+        "-O1",
+        "-g",
+        *WARNINGS,
+        *sanitizers,
+        f"-I{ROOT / 'fastpath'}",
+        *options,
+        "-pthread",
+    ]
+    # In two steps: ccache, where it is in front of g++, keeps what was compiled, not what was linked.
+    for step in (["-c", str(source), "-o", str(compiled)], [str(compiled), "-o", str(program)]):
+        done = subprocess.run([compiler, *flags, *step], capture_output=True, text=True, check=False)
+        assert done.returncode == 0, f"{source.name} does not compile:\n{done.stderr}"
     return program
 
 
