@@ -116,6 +116,10 @@ sanitize: tools ## Run the tests of the compiled fast path under ASan and UBSan.
 	$(SAY) "Building the fast path with sanitizers, apart from the one in use"
 	.ci/sanitize
 
+.PHONY: verify
+verify: tools ## Lint and sanitize side by side; what each prints comes out whole, when it ends.
+	$(MAKE) --jobs=2 --output-sync=target lint sanitize
+
 .PHONY: bench
 bench: tools ## Measure; prints figures, judges nothing.
 	$(BIN)/python -m pytest -s -p no:cacheprovider -o python_files="bench_*.py" -m "not emu" tests/benchmarks

@@ -116,7 +116,7 @@ class Channel:
             has_message = b[1] if isinstance(b, tuple) else b is True
             self._lose(has_message or action == self._arrive_message)
 
-    def mend(self) -> None:
+    def repair(self) -> None:
         """Carry again."""
         self._up = True
 

@@ -101,7 +101,7 @@ class Network:
 
     def _link_up(self, fault: Fault) -> None:
         for channel in self._channels[fault.target]:
-            channel.mend()
+            channel.repair()
 
     def _impair(self, fault: Fault) -> None:
         there = fault.impairment or Impairment()

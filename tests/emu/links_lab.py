@@ -9,6 +9,7 @@ import contextlib
 import itertools
 import os
 import socket
+import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -39,7 +40,9 @@ class Lab:
         self.problems: list[str] = []
         number = next(_NUMBERS)
         run_id = f"lab-{os.getpid()}-{number}"
-        registration = register(run_id, folder, folder / f"registry-{number}")
+        # Sockets are made in the registry, and a socket's path is short.
+        registry = self._made.enter_context(tempfile.TemporaryDirectory(prefix="cbn-"))
+        registration = register(run_id, folder, Path(registry))
         directory = RunDirectory(folder, run_id)
         options = EmuOptions(links=carrier, adjustable=True)
         clock = Clock.starting_now(dilate)

@@ -111,7 +111,8 @@ def network(folder: Path, name: str, *words: str) -> Iterator[Terminal]:
     try:
         yield terminal
     finally:
-        if run.alive:
+        # Its supervisor lives for a moment after the run is no longer registered.
+        if run.alive and run.folder.exists():
             terminal.type("down", "-q", run.run_id)
         elif run.folder.exists():
             terminal.type("clean")

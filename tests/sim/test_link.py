@@ -202,7 +202,7 @@ def test_a_link_that_is_cut_loses_what_is_on_it_and_carries_again_once_mended() 
     line.channel.send(b"into nothing", True)
     line.scheduler.run(FAR, FAR)
     assert (line.arrived, line.flight.messages, line.channel.sent()["lost"]) == ([], 0, 4)
-    line.channel.mend()
+    line.channel.repair()
     line.channel.send(b"again", True)
     line.scheduler.run(2 * FAR, FAR)
     assert [datagram for _, datagram in line.arrived] == [b"again"]
