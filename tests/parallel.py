@@ -60,6 +60,7 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: object) -> UnitSched
     return UnitScheduling(config, log)
 
 
+@pytest.hookimpl(tryfirst=True)
 def pytest_xdist_auto_num_workers() -> int:
     """Two units mostly wait; the others take what cores there are."""
     return 2 + (os.cpu_count() or 1)
