@@ -23,7 +23,7 @@ NAMESPACES, SPARK = "namespaces", "spark"
 LONG = ("test_sanitized_", "tests/experiments/", "tests/faults/", "tests/docs/", "tests/frame/")
 """Parts of the names of files that take long: they begin before the others."""
 NICE = 10
-"""How far tests whose time nobody measures stand back."""
+"""The niceness of tests that do not measure time."""
 
 
 @cache
@@ -62,7 +62,7 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: object) -> UnitSched
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_xdist_auto_num_workers() -> int:
-    """Two units mostly wait; the others take what cores there are."""
+    """A worker for each core, and two more: the tests with namespaces and with Spark mostly wait."""
     return 2 + (os.cpu_count() or 1)
 
 

@@ -175,7 +175,7 @@ class CbnNode(NamespaceHost):
             time.sleep(POLL_S)
 
     def pause(self) -> None:
-        """Let the process stand still."""
+        """Suspend the node's process."""
         self.network.fault("pause", self.name)
 
     def resume(self) -> None:

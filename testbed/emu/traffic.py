@@ -38,7 +38,7 @@ def lossy_links(plan: Plan) -> set[str]:
     Nodes that crash forget their counters, and those that pause leave what
     comes lying until the kernel holds no more.
     """
-    struck = {fault.target for fault in plan.faults}
+    disturbed = {fault.target for fault in plan.faults}
     asked: dict[str, list[Impairment]] = {
         link.name: [link.impairment, link.impairment_back] for link in plan.links
     }
@@ -48,7 +48,7 @@ def lossy_links(plan: Plan) -> set[str]:
     return {
         link.name
         for link in plan.links
-        if struck & {link.name, link.a, link.b} or any(_loses(impairment) for impairment in asked[link.name])
+        if disturbed & {link.name, link.a, link.b} or any(_loses(way) for way in asked[link.name])
     }
 
 

@@ -1,4 +1,4 @@
-"""`captures/index.json`: which files belong to which interface; written alike by every world.
+"""`captures/index.json`: which files belong to which interface; every world writes it the same way.
 
 Not here: capturing itself, and the files' own format.
 """

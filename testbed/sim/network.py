@@ -127,25 +127,25 @@ class Network:
         assert isinstance(node, SimulatedRouter), f"{name} is a client: only routers crash"
         return node
 
-    def _luck(self, name: str) -> Random:
-        """A restarted node must have other luck than before."""
+    def _rng(self, name: str) -> Random:
+        """The random stream of a node; a restarted node gets another one."""
         self._starts[name] += 1
         again = f"/{self._starts[name]}" if self._starts[name] > 1 else ""
         return Random(f"{self._plan.seed}/node/{name}{again}")
 
     def _new_core(self, router: SimulatedRouter) -> Router:
         name = router.config.name
-        self.cores[name] = Router(router.config, self._luck(name))
+        self.cores[name] = Router(router.config, self._rng(name))
         return self.cores[name]
 
     def _router(self, node: NodePlan, log: Record) -> SimulatedRouter:
         config = node_config(self._plan, node, self._run_id)
-        core = self.cores[node.name] = Router(config, self._luck(node.name))
+        core = self.cores[node.name] = Router(config, self._rng(node.name))
         return SimulatedRouter(config, core, self._scheduler, log)
 
     def _client(self, node: NodePlan, events: Record, log: Record) -> SimulatedClient:
         config = node_config(self._plan, node, self._run_id)
-        script = ScriptedClient(ClientCore(config, self._luck(node.name)), node.script)
+        script = ScriptedClient(ClientCore(config, self._rng(node.name)), node.script)
         return SimulatedClient(config, script, self._scheduler, log, application=script, events=events)
 
     def _connect(self) -> None:

@@ -139,7 +139,7 @@ class CbnLink(Link):  # type: ignore[misc]
 
     @classmethod
     def count_lateness_anew(cls, links: Sequence[Self]) -> None:
-        """The workload begins: how late frames were before counts no more. Known of wires alone."""
+        """Forget the lateness measured so far, since the workload begins; only wires measure it."""
 
     @classmethod
     def measures(cls, links: Sequence[Self]) -> list[LinkMeasure]:
