@@ -15,9 +15,13 @@ from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from functools import cache
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 from hypothesis import HealthCheck, settings
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
 
 SECONDS = {"emu": 240, "spark": 360, "cluster": 360, "vm": 360}
 """Time limits of tests that start more than Python; the others have `timeout` of pyproject.toml."""
@@ -47,10 +51,12 @@ def no_java() -> str | None:
     """Why Spark cannot start here, if so."""
     if shutil.which("java") is None:
         return "no Java: install openjdk-17-jre-headless"
-    told = subprocess.run(["java", "-version"], capture_output=True, text=True, check=False).stderr
-    version = re.search(r'version "(\d+)', told)
+    reported = subprocess.run(["java", "-version"], capture_output=True, text=True, check=False).stderr
+    version = re.search(r'version "(\d+)', reported)
     return (
-        None if version and int(version[1]) >= 17 else f"Java 17 is needed, this is {told.splitlines()[:1]}"
+        None
+        if version and int(version[1]) >= 17
+        else f"Java 17 is needed, this is {reported.splitlines()[:1]}"
     )
 
 
@@ -129,6 +135,16 @@ def seed(request: pytest.FixtureRequest) -> Iterator[int]:
 def rng(seed: int, request: pytest.FixtureRequest) -> random.Random:
     """The test's own random source, drawn from its seed."""
     return random.Random(f"{seed}/{request.node.name}")
+
+
+@pytest.fixture(scope="session")
+def spark() -> Iterator[SparkSession]:
+    """The Spark session that all tests of a process share; commands called in it use it as well."""
+    from analysis.session import start_session
+
+    session = start_session(captured_bytes=0)
+    yield session
+    session.stop()
 
 
 FAILED = pytest.StashKey[bool]()

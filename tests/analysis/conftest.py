@@ -1,10 +1,10 @@
-"""One Spark session for all tests, tables from hand-written rows, runs written by hand."""
+"""Tables from hand-written rows, and runs written by hand."""
 
 from __future__ import annotations
 
 import json
 import struct
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -13,7 +13,6 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.types import StructType
 
 from analysis.schemas import EVENTS, PACKETS
-from analysis.session import start_session
 from nodes.model import format_message, parse_message
 from nodes.wire.codec import encode
 from nodes.wire.packets import PORT, Message, Role
@@ -21,13 +20,6 @@ from testbed.plan.model import InterfacePlan, LinkPlan, NodePlan, Plan, TimingPl
 from testbed.plan.recorded import plan_digest, plan_to_json
 
 Rows = Callable[..., DataFrame]
-
-
-@pytest.fixture(scope="session")
-def spark() -> Iterator[SparkSession]:
-    session = start_session(captured_bytes=0)
-    yield session
-    session.stop()
 
 
 @pytest.fixture

@@ -48,9 +48,9 @@ def test_bare_links_that_did_well_are_not_listed(hand_made: Any) -> None:
     assert line == DEGRADED["links"][0]
 
 
-@pytest.mark.parametrize("told", [None, {}, "trusted", {"verdict": None}])
-def test_a_run_without_a_certificate_is_not_taken_for_trusted(hand_made: Any, told: Any) -> None:
-    hand_made.manifest["fidelity"] = told
+@pytest.mark.parametrize("reported", [None, {}, "trusted", {"verdict": None}])
+def test_a_run_without_a_certificate_is_not_taken_for_trusted(hand_made: Any, reported: Any) -> None:
+    hand_made.manifest["fidelity"] = reported
     run = load_run(hand_made.write())
     assert run.certificate is certificate_summary(run) is None
     assert badge(run) == ("fidelity not measured", "doubt")

@@ -34,9 +34,9 @@ def command(*arguments, cwd, **environ):
 
 def test_what_is_no_run_is_refused_before_anything_starts(tmp_path, capsys):
     assert main([str(tmp_path)]) == 2
-    said = capsys.readouterr()
-    assert "not a run directory" in said.err
-    assert said.out == ""
+    output = capsys.readouterr()
+    assert "not a run directory" in output.err
+    assert output.out == ""
 
 
 def test_without_java_the_command_says_how_to_get_it(hand_made, tmp_path):

@@ -72,7 +72,7 @@ def test_holm_by_a_worked_example():
     assert holm([0.6, 0.9]) == [1.0, 1.0]
 
 
-def test_nothing_is_said_of_nothing_or_of_one_value():
+def test_no_difference_is_claimed_of_no_values_or_of_one():
     assert rank_test(array(), array(1)).p_value == 1
     assert rank_test(array(5, 5, 5), array(5, 5)).p_value == 1
     assert distance_test(array(5), array(5))[1] == 1

@@ -79,18 +79,18 @@ def test_the_threshold_is_the_least_that_counts():
     assert not compare_times(before, after, Limits(4_000_000))[0].moved
 
 
-def test_of_too_few_values_nothing_is_said():
+def test_no_difference_is_claimed_of_too_few_values():
     assert compare_times({LINKS[0]: series([1] * 4)}, {LINKS[0]: series([9**9] * 400)}, REAL) == []
     assert compare_times({LINKS[0]: series([1] * 9)}, {LINKS[1]: series([1] * 9)}, REAL) == []
 
 
-def test_paths_are_told_together_and_links_one_by_one():
+def test_paths_are_reported_together_and_links_one_by_one():
     keys = [(PATH, "a", "b"), (PATH, "a", "c"), (HOP, "r1", "r2")]
     before = {k: series(np.arange(100) + 1_000_000) for k in keys}
     after = {k: series(np.arange(100) + 6_000_000) for k in keys}
-    said = time_texts(compare_times(before, after, REAL))
-    assert said[0].startswith("link r1 > r2: +5 ms (95 % interval +5 ms to +5 ms")
-    assert said[1].startswith("2 of 2 paths moved, most a to b: +5 ms")
+    output = time_texts(compare_times(before, after, REAL))
+    assert output[0].startswith("link r1 > r2: +5 ms (95 % interval +5 ms to +5 ms")
+    assert output[1].startswith("2 of 2 paths moved, most a to b: +5 ms")
 
 
 def test_one_percent_of_loss_is_found_and_chance_is_not():
@@ -114,11 +114,11 @@ def test_one_percent_of_loss_is_found_and_chance_is_not():
 
 
 @pytest.mark.parametrize(
-    ("gone", "new", "told"), [(0, 0, False), (9, 12, False), (0, 40, True), (1, 0, False)]
+    ("gone", "new", "reported"), [(0, 0, False), (9, 12, False), (0, 40, True), (1, 0, False)]
 )
-def test_where_links_lose_by_plan_only_more_than_chance_counts(gone, new, told):
+def test_where_links_lose_by_plan_only_more_than_chance_counts(gone, new, reported):
     client = Client("c", 1000, gone, new, 0, 0, 0)
-    assert bool(client_texts([client], REAL, by_chance=True)) == told
+    assert bool(client_texts([client], REAL, by_chance=True)) == reported
     assert bool(client_texts([client], REAL, by_chance=False)) == bool(gone or new)
 
 

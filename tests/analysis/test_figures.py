@@ -21,7 +21,7 @@ from testbed.plan.model import NodePlan, Plan
 
 
 @pytest.mark.parametrize(
-    ("ns", "said"),
+    ("ns", "output"),
     [
         (0, "0 ns"),
         (7, "7 ns"),
@@ -32,8 +32,8 @@ from testbed.plan.model import NodePlan, Plan
         (-5_000, "-5 µs"),
     ],
 )
-def test_durations_are_said_in_the_unit_that_suits_them(ns, said):
-    assert duration(ns) == said
+def test_durations_are_written_in_the_unit_that_suits_them(ns, output):
+    assert duration(ns) == output
 
 
 def test_counts_and_volumes_are_readable():
@@ -42,8 +42,8 @@ def test_counts_and_volumes_are_readable():
 
 
 def test_a_share_never_rounds_a_rest_away():
-    said = [share(*of) for of in ((0, 9), (1, 100_000), (1, 3), (99_999, 100_000), (9, 9), (0, 0))]
-    assert said == ["0 %", "<0.1 %", "33.3 %", ">99.9 %", "100 %", "\N{EN DASH}"]
+    output = [share(*of) for of in ((0, 9), (1, 100_000), (1, 3), (99_999, 100_000), (9, 9), (0, 0))]
+    assert output == ["0 %", "<0.1 %", "33.3 %", ">99.9 %", "100 %", "\N{EN DASH}"]
 
 
 @given(st.lists(st.integers(-(10**12), 10**15), min_size=1, max_size=5))

@@ -25,8 +25,8 @@ A, B = 3, 4
 
 def history(*changes):
     converged = NetworkChange(START)
-    told = [NetworkChange(time_ns, *what) for time_ns, *what in changes]
-    return history_of(PLAN, [converged, *told], START)
+    reported = [NetworkChange(time_ns, *what) for time_ns, *what in changes]
+    return history_of(PLAN, [converged, *reported], START)
 
 
 def verdicts(of, *times):
@@ -51,11 +51,11 @@ def test_once_the_network_has_converged_nothing_comes_over_what_is_broken(fault)
 
 
 @pytest.mark.parametrize(
-    ("fault", "mend"),
+    ("fault", "repair"),
     [(("link_down", "r1--r2"), "link_up"), (("crash", "r2"), "start"), (("pause", "r1"), "resume")],
 )
-def test_what_is_mended_counts_again_once_the_network_has_converged(fault, mend):
-    of = history((2_000, *fault), (2_100,), (3_000, mend, fault[1]), (3_100,))
+def test_what_is_repaired_counts_again_once_the_network_has_converged(fault, repair):
+    of = history((2_000, *fault), (2_100,), (3_000, repair, fault[1]), (3_100,))
     assert verdicts(of, 2_500, 2_995, 3_050, 3_101) == "-aao"
 
 
@@ -85,8 +85,8 @@ def test_what_a_node_that_stood_still_held_back_may_go_to_who_subscribed_meanwhi
 def test_the_end_of_a_subscription_is_known_when_the_network_has_converged_again():
     """A router that stood still delivers what waited for it before it hears who has gone."""
     of = history((2_000, "pause", "r1"), (2_100,), (3_000, "resume", "r1"), (3_100,))
-    told = [of.known_by(t) for t in (1_900, 1_995, 2_050, 2_100, 2_200, 2_995, 3_050, 3_200)]
-    assert told == [1_910, 2_100, 2_100, 2_110, 2_210, 3_100, 3_100, 3_210]
+    reported = [of.known_by(t) for t in (1_900, 1_995, 2_050, 2_100, 2_200, 2_995, 3_050, 3_200)]
+    assert reported == [1_910, 2_100, 2_100, 2_110, 2_210, 3_100, 3_100, 3_210]
     assert history((2_000, "pause", "r1")).known_by(2_050) == FOREVER
     ended = Oracle([Clock(START, SETTLE).claim(B, "x = 1", 0, 2_995)], of)
     assert [ended.expected(A, t, {"x": 1}) for t in (3_050, 3_100, 3_111)] == [{B: False}, {B: False}, {}]
@@ -96,11 +96,11 @@ def test_a_claim_and_the_network_must_both_owe():
     clock = Clock(START, SETTLE)
     of = history((2_000, "link_down", "r1--r2"), (2_100,), (3_000, "link_up", "r1--r2"), (3_100,))
     oracle = Oracle([clock.claim(B, "x = 1", 0, 3_500)], of)
-    told = {t: oracle.expected(A, t, {"x": 1}) for t in (1_500, 2_050, 2_500, 3_050, 3_200, 3_495, 3_600)}
-    assert [*told.values()] == [{B: True}, {B: False}, {}, {B: False}, {B: True}, {B: False}, {}]
+    reported = {t: oracle.expected(A, t, {"x": 1}) for t in (1_500, 2_050, 2_500, 3_050, 3_200, 3_495, 3_600)}
+    assert [*reported.values()] == [{B: True}, {B: False}, {}, {B: False}, {B: True}, {B: False}, {}]
 
 
-def test_a_link_that_changes_is_neither_broken_nor_mended_and_ends_the_calm():
+def test_a_link_that_changes_neither_fails_nor_is_repaired_and_ends_the_settled_period():
     of = history((2_000, "link_down", "r1--r2"), (2_100,), (2_200, "impair", "r1--r2"), (2_300,))
     assert [period.connects(A, B) for period in of.settled] == [True, False, False]
     assert of.unsettled() == [(2_000 - SETTLE, 2_100), (2_200 - SETTLE, 2_300)]

@@ -23,7 +23,7 @@ def installed(tmp_path):
     return make
 
 
-def test_java_home_is_taken_at_its_word(installed, tmp_path):
+def test_java_home_decides_which_java_is_used(installed, tmp_path):
     home = installed("java-17", "17.0.12")
     assert find_java({"JAVA_HOME": str(home), "PATH": ""}, tmp_path) == home
 

@@ -18,7 +18,7 @@ def by_link(run):
     return {(r["link"], r["from_id"], r["to_id"]): r for r in rows}
 
 
-def test_delays_and_losses_are_told_by_direction_of_each_link(spark, hand_made):
+def test_delays_and_losses_are_reported_by_direction_of_each_link(spark, hand_made):
     run = hand_made
     run.subscribe("c", "x any integer")
     for n in range(1, 11):

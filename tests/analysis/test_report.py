@@ -97,7 +97,7 @@ def page(findings):
     return html, ET.fromstring(html.removeprefix("<!DOCTYPE html>"))
 
 
-def said(tree):
+def output(tree):
     return " ".join(" ".join(tree.itertext()).split())
 
 
@@ -116,9 +116,9 @@ def test_every_figure_is_described_and_has_a_table_beside_it(findings):
     assert len(figures) == 3
     for figure in figures:
         ids = figure.get("aria-labelledby").split()
-        told = [figure.find(f"{SVG}title"), figure.find(f"{SVG}desc")]
-        assert [t.get("id") for t in told] == ids
-        assert all(t.text for t in told)
+        reported = [figure.find(f"{SVG}title"), figure.find(f"{SVG}desc")]
+        assert [t.get("id") for t in reported] == ids
+        assert all(t.text for t in reported)
     sections = [s for s in tree.iter(f"{XHTML}section") if s.find(f".//{SVG}svg") is not None]
     assert all(s.find(f".//{XHTML}table") is not None for s in sections)
 
@@ -154,10 +154,10 @@ def test_the_headline_says_how_it_went(findings):
 
 def test_the_scheme_is_set_beside_ideal_trees_fastest_paths_and_its_formula(findings):
     """T1, T6: pif's formula for two routers, a sender and two receivers of 80 bits each: 322 bits."""
-    told = to_verdict(findings)["scheme"]
-    assert (told["trees"]["ratio"], told["stretch"]["mean"]) == (1.5, 1.25)
-    assert told["state"] == {"routers": 2, **dict.fromkeys(HELD, 9), "formula_bytes": 40}
-    assert told["control"] == {"INTEREST": {"packets": 6, "bytes": 240}}
+    reported = to_verdict(findings)["scheme"]
+    assert (reported["trees"]["ratio"], reported["stretch"]["mean"]) == (1.5, 1.25)
+    assert reported["state"] == {"routers": 2, **dict.fromkeys(HELD, 9), "formula_bytes": 40}
+    assert reported["control"] == {"INTEREST": {"packets": 6, "bytes": 240}}
     html, _ = page(findings)
     assert "1.50 times the ideal" in html
     assert "1.250 times that of the fastest path" in html
@@ -167,8 +167,8 @@ def test_the_scheme_is_set_beside_ideal_trees_fastest_paths_and_its_formula(find
 def test_a_degraded_run_says_so_at_the_top_with_its_reasons_and_its_links(findings):
     manifest = dict(findings.run.manifest) | {"fidelity": DEGRADED}
     html, tree = page(replace(findings, run=replace(findings.run, manifest=manifest)))
-    text = said(tree)
-    assert "fidelity: degraded, time slowed 4-fold" in said(tree.find(f".//{XHTML}header"))
+    text = output(tree)
+    assert "fidelity: degraded, time slowed 4-fold" in output(tree.find(f".//{XHTML}header"))
     assert "Do not rely on: latency, rates." in text
     assert "came 3 ms late <b>" in text
     assert "r1--r2, r1-eth0 wire 5 ms 5.07 ms 1.8 ms 900 1 % 12 3 10 Mbit/s 9.9 Mbit/s" in text
@@ -176,16 +176,16 @@ def test_a_degraded_run_says_so_at_the_top_with_its_reasons_and_its_links(findin
 
 
 def test_a_simulated_run_is_exact_and_one_without_a_certificate_is_not_trusted(findings):
-    assert "fidelity not measured" in said(page(findings)[1])
+    assert "fidelity not measured" in output(page(findings)[1])
     manifest = dict(findings.run.manifest) | {"fidelity": {"verdict": "exact", "dilate": 1}}
-    exact = said(page(replace(findings, run=replace(findings.run, manifest=manifest)))[1])
+    exact = output(page(replace(findings, run=replace(findings.run, manifest=manifest)))[1])
     assert "fidelity: exact" in exact
     assert "what was asked of links and time is what happened" in exact
 
 
 def test_faults_are_listed_by_name(findings):
     bad = replace(findings, failures=[Failure(3, 17, 5, "missing", 0)])
-    assert "p 17 c missing 0" in said(page(bad)[1])
+    assert "p 17 c missing 0" in output(page(bad)[1])
 
 
 def test_text_from_a_run_cannot_become_markup(findings):
@@ -196,15 +196,15 @@ def test_text_from_a_run_cannot_become_markup(findings):
     }
     html, tree = page(replace(findings, run=replace(findings.run, manifest=manifest)))
     assert "<b onload" not in html
-    assert "<b onload=x>&" in said(tree)
-    assert "<i>" in said(tree)
+    assert "<b onload=x>&" in output(tree)
+    assert "<i>" in output(tree)
 
 
 def test_a_run_that_delivered_nothing_still_has_a_page(findings):
     empty = replace(
         findings, curves=[], crossings=[], traffic=[], subscribers=[], publications=PublicationCounts(0, 0, 0)
     )
-    assert "Nothing was delivered" in said(page(empty)[1])
+    assert "Nothing was delivered" in output(page(empty)[1])
 
 
 def test_links_carry_what_left_one_end_and_what_a_client_sent(findings):

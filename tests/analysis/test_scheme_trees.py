@@ -101,15 +101,15 @@ def test_a_simulated_run_says_what_its_scheme_took(scheme: str, spark, tmp_path:
     assert outcome.outcome == "complete"
     verdict = analyze(directory.path)
     assert verdict["ok"], verdict
-    told = verdict["scheme"]
-    assert told["name"] == scheme
-    assert told["trees"]["ideal"] == 2
-    assert told["trees"]["crossings"] >= 2 + (scheme == "flood")
-    assert told["stretch"] == {"deliveries": 2, "mean": 1.0, "p50": 1.0, "p99": 1.0, "max": 1.0}
-    assert told["state"]["routers"] == 4
-    assert (told["state"]["formula_bytes"] is None) == (scheme in {"flood", "cbcb"})
-    assert sum(load["bytes"] for load in told["control"].values()) == verdict["control"]["bytes"]
-    assert any(kind.startswith("CBCB_") for kind in told["control"]) == (scheme == "cbcb")
+    reported = verdict["scheme"]
+    assert reported["name"] == scheme
+    assert reported["trees"]["ideal"] == 2
+    assert reported["trees"]["crossings"] >= 2 + (scheme == "flood")
+    assert reported["stretch"] == {"deliveries": 2, "mean": 1.0, "p50": 1.0, "p99": 1.0, "max": 1.0}
+    assert reported["state"]["routers"] == 4
+    assert (reported["state"]["formula_bytes"] is None) == (scheme in {"flood", "cbcb"})
+    assert sum(load["bytes"] for load in reported["control"].values()) == verdict["control"]["bytes"]
+    assert any(kind.startswith("CBCB_") for kind in reported["control"]) == (scheme == "cbcb")
     written = pq.read_table(directory.path / "tables" / "trees.parquet").to_pylist()
     assert [row["ideal"] for row in written] == [2]
     assert "The scheme" in (directory.path / "report.html").read_text()

@@ -154,14 +154,14 @@ def test_an_index_that_lies_is_found_out_and_the_captures_are_read_again(
         hand_made.publish(i, f"x = {i}", i * 1_000)
         hand_made.cross(i, f"x = {i}", i * 1_000 + 100)
     run = load_run(hand_made.write())
-    truth, told = ingest(spark, run, tmp_path / "truth")
-    assert told.splits == {}
+    truth, reported = ingest(spark, run, tmp_path / "truth")
+    assert reported.splits == {}
     for capture in run.captures:
         path = run.path / "captures" / capture.files[0]
         places = "".join(f"{place} 1 1\n" for place in range(9_001, path.stat().st_size, 9_000))
         path.with_name(path.name + SUFFIX).write_text(HEADER + places)
     table, found = ingest(spark, run, tmp_path / "found", split_bytes=8_000)
-    assert found == replace(told, splits={"distrusted": 3})
+    assert found == replace(reported, splits={"distrusted": 3})
     assert table.exceptAll(truth).isEmpty()
     assert truth.exceptAll(table).isEmpty()
 
@@ -174,7 +174,7 @@ def test_captures_in_several_files_of_either_format_are_read_as_one(
         hand_made.publish(i, f"x = {i}", i * 1_000)
         hand_made.cross(i, f"x = {i}", i * 1_000 + 100)
     run = load_run(hand_made.write())
-    truth, told = ingest(spark, run, tmp_path / "truth")
+    truth, reported = ingest(spark, run, tmp_path / "truth")
     for number, kind in enumerate(("pcap", "pcapng")):
         folder = tmp_path / kind
         shutil.copytree(run.path, folder)
@@ -189,7 +189,7 @@ def test_captures_in_several_files_of_either_format_are_read_as_one(
         )
         assert max(map(len, files.values())) > 3, number
         table, found = ingest(spark, again, tmp_path / f"{kind}-tables")
-        assert found == told
+        assert found == reported
         assert table.exceptAll(truth).isEmpty()
         assert truth.exceptAll(table).isEmpty()
 

@@ -44,7 +44,7 @@ def published(time_ns=1000, sequence=1, **more):
     return message(1, P, time_ns, 0, sequence, sent=False, **more)
 
 
-def said(time_ns, sequence=1, event="publish", node="p", source=P, text="x = 1"):
+def output(time_ns, sequence=1, event="publish", node="p", source=P, text="x = 1"):
     return {
         "time_ns": time_ns,
         "node": node,
@@ -61,14 +61,14 @@ def as_dicts(frame, *columns, order=("source", "sequence")):
 
 
 def test_a_publication_is_its_first_sight_on_its_sources_access_interface(packets, events):
-    found = transforms.to_publications(packets(published(1000), published(2000)), events(said(990)))
+    found = transforms.to_publications(packets(published(1000), published(2000)), events(output(990)))
     assert as_dicts(found, "node_id", "time_ns", "publish_time_ns", "announced_ns", "message") == [
         {"node_id": 1, "time_ns": 1000, "publish_time_ns": 995, "announced_ns": 990, "message": "x = 1"}
     ]
 
 
 def test_a_publication_that_never_arrived_is_kept_with_what_its_client_said(packets, events):
-    found = transforms.to_publications(packets(), events(said(990, sequence=7)))
+    found = transforms.to_publications(packets(), events(output(990, sequence=7)))
     assert as_dicts(found, "sequence", "time_ns", "attributes", "announced_ns") == [
         {"sequence": 7, "time_ns": None, "attributes": None, "announced_ns": 990}
     ]
@@ -181,7 +181,7 @@ def test_a_pair_is_judged_by_what_was_owed_and_what_left_a_router(table, packets
         if owed is not None
     ]
     seen = [message(3, C, 1300 + i, 3, n) for n, (_, copies, *_) in cases for i in range(copies)]
-    reported = [said(1400, n, "deliver", "c") for n, (_, _, reports, _) in cases for _ in range(reports)]
+    reported = [output(1400, n, "deliver", "c") for n, (_, _, reports, _) in cases for _ in range(reports)]
     deliveries = transforms.to_deliveries(packets(*seen), transforms.to_publications(packets(), events()))
     clients = table(CLIENTS, [{"node": "c", "subscriber": C}])
     found = transforms.to_verdicts(table(EXPECTED, expected), deliveries, events(*reported), clients)

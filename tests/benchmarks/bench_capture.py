@@ -96,7 +96,9 @@ def captured(load: Path, field: Field, folder: Path, rate: int, **options: objec
     thread.start()
     descriptors = [each.fileno() for each in sources]
     command = [str(load), str(rate // 2), str(SECONDS), str(FRAME_BYTES), *map(str, descriptors)]
-    told = json.loads(subprocess.run(command, pass_fds=descriptors, capture_output=True, check=True).stdout)
+    reported = json.loads(
+        subprocess.run(command, pass_fds=descriptors, capture_output=True, check=True).stdout
+    )
     capture.stop()
     thread.join()
     rows = capture.counters()
@@ -104,10 +106,10 @@ def captured(load: Path, field: Field, folder: Path, rate: int, **options: objec
     close_all([*taps, *sources])
     for file in folder.iterdir():
         file.unlink()
-    assert got + lost >= 2 * told["sent"], "frames went by that nobody counted"
+    assert got + lost >= 2 * reported["sent"], "frames went by that nobody counted"
     return (
-        f"{rate:10,} {got / told['took_s']:12,.0f} {lost:8,} {cpu[0] / told['took_s']:12.0%}"
-        f" {1e6 * cpu[0] / max(got, 1):11.2f} {told['cpu_s'] / told['took_s']:11.0%}"
+        f"{rate:10,} {got / reported['took_s']:12,.0f} {lost:8,} {cpu[0] / reported['took_s']:12.0%}"
+        f" {1e6 * cpu[0] / max(got, 1):11.2f} {reported['cpu_s'] / reported['took_s']:11.0%}"
     )
 
 

@@ -43,7 +43,7 @@ def started(load: Path, lab: Lab, links: Sequence[int], rate: int, seconds: int,
     return subprocess.Popen(command, pass_fds=descriptors, stdout=subprocess.PIPE, text=True)
 
 
-def told(process):
+def reported(process):
     output, _ = process.communicate(timeout=60)
     return json.loads(output)
 
@@ -63,7 +63,7 @@ def late_us(figures, name):
 )
 def test_accuracy_and_throughput(load, tmp_path, links, rate, payload):
     with lab(tmp_path, links) as made:
-        figures = told(started(load, made, range(links), rate, 4, payload))
+        figures = reported(started(load, made, range(links), rate, 4, payload))
         measures = made.links.measures()
     overruns = sum(m.overruns for m in measures)
     pace = figures["sent"] / 4
@@ -78,11 +78,11 @@ def test_accuracy_and_throughput(load, tmp_path, links, rate, payload):
     assert figures["min_ns"] >= DELAY_MS * MS, "a frame came before its delay was over"
 
 
-def test_what_is_too_much_is_told(load, tmp_path):
+def test_overload_is_counted(load, tmp_path):
     """Several senders at once, on two cores one of which carries."""
     with lab(tmp_path, SENDERS) as made:
         running = [started(load, made, [link], 0, 3, 1400) for link in range(SENDERS)]
-        figures = [told(process) for process in running]
+        figures = [reported(process) for process in running]
         measures = made.links.measures()
     sent = sum(f["sent"] for f in figures)
     received = sum(f["received"] for f in figures)

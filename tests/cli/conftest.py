@@ -1,4 +1,4 @@
-"""Runs `cbn` as a user does: as a process, in a folder of its own."""
+"""Runs `cbn` in a folder of its own: as a process, as a user does, or in this process, which has Spark."""
 
 from __future__ import annotations
 
@@ -9,6 +9,8 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+
+from testbed.cli.main import main
 
 ROOT = Path(__file__).parents[2]
 
@@ -50,6 +52,24 @@ def cbn(tmp_path: Path, environment: dict[str, str]) -> Cbn:
             check=False,
             timeout=120,
         )
+
+    return run
+
+
+@pytest.fixture
+def cbn_with_spark(
+    spark: object, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> Cbn:
+    """The same, but in this process, where the analysis finds Spark started."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("NO_COLOR", "1")
+    monkeypatch.setenv("COLUMNS", "100")
+
+    def run(*arguments: object) -> subprocess.CompletedProcess[str]:
+        capsys.readouterr()
+        code = main([*map(str, arguments)])
+        printed = capsys.readouterr()
+        return subprocess.CompletedProcess(arguments, code, printed.out, printed.err)
 
     return run
 

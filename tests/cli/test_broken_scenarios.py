@@ -58,7 +58,7 @@ def test_a_broken_scenario_starts_nothing(kind: str, cbn: Any, tmp_path: Path) -
     assert sorted(p.name for p in tmp_path.iterdir()) == ["broken.yaml"]
 
 
-def test_all_that_is_wrong_is_said_at_once(cbn: Any, tmp_path: Path) -> None:
+def test_all_that_is_wrong_is_reported_at_once(cbn: Any, tmp_path: Path) -> None:
     path = tmp_path / "broken.yaml"
     path.write_text(GOOD.replace("at: r2", "at: r7").replace("price < 50", "price <") + "seed: many\n")
     done = cbn("run", path)

@@ -14,7 +14,6 @@ import pytest
 from analysis import AnalysisError
 from analysis.compare.comparing import compare
 from analysis.compare.output import to_text
-from analysis.session import start_session
 from testbed.cli.main import main
 from testbed.cli.progress import SilentProgress
 from testbed.plan.load import read_scenario
@@ -44,14 +43,6 @@ CHANGES = {
     "seeded": ("seed: 3", "seed: 4"),
     "flood": ("seed: 3", "seed: 3\nscheme: flood"),
 }
-
-
-@pytest.fixture(scope="module")
-def spark():
-    """One session for all of the module."""
-    session = start_session(captured_bytes=0)
-    yield session
-    session.stop()
 
 
 @pytest.fixture(scope="module")
@@ -87,16 +78,16 @@ def test_a_run_and_its_replay_show_no_difference(spark, runs, tmp_path, capsys):
 
 def test_five_milliseconds_on_a_link_are_found_on_that_link_and_on_the_paths_over_it(spark, runs, capsys):
     assert main(["diff", str(runs["before"]), str(runs["slower"]), "--json", "--quiet"]) == 1
-    told = json.loads(capsys.readouterr().out)
-    assert not told["same"]
-    differences = told["differences"]
+    reported = json.loads(capsys.readouterr().out)
+    assert not reported["same"]
+    differences = reported["differences"]
     assert re.fullmatch(r"link r2 > r3: \+5 ms .*", differences[0])
     assert differences[1].startswith("the latency of all deliveries: +5 ms")
     assert differences[2].startswith("2 of 2 paths moved, most pub to few: +5 ms")
     assert len(differences) == 3
-    assert told["circumstances"] == ["link r2--r3: impairment.delay_ns: 3 ms before, 8 ms after"]
-    assert told["deliveries"]["gone"] == told["deliveries"]["new"] == 0
-    (moved,) = (row for row in told["times"] if row["what"] == "r2 > r3")
+    assert reported["circumstances"] == ["link r2--r3: impairment.delay_ns: 3 ms before, 8 ms after"]
+    assert reported["deliveries"]["gone"] == reported["deliveries"]["new"] == 0
+    (moved,) = (row for row in reported["times"] if row["what"] == "r2 > r3")
     assert moved["shift"]["estimate"] == 5_000_000
 
 
@@ -127,14 +118,14 @@ def test_another_seed_publishes_other_messages(spark, runs):
     assert some["may_new"] > 100
 
 
-def test_another_scheme_is_told_by_its_traffic_and_delivers_the_same(spark, runs):
+def test_another_scheme_is_recognised_by_its_traffic_and_delivers_the_same(spark, runs):
     found = compare(runs["before"], runs["flood"])
     assert "scheme: pif before, flood after" in found.circumstances
     assert found.deliveries["gone"] == found.deliveries["new"] == 0
     assert not any("missing" in d or "moved" in d for d in found.differences)
 
 
-def test_what_is_no_run_is_said(spark, runs, tmp_path, capsys):
+def test_what_is_no_run_is_refused(spark, runs, tmp_path, capsys):
     assert main(["diff", str(tmp_path), str(runs["before"]), "--quiet"]) == 2
     assert "not a run directory" in capsys.readouterr().err
     with pytest.raises(SystemExit, match="2"):

@@ -44,22 +44,22 @@ def test_every_packet_is_there_once_in_order_of_time(run: Path, tmp_path: Path, 
     assert [name for name in (b"i0", b"i1", b"i2") if name in out.read_bytes()[:300]] == [b"i0", b"i1", b"i2"]
 
 
-def test_a_file_that_is_there_is_not_replaced_unless_told(run: Path, tmp_path: Path, cbn: Any) -> None:
+def test_an_existing_file_is_not_replaced_without_force(run: Path, tmp_path: Path, cbn: Any) -> None:
     out = tmp_path / "all.pcapng"
     out.write_text("mine")
     done = cbn("export", str(run), "--pcapng", str(out))
     assert (done.returncode, out.read_text()) == (2, "mine")
     assert "--force" in done.stderr
-    told = json.loads(cbn("export", str(run), "--pcapng", str(out), "--force", "--json").stdout)
-    assert told == {"file": str(out), "interfaces": 3, "packets": 900, "truncated": 0}
+    reported = json.loads(cbn("export", str(run), "--pcapng", str(out), "--force", "--json").stdout)
+    assert reported == {"file": str(out), "interfaces": 3, "packets": 900, "truncated": 0}
 
 
 def test_what_is_missing_or_damaged_is_named_and_nothing_is_left(run: Path, tmp_path: Path, cbn: Any) -> None:
     out = tmp_path / "all.pcapng"
     capture = run / "captures" / "i2.pcap"
     capture.write_bytes(capture.read_bytes()[:-5])
-    told = json.loads(cbn("export", str(run), "--pcapng", str(out), "--json").stdout)
-    assert (told["packets"], told["truncated"]) == (899, 1)
+    reported = json.loads(cbn("export", str(run), "--pcapng", str(out), "--json").stdout)
+    assert (reported["packets"], reported["truncated"]) == (899, 1)
     out.unlink()
     capture.write_text("no capture")
     done = cbn("export", str(run), "--pcapng", str(out))

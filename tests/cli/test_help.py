@@ -135,7 +135,7 @@ def test_no_command_is_a_usage_error_that_says_where_help_is(cbn: Any) -> None:
         ["match", "price < 4"],
     ],
 )
-def test_a_wrong_command_line_is_told_in_a_line_or_two(arguments: list[str], cbn: Any) -> None:
+def test_a_wrong_command_line_is_explained_in_a_line_or_two(arguments: list[str], cbn: Any) -> None:
     done = cbn(*arguments)
     assert done.returncode == 2
     assert done.stdout == ""

@@ -143,7 +143,7 @@ def _lives(pid: str) -> bool:
 
 
 @pytest.mark.parametrize(
-    ("arguments", "told"),
+    ("arguments", "reported"),
     [
         (("--only", "scheme=flood"), "there is no such run; expected one of pif, psf"),
         (("--only", "colour=red"), "expected an axis: one of scheme, size"),
@@ -153,12 +153,12 @@ def _lives(pid: str) -> bool:
         (("--out", "."), "is not empty: nothing in it was touched"),
     ],
 )
-def test_what_cannot_be_is_told_before_anything_is_started(
-    cbn: Any, many: Path, tmp_path: Path, arguments: tuple[str, ...], told: str
+def test_what_cannot_be_is_refused_before_anything_is_started(
+    cbn: Any, many: Path, tmp_path: Path, arguments: tuple[str, ...], reported: str
 ) -> None:
     done = cbn("run", many, "--world", "sim", *arguments)
     assert done.returncode == 2
-    assert told in done.stderr
+    assert reported in done.stderr
     assert sorted(p.name for p in tmp_path.iterdir()) == ["many.yaml"]
 
 
@@ -176,16 +176,16 @@ def test_what_goes_with_a_matrix_alone_is_refused_without_one(cbn: Any, tiny: Pa
     assert "--jobs goes with a scenario that has a matrix" in done.stderr
 
 
-def test_show_tells_the_runs_and_the_time_line(cbn: Any, many: Path, tmp_path: Path) -> None:
+def test_show_prints_the_runs_and_the_time_line(cbn: Any, many: Path, tmp_path: Path) -> None:
     many.write_text(
         MANY + "phases: [{name: calm, lasts: 1s}]\nexpect: [missing == 0]\nfaults: [at 2s: crash r1 for 1s]\n"
     )
     shown = cbn("show", many).stdout
     for words in ("4 runs", "scheme=psf,size=5", "phase calm, 1 s, 20 messages", "crash r1", "missing == 0"):
         assert words in shown
-    told = json.loads(cbn("show", many, "--json").stdout)
-    assert told["matrix"][0] == {"cell": "scheme=pif,size=3", "scheme": "pif", "size": 3}
-    assert told["faults"] == [
+    reported = json.loads(cbn("show", many, "--json").stdout)
+    assert reported["matrix"][0] == {"cell": "scheme=pif,size=3", "scheme": "pif", "size": 3}
+    assert reported["faults"] == [
         {"after": "start", "at_s": 2.0, "do": "crash", "target": "r1"},
         {"after": "start", "at_s": 3.0, "do": "start", "target": "r1"},
     ]

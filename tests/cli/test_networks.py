@@ -48,7 +48,7 @@ def test_the_only_network_is_meant(root: Path) -> None:
     assert code == exits.USAGE
 
 
-def test_without_any_the_way_to_one_is_told(root: Path) -> None:
+def test_without_any_the_command_to_start_one_is_named(root: Path) -> None:
     assert "`cbn up SCENARIO` starts one" in refused(None)[0]
     assert "no network lab is running" in refused("lab")[0]
     assert not list(root.iterdir())
@@ -66,7 +66,7 @@ def test_of_several_one_has_to_be_named_here_or_in_the_shell(
     assert networks.choose("b").name == "b"
 
 
-def test_a_dead_network_and_one_in_the_making_are_told_for_what_they_are(root: Path) -> None:
+def test_a_dead_network_and_one_that_is_starting_are_reported_as_such(root: Path) -> None:
     entry(root, "gone-emu-1", owner=Owner(2**22 + 1, 7), name="gone")
     text, code = refused("gone")
     assert "is dead: its supervisor was killed; `cbn clean` removes what it left" in text
@@ -84,7 +84,7 @@ def test_a_record_that_cannot_be_read_is_a_dead_run(root: Path) -> None:
     assert "no network is running" in refused(None)[0]
 
 
-def test_who_is_not_root_is_told_so(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_root_the_command_refuses(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(os, "geteuid", lambda: 1000)
     text, code = refused(None)
     assert "as root" in text

@@ -26,7 +26,7 @@ def test_lines_name_the_phase_and_how_much_there_is_to_do() -> None:
     assert second.endswith("something new")
 
 
-def test_silence_still_says_what_is_worth_attention(capsys: pytest.CaptureFixture[str]) -> None:
+def test_quiet_still_prints_what_needs_attention(capsys: pytest.CaptureFixture[str]) -> None:
     SilentProgress().say("look")
     assert capsys.readouterr().err == "cbn: look\n"
 

@@ -55,7 +55,7 @@ def test_the_shipped_scenarios_are_listed_with_what_they_are_for(cbn: Any) -> No
     assert names == sorted(names)
 
 
-def test_show_tells_nodes_links_and_workload(cbn: Any, tiny: Path) -> None:
+def test_show_prints_nodes_links_and_workload(cbn: Any, tiny: Path) -> None:
     text = cbn("show", tiny).stdout
     for word in ("2 routers, 2 clients, 3 links", "r1--r2", "alice", "price < 50"):
         assert word in text
@@ -107,7 +107,7 @@ def test_analyze_wants_a_run_directory(cbn: Any, tmp_path: Path) -> None:
     assert (empty.returncode, "holds no run" in empty.stderr) == (2, True)
 
 
-def test_a_missing_extension_is_told_with_the_cure(tiny: Path, tmp_path: Path, cbn: Any) -> None:
+def test_a_missing_extension_is_reported_with_the_remedy(tiny: Path, tmp_path: Path, cbn: Any) -> None:
     (tmp_path / "sitecustomize.py").write_text("import sys\nsys.modules['fastpath.fib'] = None\n")
     path = f"{tmp_path}{os.pathsep}{Path(__file__).parents[2]}"
     done = cbn("run", tiny, "--world", "sim", PYTHONPATH=path)

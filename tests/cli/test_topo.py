@@ -24,7 +24,7 @@ def test_the_list_has_every_shape_with_its_parameters_and_every_map(cbn: Any) ->
     assert {"abilene", "world"} <= {drawn["name"] for drawn in document["maps"]}
 
 
-def test_show_tells_size_paths_bridges_delays_and_degrees(cbn: Any) -> None:
+def test_show_prints_size_paths_bridges_delays_and_degrees(cbn: Any) -> None:
     done = cbn("topo", "show", "abilene")
     for word in (
         "11 nodes, 14 links",
@@ -104,11 +104,13 @@ WRONG = [
 ]
 
 
-@pytest.mark.parametrize(("arguments", "told"), WRONG, ids=lambda value: " ".join(value)[:40])
-def test_mistakes_are_told_with_what_to_do(arguments: list[str], told: str, cbn: Any, tmp_path: Path) -> None:
+@pytest.mark.parametrize(("arguments", "reported"), WRONG, ids=lambda value: " ".join(value)[:40])
+def test_mistakes_are_reported_with_what_to_do(
+    arguments: list[str], reported: str, cbn: Any, tmp_path: Path
+) -> None:
     (tmp_path / "broken.yaml").write_text("name: x\ntopology: {routers: [a], links: [a - b]}\n")
     done = cbn("topo", *arguments)
     assert done.returncode == 2
-    assert told in done.stderr
+    assert reported in done.stderr
     assert done.stdout == ""
     assert "Traceback" not in done.stderr

@@ -26,9 +26,9 @@ def test_a_clean_run_is_exit_code_0_with_table_and_report(cbn: Any, tiny: Path, 
 @pytest.mark.sim
 @pytest.mark.spark
 def test_lost_messages_are_exit_code_1_and_a_verdict_that_counts_them(
-    cbn: Any, tiny: Path, tmp_path: Path
+    cbn_with_spark: Any, tiny: Path, tmp_path: Path
 ) -> None:
-    done = cbn(
+    done = cbn_with_spark(
         "run", tiny, "--world", "sim", "--out", "out", "--analyze", "--json",
         "--set", "topology.link_defaults.loss=0.4",
     )  # fmt: skip

@@ -46,32 +46,32 @@ def subscribed(net: Any, predicate: str, **more: object) -> int:
 def test_what_is_published_by_hand_comes_to_who_subscribed_by_hand(net: Any) -> None:
     number = subscribed(net, 'dest = "ORD"')
     assert number == 8, "an id of the script would be taken from under it"
-    said = net.admins["c2"].ask("publish", message='dest = "ORD", n = 1')
+    output = net.admins["c2"].ask("publish", message='dest = "ORD", n = 1')
     net.admins["c2"].ask("publish", message='dest = "JFK", n = 1', count=3)
-    assert (said["source"], said["sequence"]) == (2, 1)
+    assert (output["source"], output["sequence"]) == (2, 1)
     net.until(lambda: net.cores()["c3"]["delivered"] == 1, "the delivery")
-    heard = net.admins["c3"].ask("deliveries", subscription=number)
-    (row,) = heard["deliveries"]
+    received = net.admins["c3"].ask("deliveries", subscription=number)
+    (row,) = received["deliveries"]
     assert (row["source"], row["sequence"], row["hop_count"]) == (2, 1, 1)
     assert row["message"] == 'dest = "ORD", n = 1'
     assert row["latency_ns"] > 0
     assert net.admins["c3"].ask("latency")["p50_ns"] == row["latency_ns"]
     net.admins["c3"].ask("unsubscribe", subscription=number)
     net.stop()
-    said = [e["event"] for e in events(net.folder / "c3.events.jsonl")]
-    assert said == ["subscribe", "deliver", "unsubscribe"]
+    output = [e["event"] for e in events(net.folder / "c3.events.jsonl")]
+    assert output == ["subscribe", "deliver", "unsubscribe"]
     published = [e["sequence"] for e in events(net.folder / "c2.events.jsonl")]
     assert published == [1, 2, 3, 4]
 
 
-def test_who_does_not_take_deliveries_loses_the_oldest_and_is_told_how_many(net: Any) -> None:
+def test_a_reader_that_is_too_slow_loses_the_oldest_deliveries_and_learns_how_many(net: Any) -> None:
     number = subscribed(net, "n any integer", keep=3)
     for n in range(5):
         net.admins["c2"].ask("publish", message=f"n = {n}")
     net.until(lambda: net.cores()["c3"]["delivered"] == 5, "five deliveries")
-    heard = net.admins["c3"].ask("deliveries", subscription=number, most=2)
-    assert [row["sequence"] for row in heard["deliveries"]] == [3, 4]
-    assert (heard["waiting"], heard["dropped"]) == (1, 2)
+    received = net.admins["c3"].ask("deliveries", subscription=number, most=2)
+    assert [row["sequence"] for row in received["deliveries"]] == [3, 4]
+    assert (received["waiting"], received["dropped"]) == (1, 2)
 
 
 @pytest.mark.parametrize(

@@ -43,12 +43,12 @@ def run(work: Coroutine[Any, Any, Any]) -> Any:
 async def settled(net: Any, subscriptions: int) -> None:
     """Wait until the router forwards by what its clients have said."""
 
-    def said() -> bool:
+    def printed() -> bool:
         status = net.admins["r1"].ask("status")["core"]
         held = sum(a["subscriptions"] for a in status["adjacencies"])
         return bool(status["settled"]) and held == subscriptions
 
-    while not said():
+    while not printed():
         await asyncio.sleep(0.005)
 
 
@@ -141,7 +141,7 @@ def test_a_router_that_does_not_answer_is_a_time_out_that_says_where(loopback: A
         run(work())
 
 
-def test_misuse_is_an_error_that_speaks(loopback: Any) -> None:
+def test_misuse_is_an_error_that_explains_itself(loopback: Any) -> None:
     router_with_two_clients(loopback)
 
     async def work() -> None:

@@ -72,7 +72,7 @@ def test_a_signal_ends_the_loop() -> None:
         loop.close()
 
 
-def test_an_interface_hears_its_neighbour_alone() -> None:
+def test_an_interface_receives_from_its_neighbour_only() -> None:
     with (
         open_interface(INTERFACE) as here,
         open_interface(replace(INTERFACE, address="127.0.9.2", peer_address="127.0.9.1")) as peer,

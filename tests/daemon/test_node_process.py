@@ -140,11 +140,11 @@ def test_an_unknown_scheme_or_a_bad_script_ends_with_2(loopback: Any) -> None:
     loopback.start("r1", scheme="telepathy")
     loopback.start("c2", script=[Action(0, "publish", text="n =")])
     for name, text in (("r1", "telepathy"), ("c2", "action 1 of the script")):
-        _, said = loopback.processes[name].communicate(timeout=60)
+        _, output = loopback.processes[name].communicate(timeout=60)
         assert loopback.processes[name].returncode == 2
-        assert f"{name}.toml: " in said
-        assert text in said
-        assert "Traceback" not in said
+        assert f"{name}.toml: " in output
+        assert text in output
+        assert "Traceback" not in output
 
 
 def test_an_address_that_is_taken_ends_with_3_and_a_clear_line(loopback: Any) -> None:

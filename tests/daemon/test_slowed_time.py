@@ -33,7 +33,7 @@ def test_a_slowed_clock_shows_the_share_of_real_time_that_has_passed(dilate: int
     assert shown_ns - began_ns <= (after_ns - began_ns + slack_ns) // dilate + 1
 
 
-def test_two_clocks_told_the_same_agree_although_made_at_different_times() -> None:
+def test_two_clocks_with_the_same_settings_agree_although_made_at_different_times() -> None:
     from_ns = time.time_ns() - 3600 * NS
     first, second = Clock(10, from_ns), Clock(10, from_ns)
     a, b, c = first.now_ns(), second.now_ns(), first.now_ns()
@@ -63,7 +63,7 @@ def test_a_slowed_loop_waits_as_many_times_longer_in_real_time() -> None:
     assert sum(loop.lateness.status().values()) >= 1
 
 
-def test_what_is_not_slowed_waits_what_it_is_told() -> None:
+def test_what_is_not_slowed_waits_as_long_as_asked() -> None:
     assert Clock().real_wait_s(1_500_000) == 0.0015
     assert Clock(4, 0).real_wait_s(1_500_000) == 0.006
 

@@ -63,9 +63,9 @@ def examples(page: Path) -> list[Example]:
     ]
 
 
-def parameters() -> list[object]:
-    """One test an example, with its markers."""
-    found = [example for page in pages() for example in examples(page)]
+def parameters(emulated: bool) -> list[object]:
+    """One test an example, with its markers: those that need namespaces, or the others."""
+    found = [e for page in pages() for e in examples(page) if ("emu" in e.marks) is emulated]
     return [pytest.param(e, id=str(e), marks=[getattr(pytest.mark, m) for m in e.marks]) for e in found]
 
 
@@ -107,9 +107,8 @@ def take_down_what_runs_in(folder: Path) -> None:
             run([sys.executable, "-m", "testbed.cli", "down", run_.run_id, "--quiet"], folder)
 
 
-@pytest.mark.timeout(SECONDS + 20)
-@pytest.mark.parametrize("example", parameters())
-def test_the_example_does_what_the_page_says(example: Example, tmp_path: Path) -> None:
+def run_example(example: Example, tmp_path: Path) -> None:
+    """Hold an example against what its page says."""
     if example.language == "python":
         run([sys.executable, "-c", example.text], tmp_path)
     else:
@@ -120,8 +119,15 @@ def test_the_example_does_what_the_page_says(example: Example, tmp_path: Path) -
             take_down_what_runs_in(tmp_path)
 
 
+@pytest.mark.timeout(SECONDS + 20)
+@pytest.mark.parametrize("example", parameters(emulated=False))
+def test_the_example_does_what_the_page_says(example: Example, tmp_path: Path) -> None:
+    run_example(example, tmp_path)
+
+
 def test_there_are_examples_to_run() -> None:
-    assert parameters()
+    assert parameters(emulated=False)
+    assert parameters(emulated=True)
 
 
 def test_a_marked_block_that_would_be_overlooked_is_an_error() -> None:

@@ -60,12 +60,12 @@ record: {captures: false}
 
 
 @dataclass
-class Told:
-    """A Progress that remembers what it was told."""
+class RecordedProgress:
+    """A Progress that keeps what it is given."""
 
     phases: list[str] = field(default_factory=list)
     at_phase: dict[str, Callable[[], object]] = field(default_factory=dict)
-    said: list[str] = field(default_factory=list)
+    lines: list[str] = field(default_factory=list)
     done: int = 0
 
     def phase(self, name: str, total: int | None = None) -> None:
@@ -76,7 +76,7 @@ class Told:
         self.done = done
 
     def say(self, text: str) -> None:
-        self.said.append(text)
+        self.lines.append(text)
 
 
 @dataclass
@@ -111,9 +111,9 @@ class Bed:
     def directory(self) -> RunDirectory:
         return RunDirectory.create(self.out, self.run_id)
 
-    def run(self, plan: Plan, told: Told | None = None) -> Outcome:
+    def run(self, plan: Plan, progress: RecordedProgress | None = None) -> Outcome:
         """Run the plan in this process."""
-        return EmulatedWorld().run(plan, self.directory(), told or Told())
+        return EmulatedWorld().run(plan, self.directory(), progress or RecordedProgress())
 
     def start(self, **options: Any) -> subprocess.Popen[str]:
         """A run in a process of its own, as `cbn run` would start it; it says its phases."""
@@ -240,6 +240,6 @@ def sole_cleaner(taking_turns: Callable[[str], AbstractContextManager[None]]) ->
 
 
 @pytest.fixture
-def told() -> Told:
-    """A Progress that remembers."""
-    return Told()
+def progress() -> RecordedProgress:
+    """A Progress that keeps what it is given."""
+    return RecordedProgress()

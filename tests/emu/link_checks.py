@@ -195,7 +195,9 @@ def check_cut(line: Line) -> list[Row]:
     # Where cutting itself takes as long as the delay, the first two were there already.
     too_late = 1 in arrived and 4 in arrived and arrived[4].sent_ns > arrived[1].sent_ns + 250 * MS
     got = sorted(arrived)
-    return [_row("cut, then mended", "[4]", str(got), got == [4] or (too_late and got == [1, 2, 4]))]
+    return [
+        _row("taken down, then brought up", "[4]", str(got), got == [4] or (too_late and got == [1, 2, 4]))
+    ]
 
 
 CHECKS: Mapping[str, Check] = {
@@ -214,7 +216,7 @@ CHECKS: Mapping[str, Check] = {
     "queue in bytes": check_queue(queue_bytes=3 * FRAME),
     "asymmetry": check_asymmetry,
     "change under way": check_change,
-    "cut and mended": check_cut,
+    "taken down and brought up": check_cut,
 }
 NOT_BY_NETEM = {
     "correlation": "netem blends ranks, which is another shape",

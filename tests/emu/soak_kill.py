@@ -57,8 +57,8 @@ def try_once(folder: Path, run_id: str, after_s: float) -> Trial:
     scenario.write_text(SCENARIO, encoding="utf-8")
     before = host_interfaces()
     command = [sys.executable, str(ROOT / "tests" / "emu" / "run_in_process.py")]
-    said = folder / "said"
-    with said.open("w") as output:
+    printed = folder / "said"
+    with printed.open("w") as output:
         process = subprocess.Popen(
             [*command, str(scenario), str(folder / "run"), run_id],
             cwd=ROOT,
@@ -73,7 +73,7 @@ def try_once(folder: Path, run_id: str, after_s: float) -> Trial:
         process.wait()
     report = clean()
     cleaned = sum(found.run_id == run_id for found in report.processes)
-    phases = [line.split()[1] for line in said.read_text().splitlines() if line.startswith("phase ")]
+    phases = [line.split()[1] for line in printed.read_text().splitlines() if line.startswith("phase ")]
     return Trial(after_s, phases[-1] if phases else "start", cleaned, tuple(leftovers(run_id, before)))
 
 

@@ -138,7 +138,7 @@ def test_an_interface_that_is_not_there_fails_the_run_and_is_named(bed: Any, mon
     bed.assert_nothing_is_left()
 
 
-def test_a_disk_that_fills_up_is_said_once_and_leaves_what_can_be_read(bed: Any, told: Any) -> None:
+def test_a_full_disk_is_reported_once_and_leaves_what_can_be_read(bed: Any, progress: Any) -> None:
     """The captures are on a tmpfs with room for few frames; the network does not notice."""
     plan = bed.plan(captures=True)
     directory = bed.directory()
@@ -146,10 +146,10 @@ def test_a_disk_that_fills_up_is_said_once_and_leaves_what_can_be_read(bed: Any,
         ["mount", "-t", "tmpfs", "-o", "size=64k", "cbn-test", str(directory.captures)], check=True
     )
     try:
-        outcome = EmulatedWorld().run(plan, directory, told)
+        outcome = EmulatedWorld().run(plan, directory, progress)
         assert outcome.outcome == "failed"
         assert "No space left on device" in outcome.message
-        assert sum("the captures lost" in line for line in told.said) == 1
+        assert sum("the captures lost" in line for line in progress.lines) == 1
         assert outcome.capture_drops > 0
         files = list(directory.captures.glob("*.pcap"))
         assert len(files) == 9
@@ -160,11 +160,11 @@ def test_a_disk_that_fills_up_is_said_once_and_leaves_what_can_be_read(bed: Any,
     bed.assert_nothing_is_left()
 
 
-def test_a_file_that_cannot_be_written_fails_the_run_and_is_named(bed: Any, told: Any) -> None:
+def test_a_file_that_cannot_be_written_fails_the_run_and_is_named(bed: Any, progress: Any) -> None:
     plan = bed.plan(captures=True)
     directory = bed.directory()
     (directory.captures / "r2-eth1.pcap").mkdir()
-    outcome = EmulatedWorld().run(plan, directory, told)
+    outcome = EmulatedWorld().run(plan, directory, progress)
     assert outcome.outcome == "failed"
     assert "cannot capture" in outcome.message
     assert "r2-eth1.pcap" in outcome.message

@@ -50,7 +50,7 @@ def test_a_death_ends_the_wait_at_once_and_tells_how_why_and_where(tmp_path: Pat
         watch.wait(30)
 
 
-def test_a_killed_process_is_told_of_by_its_signal(tmp_path: Path, watch: Watch) -> None:
+def test_a_killed_process_is_reported_with_its_signal(tmp_path: Path, watch: Watch) -> None:
     child = run(tmp_path, WAIT_FOR_END_OF_INPUT)
     watch.add(child)
     child.process.kill()
@@ -58,20 +58,20 @@ def test_a_killed_process_is_told_of_by_its_signal(tmp_path: Path, watch: Watch)
         watch.wait(30)
 
 
-def test_a_process_that_will_not_stop_is_killed_and_told_of(tmp_path: Path, watch: Watch) -> None:
+def test_a_process_that_does_not_stop_is_killed_and_reported(tmp_path: Path, watch: Watch) -> None:
     deaf = f"import signal; signal.signal(signal.SIGTERM, signal.SIG_IGN); {READY}; signal.pause()"
     child = run(tmp_path, deaf)
     assert child.ready(30) == "x"
-    (said,) = stop_all([child], timeout_s=0.1)
-    assert "it did not stop" in said
+    (output,) = stop_all([child], timeout_s=0.1)
+    assert "it did not stop" in output
     assert child.process.returncode == -signal.SIGKILL
 
 
-def test_a_process_that_fails_while_stopping_is_told_of(tmp_path: Path, watch: Watch) -> None:
+def test_a_process_that_fails_while_stopping_is_reported(tmp_path: Path, watch: Watch) -> None:
     child = run(tmp_path, f"import signal as s; s.signal(s.SIGTERM, lambda *_: exit(70)); {READY}; s.pause()")
     assert child.ready(30) == "x"
-    (said,) = stop_all([child], timeout_s=30)
-    assert "it ended with exit status 70" in said
+    (output,) = stop_all([child], timeout_s=30)
+    assert "it ended with exit status 70" in output
 
 
 def test_what_a_process_sent_before_it_died_is_read(tmp_path: Path) -> None:

@@ -67,7 +67,7 @@ def talk(server: Control, sock: socket.socket, data: bytes) -> list[dict[str, An
     sock.sendall(data)
     sock.shutdown(socket.SHUT_WR)
     sock.setblocking(False)
-    heard = b""
+    received = b""
     while True:
         server.turn(0)
         try:
@@ -78,8 +78,8 @@ def talk(server: Control, sock: socket.socket, data: bytes) -> list[dict[str, An
             break  # cut off with words of ours unread
         if not data:
             break
-        heard += data
-    return [json.loads(line) for line in heard.splitlines()]
+        received += data
+    return [json.loads(line) for line in received.splitlines()]
 
 
 def test_every_line_gets_an_answer_in_order(server: Control) -> None:
@@ -130,13 +130,13 @@ def test_a_line_without_an_end_is_not_kept_for_ever(server: Control) -> None:
     assert sent < 1_000_000
 
 
-def test_a_line_that_is_too_long_is_told_so_before_the_talk_ends(server: Control) -> None:
+def test_a_line_that_is_too_long_is_answered_before_the_connection_ends(server: Control) -> None:
     line = json.dumps({"do": "echo", "text": "x" * LIMITS.request_bytes}).encode()
     (reply,) = talk(server, connected(server), line + b"\n" + b'{"do": "echo", "text": "too late"}\n')
     assert "at most 61440 bytes" in reply["error"]
 
 
-def test_who_does_not_read_is_no_longer_told_and_at_last_cut_off(server: Control) -> None:
+def test_a_peer_that_does_not_read_gets_no_more_and_is_disconnected(server: Control) -> None:
     sock = connected(server)
     gone: list[str] = []
     (caller,) = server.callers

@@ -30,7 +30,7 @@ ON_A_BUSY_MACHINE = "3ms"
 
 
 @pytest.fixture(scope="module")
-def folder(tmp_path_factory) -> Path:
+def folder(tmp_path_factory, spark) -> Path:
     """Three emulated runs: one, its replay, and one with a slower link; and the first one simulated."""
     folder = tmp_path_factory.mktemp("twice")
     (folder / "s.yaml").write_text(SCENARIO)
@@ -53,24 +53,24 @@ def diff(folder: Path, before: str, after: str, capsys) -> tuple[int, dict[str, 
 
 
 def test_the_same_plan_twice_is_no_difference(folder, capsys):
-    code, told = diff(folder, "s", "again", capsys)
-    assert (code, told["differences"]) == (0, [])
+    code, reported = diff(folder, "s", "again", capsys)
+    assert (code, reported["differences"]) == (0, [])
     manifest = json.loads((folder / "again" / "manifest.json").read_text())
     assert manifest["replay_of"] == json.loads((folder / "s" / "manifest.json").read_text())["run_id"]
 
 
 def test_five_milliseconds_more_are_found_on_the_link_that_has_them(folder, capsys):
-    code, told = diff(folder, "s", "slow", capsys)
-    links = [d for d in told["differences"] if d.startswith("link ")]
+    code, reported = diff(folder, "s", "slow", capsys)
+    links = [d for d in reported["differences"] if d.startswith("link ")]
     assert code == 1
-    assert len(links) == 1, told["differences"]
+    assert len(links) == 1, reported["differences"]
     assert re.match(r"link r2 > r3: \+[4-7](\.\d+)? ms", links[0]), links
-    assert "link r2--r3: impairment.delay_ns: 2 ms before, 7 ms after" in told["circumstances"]
-    assert told["deliveries"]["gone"] == told["deliveries"]["new"] == 0
+    assert "link r2--r3: impairment.delay_ns: 2 ms before, 7 ms after" in reported["circumstances"]
+    assert reported["deliveries"]["gone"] == reported["deliveries"]["new"] == 0
 
 
 def test_emulated_and_simulated_deliver_the_same_and_no_link_is_far_off(folder, capsys):
-    _, told = diff(folder, "s", "sim", capsys)
-    assert told["deliveries"]["gone"] == told["deliveries"]["new"] == 0
-    assert not [d for d in told["differences"] if d.startswith(("link ", "deliveries", "messages"))]
-    assert any(c.startswith("world: emu before, sim after") for c in told["circumstances"])
+    _, reported = diff(folder, "s", "sim", capsys)
+    assert reported["deliveries"]["gone"] == reported["deliveries"]["new"] == 0
+    assert not [d for d in reported["differences"] if d.startswith(("link ", "deliveries", "messages"))]
+    assert any(c.startswith("world: emu before, sim after") for c in reported["circumstances"])

@@ -85,9 +85,11 @@ def applied(bed: Any) -> list[tuple[str, str]]:
 
 
 @pytest.mark.parametrize("what", PAIRS, ids=lambda name: name.replace(" ", "-"))
-def test_the_network_gets_over_each_kind_of_fault_and_owes_nothing(bed: Any, told: Any, what: str) -> None:
+def test_the_network_recovers_from_each_kind_of_fault_and_owes_nothing(
+    bed: Any, progress: Any, what: str
+) -> None:
     plan = ring(bed.folder, PAIRS[what], count=125)
-    outcome = bed.run(plan, told)
+    outcome = bed.run(plan, progress)
     assert outcome.outcome == "complete", outcome.message
     assert applied(bed) == [(fault.do, fault.target) for fault in plan.faults]
     assert all(entry.took_ns is not None for entry in outcome.convergence)
@@ -99,14 +101,14 @@ def test_the_network_gets_over_each_kind_of_fault_and_owes_nothing(bed: Any, tol
 
 @pytest.mark.parametrize("scheme", ["pif", "cbcb"])
 def test_all_kinds_of_faults_in_one_run_are_got_over_as_in_the_simulator(
-    bed: Any, second_bed: Any, told: Any, scheme: str
+    bed: Any, second_bed: Any, progress: Any, scheme: str
 ) -> None:
     whats = [what for pair in PAIRS.values() for what in pair]
     plan = replace(ring(bed.folder, whats, count=700), scheme=scheme)
-    outcome = bed.run(plan, told)
+    outcome = bed.run(plan, progress)
     assert outcome.outcome == "complete", outcome.message
     simulated = RunDirectory.create(second_bed.out, second_bed.run_id)
-    expected = SimulatedWorld().run(plan, simulated, told)
+    expected = SimulatedWorld().run(plan, simulated, progress)
     assert [e.causes for e in outcome.convergence] == [e.causes for e in expected.convergence]
     assert applied(bed) == applied(second_bed)
     for each, came in ((bed, outcome), (second_bed, expected)):
@@ -116,21 +118,21 @@ def test_all_kinds_of_faults_in_one_run_are_got_over_as_in_the_simulator(
     bed.assert_nothing_is_left()
 
 
-def test_a_fault_with_a_time_happens_then(bed: Any, told: Any) -> None:
+def test_a_fault_with_a_time_happens_then(bed: Any, progress: Any) -> None:
     """T: both worlds count from the scenario's time zero."""
     path = bed.folder / "ring.yaml"
     path.write_text(RING.replace("COUNT", "50") + "  - {at: 400ms, pause: r4}\n", encoding="utf-8")
-    outcome = bed.run(load_plan(path), told)
+    outcome = bed.run(load_plan(path), progress)
     assert outcome.outcome == "complete", outcome.message
     (fault,) = [e for e in bed.events() if e["event"] == "fault"]
     late_ns = fault["time_ns"] - outcome.start_ns - 400_000_000
     assert late_ns >= 0
-    assert late_ns < 50_000_000 or any("later than planned" in said for said in told.said)
+    assert late_ns < 50_000_000 or any("later than planned" in output for output in progress.lines)
     assert (bed.out / "logs" / "r4.status.json").exists(), "who pauses at the end is let end"
 
 
 def test_a_death_that_was_not_planned_ends_the_run_within_a_second(
-    bed: Any, told: Any, monkeypatch: Any
+    bed: Any, progress: Any, monkeypatch: Any
 ) -> None:
     plan = ring(bed.folder, ["crash: r4", "start: r4", "crash: r3"], count=60)
     killed: list[float] = []
@@ -143,8 +145,8 @@ def test_a_death_that_was_not_planned_ends_the_run_within_a_second(
             killed.append(time.monotonic())
 
     monkeypatch.setattr(Live, "apply", apply_and_kill)
-    told.at_phase["stop"] = lambda: killed.append(time.monotonic())
-    outcome = bed.run(plan, told)
+    progress.at_phase["stop"] = lambda: killed.append(time.monotonic())
+    outcome = bed.run(plan, progress)
     assert outcome.outcome == "failed"
     assert "node r2 was killed by SIGKILL" in outcome.message
     assert "r4" not in outcome.message
@@ -152,9 +154,9 @@ def test_a_death_that_was_not_planned_ends_the_run_within_a_second(
     bed.assert_nothing_is_left()
 
 
-def test_a_crash_loses_what_the_router_knew_and_a_start_is_another_life(bed: Any, told: Any) -> None:
+def test_a_crash_loses_what_the_router_knew_and_a_start_is_another_life(bed: Any, progress: Any) -> None:
     plan = ring(bed.folder, ["crash: r3", "start: r3"], count=5)
-    assert bed.run(plan, told).outcome == "complete"
+    assert bed.run(plan, progress).outcome == "complete"
     lines = [json.loads(line) for line in (bed.out / "logs" / "r3.jsonl").read_text().splitlines()]
     assert [line["event"] for line in lines if line["event"] in ("started", "stopped")] == [
         "started",
@@ -174,7 +176,7 @@ SENSELESS = [
 
 
 def test_a_fault_that_makes_no_sense_is_refused_with_the_reason(
-    bed: Any, monkeypatch: Any, told: Any
+    bed: Any, monkeypatch: Any, progress: Any
 ) -> None:
     lives: list[Live] = []
     conduct = EmulatedRun._conduct
@@ -189,6 +191,6 @@ def test_a_fault_that_makes_no_sense_is_refused_with_the_reason(
                 lives[0].apply(fault)
 
     monkeypatch.setattr(EmulatedRun, "_conduct", noting)
-    told.at_phase["workload"] = try_all
-    assert bed.run(ring(bed.folder, ["pause: r4"], count=1), told).outcome == "complete"
+    progress.at_phase["workload"] = try_all
+    assert bed.run(ring(bed.folder, ["pause: r4"], count=1), progress).outcome == "complete"
     assert lives[0].state.links_down == []

@@ -49,8 +49,8 @@ def burners() -> Iterator[list[subprocess.Popen[bytes]]]:
         process.wait()
 
 
-def run(bed: Any, told: Any, plan: Plan, **options: Any) -> Outcome:
-    outcome = EmulatedWorld(EmuOptions(**options)).run(plan, bed.directory(), told)
+def run(bed: Any, progress: Any, plan: Plan, **options: Any) -> Outcome:
+    outcome = EmulatedWorld(EmuOptions(**options)).run(plan, bed.directory(), progress)
     assert outcome.outcome == "complete", outcome.message
     assert outcome.fidelity is not None
     return outcome
@@ -75,13 +75,13 @@ def transits_ns(bed: Any, plan: Plan) -> list[int]:
 
 
 def test_slowed_time_delivers_the_same_in_the_runs_own_time_and_takes_longer_by_the_clock(
-    bed: Any, second_bed: Any, told: Any
+    bed: Any, second_bed: Any, progress: Any
 ) -> None:
     """Decision 15: 5 ms stay 5 ms of the run's time, while the wall shows four times as much."""
     plan = bed.plan(first_link=DELAYED, captures=True)
-    real = run(bed, told, plan)
+    real = run(bed, progress, plan)
     began = time.monotonic()
-    slowed = run(second_bed, told, plan, dilate=4)
+    slowed = run(second_bed, progress, plan, dilate=4)
     wall_s = time.monotonic() - began
     assert second_bed.delivered() == bed.delivered() == bed.owed()
     assert second_bed.hops() == bed.hops()
@@ -99,9 +99,9 @@ def test_slowed_time_delivers_the_same_in_the_runs_own_time_and_takes_longer_by_
     assert all(slowed.start_ns <= e["time_ns"] <= slowed.end_ns for e in second_bed.events() if "source" in e)
 
 
-def test_machine_nodes_and_every_direction_of_a_link_are_measured(bed: Any, told: Any) -> None:
+def test_machine_nodes_and_every_direction_of_a_link_are_measured(bed: Any, progress: Any) -> None:
     plan = bed.plan(first_link=DELAYED, captures=True)
-    found = run(bed, told, plan).fidelity
+    found = run(bed, progress, plan).fidelity
     assert found is not None
     assert found.verdict in {"trusted", "degraded"}
     assert bool(found.reasons) is (found.verdict == "degraded") is bool(found.affected)
@@ -126,9 +126,9 @@ def test_machine_nodes_and_every_direction_of_a_link_are_measured(bed: Any, told
     bed.assert_nothing_is_left()
 
 
-def test_a_machine_that_others_keep_busy_is_seen_and_named(bed: Any, told: Any, burners: Any) -> None:
+def test_a_machine_that_others_keep_busy_is_seen_and_named(bed: Any, progress: Any, burners: Any) -> None:
     assert burners
-    found = run(bed, told, bed.plan(count=100)).fidelity
+    found = run(bed, progress, bed.plan(count=100)).fidelity
     assert found is not None
     assert found.verdict == "degraded"
     assert "rates" in found.affected
@@ -137,13 +137,13 @@ def test_a_machine_that_others_keep_busy_is_seen_and_named(bed: Any, told: Any, 
 
 
 def test_frames_that_find_no_room_are_a_loss_that_nobody_asked_for(
-    bed: Any, told: Any, monkeypatch: pytest.MonkeyPatch
+    bed: Any, progress: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A tap that holds one frame, and messages by the hundred at once."""
     orders = WireProcess.orders
     monkeypatch.setattr(WireProcess, "orders", lambda *given: _cramped(orders(*given[1:])))
     plan = bed.plan(first_link=DELAYED, every="0ms", count=400)
-    found = run(bed, told, replace(plan), links="wire").fidelity
+    found = run(bed, progress, replace(plan), links="wire").fidelity
     assert found is not None
     assert found.verdict == "degraded"
     assert "losses" in found.affected
@@ -153,13 +153,13 @@ def test_frames_that_find_no_room_are_a_loss_that_nobody_asked_for(
 
 
 def test_a_delay_that_was_silently_not_applied_is_seen_by_probes(
-    bed: Any, told: Any, monkeypatch: pytest.MonkeyPatch
+    bed: Any, progress: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """What users of testbeds suffer from most: the carrier itself says that all is well."""
     cable = CbnNet._cable
     nothing = {"impairment": Impairment(), "back": Impairment()}
     monkeypatch.setattr(CbnNet, "_cable", lambda *given: replace(cable(*given), **nothing))
-    found = run(bed, told, bed.plan(first_link=DELAYED), links="wire").fidelity
+    found = run(bed, progress, bed.plan(first_link=DELAYED), links="wire").fidelity
     assert found is not None
     assert found.verdict == "degraded"
     assert "latency" in found.affected
@@ -167,10 +167,10 @@ def test_a_delay_that_was_silently_not_applied_is_seen_by_probes(
 
 
 def test_probing_bare_links_takes_nothing_and_slow_ones_are_left_out(
-    bed: Any, told: Any, monkeypatch: pytest.MonkeyPatch
+    bed: Any, progress: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("testbed.emu.probing.MOST_WAIT_S", 0.001)
-    found = run(bed, told, bed.plan(first_link=DELAYED)).fidelity
+    found = run(bed, progress, bed.plan(first_link=DELAYED)).fidelity
     assert found is not None
     assert all(row.probe is None for row in found.links)
 
@@ -179,21 +179,21 @@ def _cramped(orders: Orders) -> Orders:
     return replace(orders, tap_queue_frames=1)
 
 
-def test_a_run_whose_sampler_dies_goes_on_and_is_not_trusted(bed: Any, told: Any) -> None:
-    told.at_phase["workload"] = lambda: os.kill(_sampler(bed), 9)
-    found = run(bed, told, bed.plan()).fidelity
+def test_a_run_whose_sampler_dies_goes_on_and_is_not_trusted(bed: Any, progress: Any) -> None:
+    progress.at_phase["workload"] = lambda: os.kill(_sampler(bed), 9)
+    found = run(bed, progress, bed.plan()).fidelity
     assert found is not None
     assert found.verdict == "degraded"
     assert "nobody measured" in found.reasons[0]
     bed.assert_nothing_is_left()
 
 
-def test_a_run_that_is_interrupted_has_no_certificate(bed: Any, told: Any) -> None:
+def test_a_run_that_is_interrupted_has_no_certificate(bed: Any, progress: Any) -> None:
     def interrupt() -> None:
         raise KeyboardInterrupt
 
-    told.at_phase["workload"] = interrupt
-    outcome = EmulatedWorld().run(bed.plan(), bed.directory(), told)
+    progress.at_phase["workload"] = interrupt
+    outcome = EmulatedWorld().run(bed.plan(), bed.directory(), progress)
     assert (outcome.outcome, outcome.fidelity) == ("interrupted", None)
     bed.assert_nothing_is_left()
 

@@ -1,4 +1,4 @@
-"""Nodes forked from one warm process: what each has for itself, and how its end is reported."""
+"""Nodes forked from one warm process: what each has for itself, and how its end is progress."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ def test_children_draw_different_numbers(server: ForkServer, bed: Any) -> None:
 
 
 def test_hosts_of_mininet_get_their_shell_with_their_first_command(
-    bed: Any, told: Any, monkeypatch: Any
+    bed: Any, progress: Any, monkeypatch: Any
 ) -> None:
     from testbed.emu.network import CbnNet
 
@@ -93,19 +93,19 @@ def test_hosts_of_mininet_get_their_shell_with_their_first_command(
         networks.append(network)
         build(network)
 
-    said: list[str] = []
+    output: list[str] = []
 
     def talk() -> None:
         host = networks[0]["r1"]
         assert host.shell is None
-        said.append(host.cmd("ip -o -4 address show dev r1-eth0"))
-        said.append(host.cmd("cat /proc/sys/net/ipv6/conf/all/disable_ipv6"))
+        output.append(host.cmd("ip -o -4 address show dev r1-eth0"))
+        output.append(host.cmd("cat /proc/sys/net/ipv6/conf/all/disable_ipv6"))
 
     monkeypatch.setattr(CbnNet, "build", noting)
-    told.at_phase["workload"] = talk
+    progress.at_phase["workload"] = talk
     plan = bed.plan(count=1)
-    assert bed.run(plan, told).outcome == "complete"
+    assert bed.run(plan, progress).outcome == "complete"
     interface = plan.nodes[0].interfaces[0]
-    assert f"{interface.address}/{interface.prefix_length}" in said[0]
-    assert said[1].strip() in ("1", "") or "No such file" in said[1]
+    assert f"{interface.address}/{interface.prefix_length}" in output[0]
+    assert output[1].strip() in ("1", "") or "No such file" in output[1]
     bed.assert_nothing_is_left()

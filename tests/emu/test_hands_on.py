@@ -37,8 +37,8 @@ def round_trip_ms(lab: Terminal, node: str, neighbour: str) -> float:
     (address,) = (
         i["peer_address"] for i in lab.found().record["nodes"][node]["interfaces"] if i["peer"] == neighbour
     )
-    said = lab.on("attach", node, "--", "sh", "-c", f"python3 {echo.__file__} {address}; true")
-    found = re.fullmatch(r"([\d.]+) ms\n", said)
+    output = lab.on("attach", node, "--", "sh", "-c", f"python3 {echo.__file__} {address}; true")
+    found = re.fullmatch(r"([\d.]+) ms\n", output)
     return float(found[1]) if found else float("inf")
 
 
@@ -63,9 +63,9 @@ def test_ps_lists_it_with_what_it_takes(lab: Terminal) -> None:
 
 
 def test_a_command_in_a_namespace_sees_that_node_and_its_exit_code_is_ours(lab: Terminal) -> None:
-    said = lab.on("attach", "r1", "--", "ip", "-br", "address")
-    assert {"r1-eth0", "r1-eth1", "r1-eth2"} <= set(said.split())
-    assert "r2-eth0" not in said
+    output = lab.on("attach", "r1", "--", "ip", "-br", "address")
+    assert {"r1-eth0", "r1-eth1", "r1-eth2"} <= set(output.split())
+    assert "r2-eth0" not in output
     lab.on("attach", "r1", "sh", "-c", "exit 7", code=7)
     lab.on("attach", "r1", "no-such-program", code=127)
     lab.type("attach", "r1", "--run", lab.name, "--", "sh", "-c", "exit 9", code=9)
@@ -103,10 +103,10 @@ def test_two_subscribers_of_one_client_are_each_shown_their_own(lab: Terminal) -
         wait_for(subscriber, "the whole network knows")
     for word in ("two", "one", "two"):
         lab.on("pub", "a", f'pair = "{word}"')
-    said = [subscriber.communicate(timeout=30)[0].splitlines() for subscriber in both]
-    assert [len(lines) for lines in said] == [1, 2]
-    assert all('pair = "one"' in line for line in said[0])
-    assert all("2 routers" in line and " ms " in line for line in said[1])
+    output = [subscriber.communicate(timeout=30)[0].splitlines() for subscriber in both]
+    assert [len(lines) for lines in output] == [1, 2]
+    assert all('pair = "one"' in line for line in output[0])
+    assert all("2 routers" in line and " ms " in line for line in output[1])
 
 
 def test_ctrl_c_withdraws_the_subscription_and_so_does_a_killed_terminal(lab: Terminal) -> None:
@@ -151,7 +151,9 @@ def test_a_subscription_ends_by_itself_after_its_time(lab: Terminal) -> None:
         (("node", "r7", "status"), "there is no node r7"),
     ],
 )
-def test_what_cannot_be_done_is_told_with_what_can(lab: Terminal, words: tuple[str, ...], why: str) -> None:
+def test_what_cannot_be_done_is_refused_with_what_can(
+    lab: Terminal, words: tuple[str, ...], why: str
+) -> None:
     assert why in lab.on(*words, code=2)
 
 
@@ -173,7 +175,7 @@ def test_a_changed_link_is_measured_as_changed(lab: Terminal) -> None:
     assert "delay 5ms" in lab.on("link", "r2-r3", "reset")
 
 
-def test_nodes_are_broken_and_mended_and_looked_at(lab: Terminal) -> None:
+def test_nodes_are_crashed_restarted_and_inspected(lab: Terminal) -> None:
     assert "r2 is crashed" in lab.on("node", "r2", "crash")
     assert "r2 is crashed" in lab.on("node", "r2", "status", code=2)
     lab.on("node", "r2", "start")
@@ -185,14 +187,14 @@ def test_nodes_are_broken_and_mended_and_looked_at(lab: Terminal) -> None:
     assert '"event":"started"' in lab.on("node", "r2", "log")
 
 
-def test_top_once_tells_the_rates_of_routers_and_clients(lab: Terminal) -> None:
+def test_top_once_prints_the_rates_of_routers_and_clients(lab: Terminal) -> None:
     publisher = lab.start("pub", "--run", lab.name, "a", 'k = "y", n = 1', "--count", "200", "--every", "5ms")
-    said = json.loads(lab.on("top", "--once", "--json", "--interval", "400ms", "--sort", "in"))
+    output = json.loads(lab.on("top", "--once", "--json", "--interval", "400ms", "--sort", "in"))
     publisher.communicate(timeout=30)
     assert publisher.returncode == 0
-    nodes = {row["name"]: row for row in said["nodes"]}
+    nodes = {row["name"]: row for row in output["nodes"]}
     assert set(nodes) == {"r1", "r2", "r3", "a", "b", "c"}
-    assert said["interval_s"] >= 0.4
+    assert output["interval_s"] >= 0.4
     assert nodes["r1"]["in_s"] > 20
     assert nodes["r3"]["deliveries_s"] > 20
     assert nodes["r1"]["neighbours_up"] == 3
@@ -215,22 +217,22 @@ def test_mininets_command_line_works_on_it_and_leaves_it_running(lab: Terminal) 
         "exit",
     ]
     mininet = lab.start("mininet", "--run", lab.name, stdin=subprocess.PIPE, stderr=subprocess.STDOUT)
-    said, _ = mininet.communicate("\n".join(typed) + "\n", timeout=60)
+    output, _ = mininet.communicate("\n".join(typed) + "\n", timeout=60)
     assert mininet.returncode == 0
-    assert "r1 r1-eth0:r2-eth0" in said
-    assert "r1-eth2          UNKNOWN        10." in said
-    assert re.search(r"^r1 -> r2 X a *$", said, re.MULTILINE)
-    assert "17% dropped (10/12 received)" in said
+    assert "r1 r1-eth0:r2-eth0" in output
+    assert "r1-eth2          UNKNOWN        10." in output
+    assert re.search(r"^r1 -> r2 X a *$", output, re.MULTILINE)
+    assert "17% dropped (10/12 received)" in output
     addresses = [i["peer_address"] for i in lab.found().record["nodes"]["r1"]["interfaces"]]
-    assert f"{addresses[0]} {addresses[2]}" in said
+    assert f"{addresses[0]} {addresses[2]}" in output
     assert lab.found().state == "running"
 
 
-def test_several_networks_are_told_apart(lab: Terminal, own: Terminal) -> None:
-    said = lab.type("pub", "a", "n = 1", code=2)
-    assert lab.name in said
-    assert own.name in said
-    assert "--run" in said
+def test_several_networks_are_distinguished(lab: Terminal, own: Terminal) -> None:
+    output = lab.type("pub", "a", "n = 1", code=2)
+    assert lab.name in output
+    assert own.name in output
+    assert "--run" in output
     own.on("pub", "a", "n = 1")
     assert "no network nobody" in lab.type("pub", "--run", "nobody", "a", "n = 1", code=2)
     assert "has that name already" in lab.up(code=2)

@@ -31,12 +31,12 @@ MANY = (
 @pytest.mark.emu
 @pytest.mark.parametrize("carrier", CARRIERS)
 def test_what_a_link_delays_doubles_and_reorders_arrives_and_routing_bears_it(
-    bed: Any, told: Any, carrier: str
+    bed: Any, progress: Any, carrier: str
 ) -> None:
     if carrier == "netem" and (why := kernel_lacks("netem")) is not None:
         pytest.skip(f"netem is not tested here: this kernel lacks sch_netem ({why})")
     options = EmuOptions(links=carrier)
-    outcome = EmulatedWorld(options).run(bed.plan(first_link=MANY), bed.directory(), told)
+    outcome = EmulatedWorld(options).run(bed.plan(first_link=MANY), bed.directory(), progress)
     assert outcome.outcome == "complete", outcome.message
     assert bed.delivered().keys() == bed.owed().keys()
     assert {*bed.delivered().values()} == {1, 2}  # routers forward a copy as they forward a message
@@ -46,8 +46,10 @@ def test_what_a_link_delays_doubles_and_reorders_arrives_and_routing_bears_it(
 
 
 @pytest.mark.emu
-def test_every_link_of_a_network_that_people_may_change_can_change(bed: Any, told: Any) -> None:
-    outcome = EmulatedWorld(EmuOptions(links="wire", adjustable=True)).run(bed.plan(), bed.directory(), told)
+def test_every_link_of_a_network_that_people_may_change_can_change(bed: Any, progress: Any) -> None:
+    outcome = EmulatedWorld(EmuOptions(links="wire", adjustable=True)).run(
+        bed.plan(), bed.directory(), progress
+    )
     assert outcome.outcome == "complete", outcome.message
     assert bed.delivered() == bed.owed()
     assert outcome.implementation["links"] == "wire 6"

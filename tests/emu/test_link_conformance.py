@@ -58,15 +58,15 @@ def test_a_link_carries_packets_of_its_mtu_and_none_larger(carrier: str) -> None
 
 
 @pytest.mark.emu
-def test_a_wire_of_slowed_time_takes_longer_and_tells_emulated_time() -> None:
+def test_a_wire_of_slowed_time_takes_longer_and_reports_emulated_time() -> None:
     line = RealLine("wire", dilate=10)
     try:
         line.impair(Impairment(delay_ns=5 * MS))
         line.send([1, 2, 3])
         assert all(a.took_ns >= 50 * MS for a in line.collect(100 * MS))
-        told = line.measures()[0]
-        assert (told.backend, told.frames, told.delivered, told.overruns) == ("wire", 3, 3, 0)
-        assert told.late_max_ns is not None
+        reported = line.measures()[0]
+        assert (reported.backend, reported.frames, reported.delivered, reported.overruns) == ("wire", 3, 3, 0)
+        assert reported.late_max_ns is not None
     finally:
         line.close()
 
@@ -78,9 +78,9 @@ def test_a_wire_accounts_for_every_frame_and_loses_none_unasked() -> None:
         line.impair(Impairment(delay_ns=2 * MS, loss=0.1, duplicate=0.1))
         line.send(range(3000))
         arrived = line.collect(10 * MS)
-        told = line.measures()[0]
-        assert told.frames == 3000
-        assert told.overruns == told.lost_queue == told.lost_down == 0
-        assert told.delivered == len(arrived) == 3000 + told.duplicated - told.lost
+        reported = line.measures()[0]
+        assert reported.frames == 3000
+        assert reported.overruns == reported.lost_queue == reported.lost_down == 0
+        assert reported.delivered == len(arrived) == 3000 + reported.duplicated - reported.lost
     finally:
         line.close()

@@ -62,37 +62,37 @@ def scripts_running() -> set[str]:
 
 def test_the_example_script_publishes_breaks_a_router_and_publishes_again() -> None:
     before = scripts_running()
-    told = output_of([sys.executable, str(EXAMPLES / "publish.py")])
+    progress = output_of([sys.executable, str(EXAMPLES / "publish.py")])
     assert re.fullmatch(
         'buyer received dest = "ORD", price = 350 over 3 routers\n'
         'and without r2 dest = "ORD", price = 200 over 3 routers\n'
         r"r1-eth0 +\w+ +10\.0\.0\.1/30 *\n",
-        told,
-    ), told
+        progress,
+    ), progress
     assert scripts_running() <= before
 
 
 def test_mn_takes_the_custom_file_and_its_command_line_works() -> None:
-    told = mn(
+    progress = mn(
         'py c2.subscribe("price < 400")\npy c1.publish("price = 300")\npy c2.deliveries(2, seconds=5)\n'
         "nodes\nr1 ip -brief address show dev r1-eth2\n",
         *("--topo", "ring,4"),
     )
-    assert "mininet> 2\n" in told, "the first subscription is the topology's"
-    assert re.search(r"'hop_count': 3, .*'message': 'price = 300'", told)
-    assert "available nodes are: \nc1 c2 r1 r2 r3 r4\n" in told
-    assert re.search(r"r1-eth2 +\w+ +10\.0\.0\.\d+/30", told)
-    assert "completed in" in told
+    assert "mininet> 2\n" in progress, "the first subscription is the topology's"
+    assert re.search(r"'hop_count': 3, .*'message': 'price = 300'", progress)
+    assert "available nodes are: \nc1 c2 r1 r2 r3 r4\n" in progress
+    assert re.search(r"r1-eth2 +\w+ +10\.0\.0\.\d+/30", progress)
+    assert "completed in" in progress
 
 
 def test_mininets_own_topologies_work_with_routers_for_switches() -> None:
-    told = mn(
+    progress = mn(
         'py h4.subscribe("price < 400")\npy h1.publish("price = 300")\npy h4.deliveries(1, seconds=5)\n',
         *("--topo", "tree,2", "--switch", "cbn", "--host", "cbn", "--link", "wire,delay=3ms"),
     )
-    (latency,) = re.findall(r"'latency_ns': (\d+)", told)
+    (latency,) = re.findall(r"'latency_ns': (\d+)", progress)
     assert int(latency) >= 4 * 3_000_000
-    assert "Stopping 3 switches\ns1 s2 s3" in told
+    assert "Stopping 3 switches\ns1 s2 s3" in progress
 
 
 HEAD = """
@@ -107,7 +107,7 @@ c = net.addHost("c", cls=CbnClient)
 
 
 def test_nodes_added_one_by_one_are_asked_paused_and_broken() -> None:
-    told = script(
+    progress = script(
         HEAD
         + """
 net.addLink(r1, r2, delay="1ms"); net.addLink(c, r1)
@@ -124,7 +124,7 @@ print(r2.status()["core"]["settled"])
 net.stop(); net.stop()
 """
     )
-    assert "NetworkError r2 is crashed\nTrue\nTrue\n" in told
+    assert "NetworkError r2 is crashed\nTrue\nTrue\n" in progress
 
 
 @pytest.mark.parametrize(
@@ -143,19 +143,21 @@ net.stop(); net.stop()
 )
 def test_what_cannot_be_is_refused_with_a_reason_and_leaves_nothing(more: str, complaint: str) -> None:
     before = scripts_running()
-    told = script(f"{HEAD}\n{more}\nnet.build()\n", code=1)
-    assert complaint in told, told
+    progress = script(f"{HEAD}\n{more}\nnet.build()\n", code=1)
+    assert complaint in progress, progress
     assert scripts_running() <= before
 
 
 def test_a_script_that_ends_without_stopping_its_network_leaves_nothing() -> None:
-    told = script(HEAD + 'net.addLink(r1, r2); net.addLink(c, r1); net.start(); print("up"); sys.exit(5)', 5)
-    assert told.endswith("up\n")
+    progress = script(
+        HEAD + 'net.addLink(r1, r2); net.addLink(c, r1); net.start(); print("up"); sys.exit(5)', 5
+    )
+    assert progress.endswith("up\n")
     assert not [path for path in NETNS.iterdir() if path.name.startswith("mininet-")] or scripts_running()
 
 
 def test_a_wire_between_plain_hosts_delays_where_mininets_own_cannot() -> None:
-    told = script(
+    progress = script(
         """
 from mininet.net import Mininet
 from testbed.emu import echo
@@ -169,10 +171,12 @@ print([a.cmd(f"{sys.executable} {echo.__file__} {b.IP()}").strip() for _ in rang
 net.stop()
 """
     )
-    assert float(told.split()[0]) >= 40
+    assert float(progress.split()[0]) >= 40
 
 
-def test_ip_netns_knows_the_namespaces_of_a_run_while_it_lives(bed: Any, second_bed: Any, told: Any) -> None:
+def test_ip_netns_lists_the_namespaces_of_a_run_while_it_lives(
+    bed: Any, second_bed: Any, progress: Any
+) -> None:
     seen: list[str] = []
 
     def look() -> None:
@@ -191,8 +195,8 @@ def test_ip_netns_knows_the_namespaces_of_a_run_while_it_lives(bed: Any, second_
         seen.append(output_of(command))
         seen.extend(path.name for path in shown(bed.run_id))
 
-    told.at_phase["workload"] = look
-    assert bed.run(bed.plan(count=1), told).outcome == "complete"
+    progress.at_phase["workload"] = look
+    assert bed.run(bed.plan(count=1), progress).outcome == "complete"
     assert "10.0.0.1/30" in seen[0]
     assert sorted(seen[1:]) == [f"{bed.run_id}.{name}" for name in ("a", "b", "c", "r1", "r2", "r3")]
     assert shown(bed.run_id) == []

@@ -34,7 +34,7 @@ INNER = {
 ASKED = Impairment(5 * MS, MS, loss=0.01, rate_bps=10_000_000, reorder=0.02, corrupt=0.03)
 
 
-def test_the_rate_stands_before_the_rest_and_what_is_not_told_is_reset() -> None:
+def test_the_rate_stands_before_the_rest_and_what_is_not_named_is_reset() -> None:
     assert commands("r1-eth0", ASKED, 1500) == [
         "qdisc replace dev r1-eth0 root handle 1: netem limit 413 rate 10000000bit",
         "qdisc replace dev r1-eth0 parent 1:1 handle 10: netem limit 100000 delay 5000.000us 1000.000us "
@@ -55,7 +55,7 @@ def test_a_link_that_duplicates_has_one_discipline() -> None:
     )
 
 
-def test_the_shape_of_jitter_its_correlation_and_bursts_are_told() -> None:
+def test_the_shape_of_jitter_its_correlation_and_bursts_are_passed_on() -> None:
     asked = Impairment(5 * MS, MS, "pareto", 0.25, loss=0.2, loss_burst=5)
     assert (
         "delay 5000.000us 1000.000us 25.0000000% distribution pareto loss gemodel 5.0000000% 20.0000000%"
@@ -116,7 +116,7 @@ def test_what_netem_cannot_do_is_named() -> None:
 
 
 @pytest.mark.emu
-def test_the_probe_tells_what_tc_tells() -> None:
+def test_the_probe_reports_what_tc_reports() -> None:
     command = ["unshare", "-n", "tc", "qdisc", "add", "dev", "lo", "root", "netem", "delay", "1ms"]
     done = subprocess.run(command, capture_output=True, check=False)
     assert (kernel_lacks("netem") is None) == (done.returncode == 0)

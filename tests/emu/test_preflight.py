@@ -43,13 +43,13 @@ def test_a_plan_that_takes_more_files_than_the_limit_is_refused(
 def test_the_soft_limit_is_raised_as_far_as_needed_and_allowed(
     monkeypatch: pytest.MonkeyPatch, bed: Any
 ) -> None:
-    plan, told = bed.plan(), []
+    plan, reported = bed.plan(), []
     needed = preflight.descriptors_needed(plan)
-    monkeypatch.setattr(resource, "setrlimit", lambda _, limits: told.append(limits))
+    monkeypatch.setattr(resource, "setrlimit", lambda _, limits: reported.append(limits))
     for soft, hard in ((10, needed + 5), (10, resource.RLIM_INFINITY), (needed, needed + 5), (10, 50)):
         monkeypatch.setattr(resource, "getrlimit", lambda _, now=(soft, hard): now)
         preflight.raise_descriptor_limit(plan)
-    assert told == [(needed, needed + 5), (needed, resource.RLIM_INFINITY), (50, 50)]
+    assert reported == [(needed, needed + 5), (needed, resource.RLIM_INFINITY), (50, 50)]
 
 
 def test_what_netem_cannot_do_is_refused_with_its_name_where_netem_is_asked_for(bed: Any) -> None:

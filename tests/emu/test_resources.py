@@ -33,7 +33,9 @@ def needs_groups(plan: Plan) -> None:
 
 
 @pytest.mark.emu
-def test_a_node_runs_in_a_group_with_its_share_and_the_group_goes_with_the_run(bed: Any, told: Any) -> None:
+def test_a_node_runs_in_a_group_with_its_share_and_the_group_goes_with_the_run(
+    bed: Any, progress: Any
+) -> None:
     plan = with_limit(bed.plan(), "r2", 0.25)
     needs_groups(plan)
     seen: dict[str, Any] = {}
@@ -45,8 +47,8 @@ def test_a_node_runs_in_a_group_with_its_share_and_the_group_goes_with_the_run(b
             seen["quota"] = (limit if limit.exists() else group / "cpu.max").read_text().split()[0]
         seen["process"] = bed.process_of("r2")
 
-    told.at_phase["drain"] = look
-    outcome = bed.run(plan, told)
+    progress.at_phase["drain"] = look
+    outcome = bed.run(plan, progress)
     assert outcome.outcome == "complete", outcome.message
     assert seen == {"r2": [seen["process"]], "quota": "25000", "process": seen["process"]}
     assert groups_of(bed) == []
@@ -84,9 +86,9 @@ def test_a_machine_without_the_controller_says_so_before_anything_starts(
 
 
 @pytest.mark.emu
-def test_the_account_names_every_node_and_adds_up_its_lives(bed: Any, told: Any) -> None:
+def test_the_account_names_every_node_and_adds_up_its_lives(bed: Any, progress: Any) -> None:
     faults = "faults: [{at: 100ms, crash: r3}, {at: 200ms, start: r3}]\n"
-    assert bed.run(bed.plan(extra=faults), told).outcome == "complete"
+    assert bed.run(bed.plan(extra=faults), progress).outcome == "complete"
     rows = json.loads((bed.out / "logs" / "resources.json").read_text())["nodes"]
     assert [row["name"] for row in rows] == ["r1", "r2", "r3", "a", "b", "c"]
     assert [row["lives"] for row in rows] == [1, 1, 2, 1, 1, 1]

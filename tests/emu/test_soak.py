@@ -35,13 +35,13 @@ def test_two_runs_at_once_have_the_verdicts_of_one_after_the_other(bed: Any, sec
 
 
 @pytest.mark.usefixtures("sole_cleaner")
-def test_the_registry_of_a_dead_run_does_not_hinder_another_run(bed: Any, told: Any) -> None:
+def test_the_registry_of_a_dead_run_does_not_hinder_another_run(bed: Any, progress: Any) -> None:
     stale = registry_root() / f"{bed.run_id}-stale"[-60:]
     stale.mkdir(parents=True)
     (stale / "run.json").write_text('{"owner": "1:1"}')
     Path(stale / "1.sock").touch()
     try:
-        outcome = bed.run(bed.plan(), told)
+        outcome = bed.run(bed.plan(), progress)
         assert outcome.outcome == "complete", outcome.message
         assert stale.exists(), "only `cbn clean` removes what another run left"
     finally:

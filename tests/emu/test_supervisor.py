@@ -14,6 +14,7 @@ from typing import Any
 
 import pytest
 
+from testbed.cli.main import main
 from testbed.emu.clients import ControlClient
 from testbed.emu.registry import Running
 from tests.emu.terminals import SCENARIO, TIMEOUT_S, Terminal, interrupt, kill, network, wait_for
@@ -33,8 +34,8 @@ def test_what_was_done_by_hand_is_in_the_events_and_the_manifest_is_complete(own
     own.on("link", "r1-r2", "delay", "1ms")
     own.on("node", "r2", "crash")
     own.on("node", "r2", "start")
-    said = json.loads(own.type("down", own.name, "--json"))
-    (ended,) = said["ended"]
+    output = json.loads(own.type("down", own.name, "--json"))
+    (ended,) = output["ended"]
     assert (ended["outcome"], ended["directory"]) == ("complete", str(own.out.resolve()))
     events = own.events()
     assert events == sorted(events, key=lambda e: (e["time_ns"], e["node"], e["n"]))
@@ -50,22 +51,22 @@ def test_what_was_done_by_hand_is_in_the_events_and_the_manifest_is_complete(own
 
 
 @pytest.mark.spark
-def test_the_analysis_judges_a_run_by_hand_as_any_other(own: Terminal) -> None:
+def test_the_analysis_judges_a_run_by_hand_as_any_other(
+    own: Terminal, spark: object, capsys: pytest.CaptureFixture[str]
+) -> None:
     subscriber = own.start("sub", "--run", own.name, "b", 'dest = "ORD"')
     wait_for(subscriber, "the whole network knows")
-    settled = (
-        "top",
-        "--once",
-        "--interval",
-        "2100ms",
-    )  # the plan takes a change to be known after two seconds
+    # The plan takes a change to be known after two seconds.
+    settled = ("top", "--once", "--interval", "2100ms")
     own.on(*settled)
     own.on("pub", "a", 'dest = "ORD", n = 1', "--count", "20", "--every", "1ms")
     own.on("pub", "a", 'dest = "JFK", n = 1', "--count", "20", "--every", "1ms")
     own.on(*settled)
     interrupt(subscriber)
     own.type("down", own.name, "-q")
-    verdict = json.loads(own.type("analyze", str(own.out), "--json"))
+    capsys.readouterr()
+    assert main(["analyze", str(own.out), "--json", "-q"]) == 0
+    verdict = json.loads(capsys.readouterr().out)
     assert verdict["ok"] is True
     assert (verdict["publications"], verdict["delivered"], verdict["missing"]) == (40, 20, 0)
     assert verdict["expected"] == 20
@@ -88,7 +89,7 @@ def test_who_is_attached_is_hung_up_on_when_the_network_ends(own: Terminal) -> N
     assert shell.returncode == -signal.SIGHUP
 
 
-def test_after_kill_9_of_the_supervisor_all_is_told_and_clean_removes_the_rest(
+def test_after_kill_9_of_the_supervisor_commands_report_it_and_clean_removes_the_rest(
     own: Terminal, sole_cleaner: None
 ) -> None:
     run = own.found()
@@ -100,8 +101,8 @@ def test_after_kill_9_of_the_supervisor_all_is_told_and_clean_removes_the_rest(
     assert "its supervisor has ended" in errors
     assert "cbn clean" in errors
     for words in (("down", own.name), ("pub", "--run", own.name, "a", "n = 1"), ("top", "--run", own.name)):
-        said = own.type(*words, code=4)
-        assert "is dead: its supervisor was killed; `cbn clean` removes what it left" in said
+        output = own.type(*words, code=4)
+        assert "is dead: its supervisor was killed; `cbn clean` removes what it left" in output
     (row,) = [r for r in json.loads(own.type("ps", "--json"))["runs"] if r["run_id"] == run.run_id]
     assert row["state"] == "dead"
     assert "cbn clean" in own.type("ps")
@@ -120,7 +121,7 @@ def test_a_terminated_supervisor_ends_in_order(own: Terminal) -> None:
     assert own.events()
 
 
-def test_a_node_killed_by_somebody_is_told_and_the_rest_goes_on(own: Terminal) -> None:
+def test_a_node_killed_by_somebody_is_reported_and_the_rest_goes_on(own: Terminal) -> None:
     with ControlClient(own.found().control) as caller:
         kill(caller.ask("status")["nodes"]["r2"]["pid"])
         while caller.ask("status")["nodes"]["r2"]["state"] != "crashed":
@@ -138,25 +139,25 @@ def test_a_network_whose_run_directory_is_gone_ends_with_clear_words_and_leaves_
 ) -> None:
     run = own.found()
     shutil.rmtree(own.out)
-    said = own.type("down", own.name, code=4)
-    assert "defect" not in said
+    output = own.type("down", own.name, code=4)
+    assert "defect" not in output
     own.assert_nothing_is_left(run.run_id)
 
 
 def test_two_terminals_that_end_it_at_once_both_hear_how_it_ended(own: Terminal) -> None:
     both = [own.start("down", own.name, "--json", "-q") for _ in range(2)]
-    said = [terminal.communicate(timeout=TIMEOUT_S) for terminal in both]
+    output = [terminal.communicate(timeout=TIMEOUT_S) for terminal in both]
     codes = sorted(terminal.returncode for terminal in both)
-    assert codes in ([0, 0], [0, 2], [0, 4]), said  # the second may come when all is over
+    assert codes in ([0, 0], [0, 2], [0, 4]), output  # the second may come when all is over
     assert own.manifest()["outcome"] == "complete"
 
 
 def test_a_network_that_does_not_become_ready_fails_with_the_supervisors_words(tmp_path: Path) -> None:
     terminal = Terminal(tmp_path, f"never-{os.getpid()}")
-    said = terminal.up("--set", "timing.ready_timeout=1ms", code=4)
+    output = terminal.up("--set", "timing.ready_timeout=1ms", code=4)
     manifest = terminal.manifest()
     assert manifest["message"]
-    assert manifest["message"] in said
+    assert manifest["message"] in output
     assert manifest["outcome"] == "failed"
     terminal.assert_nothing_is_left(manifest["run_id"])
 
@@ -188,13 +189,13 @@ class Raw:
 
     def rest(self) -> bytes:
         """All that is said until the supervisor breaks off."""
-        heard = b""
+        received = b""
         try:
             while data := self.socket.recv(1 << 16):
-                heard += data
+                received += data
         except ConnectionResetError:
-            return heard
-        return heard
+            return received
+        return received
 
 
 def test_garbage_is_answered_and_at_last_cut_off_and_costs_nobody_else_anything(own: Terminal) -> None:
@@ -235,7 +236,7 @@ def test_wrong_arguments_are_answered_with_what_was_expected(own: Terminal) -> N
         assert why in reply["error"]
 
 
-def test_who_subscribes_and_does_not_read_loses_the_oldest_and_is_told_how_many(own: Terminal) -> None:
+def test_a_subscriber_that_does_not_read_loses_the_oldest_and_learns_how_many(own: Terminal) -> None:
     with ControlClient(own.found().control) as lazy:
         lazy.ask("subscribe", client="b", predicate="burst any integer", keep=50)
         while "settled_ms" not in (lazy.line(TIMEOUT_S) or {}):
@@ -244,15 +245,15 @@ def test_who_subscribes_and_does_not_read_loses_the_oldest_and_is_told_how_many(
         with ControlClient(own.found().control) as caller:
             for _ in range(40):
                 caller.ask("publish", client="a", message=f'burst = 1, text = "{text}"', count=50)
-        heard, dropped = 0, 0
+        received, dropped = 0, 0
         while (line := lazy.line(2)) is not None:
-            heard += len(line.get("deliveries", ()))
+            received += len(line.get("deliveries", ()))
             dropped += line.get("dropped", 0)
         # Not 2,000: so fast a burst may overflow a socket on its way.
         delivered = json.loads(own.on("node", "b", "status"))["core"]["delivered"]
-        assert heard + dropped == delivered
-        assert dropped > 0, (heard, delivered)
-        assert heard > 0
+        assert received + dropped == delivered
+        assert dropped > 0, (received, delivered)
+        assert received > 0
 
 
 def wait_until_ended(descriptor: int) -> None:

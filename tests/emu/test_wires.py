@@ -200,9 +200,9 @@ def test_what_the_kernel_could_not_hand_over_is_an_overrun(lab: Lab, tmp_path: P
             segment = [(socket.IPPROTO_UDP, UDP_SEGMENT, struct.pack("H", 1000))]
             for _ in range(20):
                 sock.sendmsg([b"x" * 60_000], segment, 0, ("10.9.0.2", 9))
-        told = wires.ask({"do": "measures"})["result"][0]
-    assert told["frames"] == 1200
-    assert told["overruns"] == 1200 - told["delivered"] > 0
+        reported = wires.ask({"do": "measures"})["result"][0]
+    assert reported["frames"] == 1200
+    assert reported["overruns"] == 1200 - reported["delivered"] > 0
 
 
 def test_each_way_of_each_link_has_a_seed_of_its_own_and_the_seed_decides() -> None:

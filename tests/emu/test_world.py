@@ -22,16 +22,16 @@ LONG = {"every": "10ms", "count": 3000}
 """A workload of 30 s, which tests end before its time."""
 
 
-def test_the_deliveries_are_those_of_the_oracle_and_nothing_is_left(bed: Any, told: Any) -> None:
+def test_the_deliveries_are_those_of_the_oracle_and_nothing_is_left(bed: Any, progress: Any) -> None:
     used: set[str] = set()
-    told.at_phase["workload"] = lambda: used.update(bed.namespaces())
-    outcome = bed.run(bed.plan(), told)
+    progress.at_phase["workload"] = lambda: used.update(bed.namespaces())
+    outcome = bed.run(bed.plan(), progress)
     assert outcome.outcome == "complete", outcome.message
     assert sum(e["event"] == "publish" for e in bed.events()) == 80
     assert bed.delivered() == bed.owed()
-    assert told.phases == ["build", "ready", "workload", "drain", "stop"]
-    assert told.said == []
-    assert told.done == 84
+    assert progress.phases == ["build", "ready", "workload", "drain", "stop"]
+    assert progress.lines == []
+    assert progress.done == 84
     assert len(used) == 6
     bed.assert_nothing_is_left(used)
 
@@ -66,8 +66,8 @@ def test_a_node_killed_mid_run_ends_the_run_with_its_name_and_its_logs(
     process = bed.start(**LONG)
     until_phase(process, "workload")
     os.kill(bed.process_of(victim), signal.SIGKILL)
-    said, _ = process.communicate(timeout=10)
-    outcome = json.loads(said.splitlines()[-1])
+    output, _ = process.communicate(timeout=10)
+    outcome = json.loads(output.splitlines()[-1])
     assert outcome["outcome"] == "failed"
     assert f"node {victim} was killed by SIGKILL" in outcome["message"]
     assert f"{victim}.jsonl" in outcome["message"]
@@ -84,8 +84,8 @@ def test_a_signal_at_any_phase_ends_the_run_and_leaves_nothing(
     process = bed.start(**LONG)
     until_phase(process, phase)
     process.send_signal(number)
-    said, errors = process.communicate(timeout=30)
-    outcome = json.loads(said.splitlines()[-1])
+    output, errors = process.communicate(timeout=30)
+    outcome = json.loads(output.splitlines()[-1])
     assert outcome["outcome"] == "interrupted", errors
     assert outcome["message"] == f"interrupted by {number.name}"
     bed.assert_nothing_is_left()
@@ -98,8 +98,8 @@ def test_ctrl_c_at_a_terminal_reaches_the_whole_group_and_is_an_interruption(
     process = bed.start(**LONG)
     until_phase(process, phase)
     os.killpg(process.pid, signal.SIGINT)
-    said, errors = process.communicate(timeout=30)
-    assert json.loads(said.splitlines()[-1])["message"] == "interrupted by SIGINT", errors
+    output, errors = process.communicate(timeout=30)
+    assert json.loads(output.splitlines()[-1])["message"] == "interrupted by SIGINT", errors
     assert (bed.out / "logs" / "r1.status.json").exists() or phase != "workload"
     bed.assert_nothing_is_left()
 
@@ -111,8 +111,8 @@ def test_a_second_ctrl_c_does_not_interrupt_the_cleaning_up(bed: Any, until_phas
     until_phase(process, "stop")
     for _ in range(5):
         process.send_signal(signal.SIGINT)
-    said, errors = process.communicate(timeout=30)
-    assert json.loads(said.splitlines()[-1])["outcome"] == "interrupted"
+    output, errors = process.communicate(timeout=30)
+    assert json.loads(output.splitlines()[-1])["outcome"] == "interrupted"
     assert "already cleaning up" in errors
     bed.assert_nothing_is_left()
 
@@ -153,14 +153,14 @@ def test_clean_leaves_a_strangers_mininet_and_a_living_run_alone(bed: Any, until
     bed.assert_nothing_is_left()
 
 
-def test_a_node_that_hangs_ends_the_run_with_its_name(bed: Any, told: Any, monkeypatch: Any) -> None:
+def test_a_node_that_hangs_ends_the_run_with_its_name(bed: Any, progress: Any, monkeypatch: Any) -> None:
     monkeypatch.setattr("testbed.emu.clients.REPLY_TIMEOUT_S", 0.5)
     monkeypatch.setattr("testbed.emu.nodes.STOP_TIMEOUT_S", 0.5)
-    told.at_phase["drain"] = lambda: os.kill(bed.process_of("r2"), signal.SIGSTOP)
-    outcome = bed.run(bed.plan(), told)
+    progress.at_phase["drain"] = lambda: os.kill(bed.process_of("r2"), signal.SIGSTOP)
+    outcome = bed.run(bed.plan(), progress)
     assert outcome.outcome == "failed"
     assert "r2: no answer to 'status': no answer within 0.5 s" in outcome.message
-    assert any("node r2 did not stop within 0.5 s and was killed" in said for said in told.said)
+    assert any("node r2 did not stop within 0.5 s and was killed" in output for output in progress.lines)
     bed.assert_nothing_is_left()
 
 
@@ -196,14 +196,14 @@ def test_a_run_id_in_use_fails_with_what_to_do(bed: Any) -> None:
     bed.assert_nothing_is_left()
 
 
-def test_a_network_that_cannot_get_ready_in_time_says_what_is_amiss(bed: Any) -> None:
+def test_a_network_that_is_not_ready_in_time_fails_with_the_reasons(bed: Any) -> None:
     outcome = bed.run(bed.plan(extra="timing: {ready_timeout: 1ms}\n"))
     assert outcome.outcome == "failed"
     assert "no answer from" in outcome.message or "is not" in outcome.message
     bed.assert_nothing_is_left()
 
 
-def test_what_this_kernel_cannot_do_is_said_before_anything_starts(bed: Any) -> None:
+def test_what_this_kernel_cannot_do_is_refused_before_anything_starts(bed: Any) -> None:
     if kernel_lacks("netem") is None:
         pytest.skip("this kernel has sch_netem")
     asked = bed.plan(first_link="{between: [r1, r2], delay: 5ms}")

@@ -168,7 +168,7 @@ def test_a_finding_notices_a_wrong_delivery(sliced: Path) -> None:
     assert "1 wrong" in finding.ours
 
 
-def test_a_sweep_that_cannot_be_is_told_with_its_place(tmp_path: Path) -> None:
+def test_an_impossible_sweep_is_refused_with_its_place(tmp_path: Path) -> None:
     text = experiment_file("rte-schemes").read_text(encoding="utf-8")
     wrong = text.replace("loads: [[3, 6]]", "loads: [[3, 60]]").replace("[drp, flood,", "[dpr, flood,")
     (tmp_path / "bad.yaml").write_text(wrong, encoding="utf-8")

@@ -174,7 +174,7 @@ def test_nothing_waits_for_the_rate_longer_than_half_a_second():
     assert rig.numbers() == [0, 1, 2, 3, 4, 5]
 
 
-def test_a_link_that_is_cut_loses_what_is_on_it_and_carries_again_once_mended():
+def test_a_link_that_is_down_loses_what_is_on_it_and_carries_again_once_up():
     with Rig(does(delay_ns=60_000 * MS), does()) as rig:
         rig.send_all(3)
         while rig.cables.measures(0)[0]["underway"] < 3:

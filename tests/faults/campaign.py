@@ -29,7 +29,7 @@ Task = tuple[str, str, int]
 """Scheme, family, seed."""
 SHRUNK = 3
 """So many failing schedules of a scheme are made small; the others are named."""
-TOLD_EVERY = 200
+PROGRESS_EVERY = 200
 COLUMNS = (
     ("scheme", 10), ("family", 10), ("schedules", 9), ("faults", 7), ("fixpoints", 9), ("owed", 11),
     ("missing", 8), ("duplicate", 9), ("spurious", 8), ("allowed", 9), ("p50 ms", 7), ("max ms", 7),
@@ -82,7 +82,7 @@ class Campaign:
             if not score.ok:
                 self.failed.append((task, score))
                 print(f"{' '.join(map(str, task))}: {'; '.join(score.problems[:2])}", file=sys.stderr)
-            if done % TOLD_EVERY == 0:
+            if done % PROGRESS_EVERY == 0:
                 print(f"{done:,} of {len(tasks):,} schedules of this round", file=sys.stderr)
 
 

@@ -27,8 +27,8 @@ def kinds(score: Score) -> set[str]:
     """In which ways a schedule failed."""
     counts = {"missing": score.missing, "duplicate": score.duplicate, "spurious": score.spurious}
     found = {kind for kind, count in counts.items() if count}
-    told = [problem for problem in score.problems if not problem[0].isdigit()]
-    return found | {problem.partition(":")[0].partition(" ")[0] for problem in told}
+    reported = [problem for problem in score.problems if not problem[0].isdigit()]
+    return found | {problem.partition(":")[0].partition(" ")[0] for problem in reported}
 
 
 def failing_like(score: Score, try_out: Callable[[Schedule], Score]) -> Fails:
@@ -107,8 +107,8 @@ def shrink(schedule: Schedule, fails: Fails) -> Schedule:
 def _shrink_once(work: _Shrinker) -> None:
     best = work.best
     work.over(best.faults, lambda kept: replace(best, faults=tuple(kept)))
-    said = work.best
-    work.over(said.publications, lambda kept: replace(said, publications=tuple(kept)))
+    output = work.best
+    work.over(output.publications, lambda kept: replace(output, publications=tuple(kept)))
     work.once(replace(work.best, publications=tuple(replace(p, count=1) for p in work.best.publications)))
     peopled = work.best
     work.over([name for name, _ in peopled.clients], peopled.with_clients)

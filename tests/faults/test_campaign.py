@@ -42,7 +42,7 @@ def test_T3_what_comes_back_under_a_rewritten_header_is_not_delivered_to_its_pub
 @pytest.mark.parametrize(
     ("family", "variant", "seed"), [("grid", "ipsf", 1101986253), ("ring", "cbcb/ra", 1101986243)]
 )
-def test_what_a_paused_router_delivers_before_it_hears_of_the_end_of_a_subscription_is_allowed(
+def test_what_a_paused_router_delivers_before_it_learns_of_the_end_of_a_subscription_is_allowed(
     family: str, variant: str, seed: int
 ) -> None:
     score = try_out(draw(family, variant, seed))

@@ -80,7 +80,7 @@ def test_only_what_is_missing_is_installed_and_only_then_are_lists_fetched(tree:
     assert install.endswith(f" install --no-install-recommends {packages()[0]}")
 
 
-def test_nothing_is_said_or_fetched_when_nothing_is_missing(tree: Path) -> None:
+def test_nothing_is_printed_or_fetched_when_nothing_is_missing(tree: Path) -> None:
     script(tree / "bin", "dpkg-query", "\n".join(f"echo installed {name}" for name in packages()))
     script(tree / "bin", "apt-get", "echo called")
     done = call(["requirements/apt-install"], tree, PATH=f"{tree / 'bin'}:{os.environ['PATH']}")

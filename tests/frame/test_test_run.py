@@ -65,7 +65,7 @@ def test_a_failure_prints_the_seed_and_the_line_that_repeats_it(suite: Path) -> 
     assert drawn(run(suite, DRAWS, CBN_TEST_SEED=replay[1])) == drawn(first)
 
 
-def test_what_could_not_run_is_said_just_above_the_last_line_with_the_reason(suite: Path) -> None:
+def test_what_could_not_run_is_listed_just_above_the_last_line_with_the_reason(suite: Path) -> None:
     empty = suite / "bin"
     empty.mkdir()
     *_, head, emu, spark, last = filter(None, run(suite, MARKED, PATH=str(empty)).splitlines())
@@ -75,5 +75,5 @@ def test_what_could_not_run_is_said_just_above_the_last_line_with_the_reason(sui
     assert re.search(r"1 passed, 2 skipped in ", last)
 
 
-def test_nothing_is_said_where_everything_ran(suite: Path) -> None:
+def test_nothing_is_printed_where_everything_ran(suite: Path) -> None:
     assert "NOT RUN" not in run(suite, "def test_it(): pass")

@@ -21,7 +21,7 @@ LISTS = {
 """A new kind of fault changes no golden."""
 
 
-def told(error):
+def reported(error):
     text = str(error).replace(f"{BROKEN}{os.sep}", "") + "\n"
     for names, instead in LISTS.items():
         text = text.replace(names, instead)
@@ -29,13 +29,13 @@ def told(error):
 
 
 @pytest.mark.parametrize("case", CASES)
-def test_a_broken_scenario_is_told_what_is_wrong_and_where(case):
+def test_a_broken_scenario_is_refused_with_what_is_wrong_and_where(case):
     with pytest.raises(ScenarioError) as caught:
         load_plan(BROKEN / f"{case}.yaml")
     golden = BROKEN / f"{case}.txt"
     if os.environ.get("CBN_WRITE_GOLDENS"):
-        golden.write_text(told(caught.value), encoding="utf-8")
-    assert told(caught.value) == golden.read_text(encoding="utf-8")
+        golden.write_text(reported(caught.value), encoding="utf-8")
+    assert reported(caught.value) == golden.read_text(encoding="utf-8")
 
 
 def test_there_are_plenty_of_kinds_and_no_golden_without_its_scenario():

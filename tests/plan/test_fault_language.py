@@ -134,7 +134,7 @@ def test_overlaps_are_refused_across_conditions_too() -> None:
     assert "r1 - r2 is down already" in text
 
 
-def test_an_impairment_changes_what_is_said_and_a_repair_takes_it_all_back() -> None:
+def test_an_impairment_changes_the_named_properties_and_a_repair_restores_all() -> None:
     first, second, third = faults(
         {"at": "1s", "impair": {"link": "r1 - r2", "loss": 0.1}},
         {"at": "2s", "impair": {"link": "r1 - r2", "delay": "30ms", "back": {"delay": "5ms"}}},

@@ -74,7 +74,7 @@ def test_churn_draws_its_share_by_the_seed_and_everyone_returns():
     assert sorted(left) == sorted(f.target for f in found if f.do == "link_up")
 
 
-def test_a_link_whose_ends_cannot_be_told_apart_wants_spaces():
+def test_a_link_whose_ends_cannot_be_told_apart_needs_spaces():
     topology = {"routers": ["a", "b-c", "a-b", "c"], "links": ["a - b-c", "a-b - c", "a - c"]}
     scenario = {"name": "x", "topology": topology, "faults": [{"at": "0s", "link_down": "a-b-c"}]}
     with pytest.raises(ScenarioError, match="may be a--b-c or a-b--c"):

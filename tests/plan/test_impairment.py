@@ -14,7 +14,7 @@ SLOW = Ways(Impairment(delay_ns=5_000_000), Impairment(delay_ns=7_000_000, loss=
 
 
 @pytest.mark.parametrize(
-    ("told", "there", "back"),
+    ("reported", "there", "back"),
     [
         ({"delay": "30ms"}, {"delay": "30ms"}, {"delay": "30ms", "loss": 0.5}),
         ({"back": {"loss": 0.1}}, {"delay": "5ms"}, {"delay": "7ms", "loss": 0.1}),
@@ -29,16 +29,16 @@ SLOW = Ways(Impairment(delay_ns=5_000_000), Impairment(delay_ns=7_000_000, loss=
     ],
 )
 def test_a_change_is_laid_over_what_the_link_does(
-    told: dict[str, Any], there: dict[str, Any], back: dict[str, Any]
+    reported: dict[str, Any], there: dict[str, Any], back: dict[str, Any]
 ) -> None:
-    made = changed(SLOW, told)
+    made = changed(SLOW, reported)
     assert words(made.there) == there
     assert words(made.back) == back
-    assert changed(SLOW.turned(), told) == changed(SLOW, told).turned() or "back" in told
+    assert changed(SLOW.turned(), reported) == changed(SLOW, reported).turned() or "back" in reported
 
 
 @pytest.mark.parametrize(
-    ("told", "why"),
+    ("reported", "why"),
     [
         ({"delai": "30ms"}, "did you mean delay"),
         ({"delai": None}, "did you mean delay"),
@@ -52,6 +52,8 @@ def test_a_change_is_laid_over_what_the_link_does(
         ({"back": {"back": {}}}, "unknown key"),
     ],
 )
-def test_what_makes_no_sense_is_refused_with_the_scenarios_own_words(told: dict[str, Any], why: str) -> None:
+def test_what_makes_no_sense_is_refused_with_the_scenarios_own_words(
+    reported: dict[str, Any], why: str
+) -> None:
     with pytest.raises(ScenarioError, match=why):
-        changed(SLOW, told)
+        changed(SLOW, reported)

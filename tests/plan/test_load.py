@@ -173,17 +173,17 @@ def test_overrides_replace_scalars_by_dotted_key(load):
         ("clients", "none", "--set clients=none: clients: found the text 'none'"),
     ],
 )
-def test_a_mistake_in_an_override_is_told_as_the_option_s(load, key, text, says):
-    told = complaint(load, overrides={key: text})
-    assert f"--set {key}={text}: " in told
-    assert says in told
+def test_a_mistake_in_an_override_is_reported_as_the_option_s(load, key, text, says):
+    reported = complaint(load, overrides={key: text})
+    assert f"--set {key}={text}: " in reported
+    assert says in reported
 
 
-def test_a_bad_seed_from_the_command_line_is_told_too(load):
+def test_a_bad_seed_from_the_command_line_is_reported_too(load):
     assert "--set seed=-1: seed: -1 is less than the least, 0" in complaint(load, seed=-1)
 
 
-def test_all_mistakes_are_told_at_once_in_order_of_place(load):
+def test_all_mistakes_are_reported_at_once_in_order_of_place(load):
     text = SMALL.replace("x = 1", "x ==").replace("at: r2", "at: mars").replace("10ms", "-10ms")
     with pytest.raises(ScenarioError) as caught:
         load(text)
@@ -193,7 +193,7 @@ def test_all_mistakes_are_told_at_once_in_order_of_place(load):
 
 
 @pytest.mark.parametrize("size", [0, 40])
-def test_files_that_cannot_be_read_are_told_so(tmp_path, size):
+def test_files_that_cannot_be_read_are_refused(tmp_path, size):
     with pytest.raises(ScenarioError, match="this is a directory"):
         load_plan(tmp_path)
     with pytest.raises(ScenarioError, match="there is no such file"):
@@ -205,7 +205,7 @@ def test_a_file_that_never_ends_is_not_read_to_its_end():
         load_plan("/dev/zero")
 
 
-def test_an_overlong_nesting_is_told_so(load):
+def test_too_deep_nesting_is_refused(load):
     assert "nested too deep" in complaint(load, "[" * 100_000)
 
 

@@ -23,8 +23,8 @@ def scenario(tmp_path):
 
 def first_link(path, **more):
     link = load_plan(path, **more).links[0]
-    told = link.impairment
-    return told.delay_ns, told.rate_bps, told.loss, link.cost
+    reported = link.impairment
+    return reported.delay_ns, reported.rate_bps, reported.loss, link.cost
 
 
 def test_a_file_s_links_have_all_it_says_of_them(scenario):
@@ -40,8 +40,10 @@ def test_take_says_what_is_wanted_of_a_map(scenario):
 
 
 def test_defaults_come_before_the_map_and_words_for_tags_after_it(scenario):
-    told = "{import: links.edges, link_defaults: {delay: 1ms, cost: 2}, links_by_tag: {slow: {delay: 9ms}}}"
-    plan = load_plan(scenario(told))
+    reported = (
+        "{import: links.edges, link_defaults: {delay: 1ms, cost: 2}, links_by_tag: {slow: {delay: 9ms}}}"
+    )
+    plan = load_plan(scenario(reported))
     assert [(k.impairment.delay_ns, k.cost) for k in plan.links] == [(9_000_000, 7), (1_000_000, 2)]
 
 

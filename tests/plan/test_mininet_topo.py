@@ -175,5 +175,5 @@ def test_nodes_that_disagree_about_the_network_are_named() -> None:
     assert "r2 has scheme='pif', and another node 'psf'" in refused(nodes, [("r1", "r2")])
 
 
-def test_what_mininet_says_of_ends_is_no_word_of_a_link() -> None:
+def test_mininet_s_options_of_ends_are_no_properties_of_a_link() -> None:
     assert link_words({"port1": 3, "intfName1": "x", "delay": None, "fast": True}, "it") == {}

@@ -25,13 +25,13 @@ def test_a_draw_is_the_scenario_s_own_and_stays_the_same():
 
 
 @pytest.mark.parametrize(
-    ("told", "words"),
+    ("reported", "words"),
     [
         ({"r9": 1}, "there is no node r9"),
         ({"r1": 0}, "0 is less than the least"),
         ({"r1": "half"}, "found the text 'half'"),
     ],
 )
-def test_what_cannot_be_is_said(told, words):
+def test_what_cannot_be_is_refused(reported, words):
     with pytest.raises(ScenarioError, match=words):
-        plan_of({**SCENARIO, "cpu": told})
+        plan_of({**SCENARIO, "cpu": reported})

@@ -52,7 +52,7 @@ def keys(schema):
 
 
 @pytest.mark.parametrize("key", sorted(set(keys(json.loads(SCHEMA.read_text(encoding="utf-8"))))))
-def test_the_scenario_reference_tells_every_key_of_the_schema(key):
+def test_the_scenario_reference_has_every_key_of_the_schema(key):
     assert f"`{key}`" in SCENARIOS
 
 
@@ -88,7 +88,7 @@ def test_the_examples_of_values_have_the_types_they_are_shown_for():
             assert parse_filter(f"x = {example}").constraints[0].type.text == kind
 
 
-def test_every_operator_and_type_is_told():
+def test_every_operator_and_type_is_listed():
     for op in Op:
         assert f"`{op.text}`" in PREDICATES
     for kind in Type:
@@ -97,7 +97,7 @@ def test_every_operator_and_type_is_told():
 
 @pytest.mark.parametrize("example", blocks(PREDICATES, "error"))
 def test_the_errors_shown_are_the_errors_made(example):
-    text, _, told = example.rstrip("\n").partition("\n")
+    text, _, reported = example.rstrip("\n").partition("\n")
     with pytest.raises(PredicateSyntaxError) as caught:
         parse_predicate(text)
-    assert str(caught.value) == told
+    assert str(caught.value) == reported

@@ -37,14 +37,14 @@ def plan(**more: Any) -> Plan:
     return made
 
 
-def times(told: dict[str, Any], **more: Any) -> list[int]:
-    clients = {"alice": {"at": "r1", "publish": [{"message": "x = 1", **told}]}}
+def times(reported: dict[str, Any], **more: Any) -> list[int]:
+    clients = {"alice": {"at": "r1", "publish": [{"message": "x = 1", **reported}]}}
     (alice,) = plan(clients=clients, **more).clients
     return [action.at_ns for action in alice.script]
 
 
-def crashed(told: Any, **more: Any) -> list[str]:
-    return [fault.target for fault in plan(faults=[{"at": "1s", "crash": told}], **more).faults]
+def crashed(reported: Any, **more: Any) -> list[str]:
+    return [fault.target for fault in plan(faults=[{"at": "1s", "crash": reported}], **more).faults]
 
 
 def test_a_group_is_a_list_a_tag_a_draw_or_a_condition() -> None:
@@ -87,7 +87,7 @@ def test_tags_of_routers_links_clients_and_populations_are_in_the_plan() -> None
     assert tags["p1"] == ("p", "q")
 
 
-def test_phases_follow_one_another_and_times_are_said_by_them() -> None:
+def test_phases_follow_one_another_and_times_may_name_them() -> None:
     made = plan(phases=PHASES)
     assert made.phases == (Phase("warmup", 0, SECOND), Phase("steady", SECOND, 3 * SECOND))
     assert times({"at": "steady + 500ms"}, phases=PHASES) == [SECOND + SECOND // 2]
@@ -127,8 +127,8 @@ def test_staggered_clients_keep_the_rate_but_not_step() -> None:
 
 
 def test_a_population_is_placed_by_its_rule() -> None:
-    def homes(**told: Any) -> Counter[str]:
-        made = plan(populations={"p": told}, seed=4)
+    def homes(**reported: Any) -> Counter[str]:
+        made = plan(populations={"p": reported}, seed=4)
         return Counter(client.interfaces[0].peer for client in made.clients)
 
     assert homes(count=8) == dict.fromkeys(("r1", "r2", "r3", "r4"), 2)
@@ -196,11 +196,11 @@ def test_generated_filters_and_messages_share_their_names_as_f7_has_it() -> None
     predicates = [parse_predicate(a.text) for c in made.clients for a in c.script if a.do == "subscribe"]
     messages = [parse_message(a.text) for c in made.clients for a in c.script if a.do == "publish"]
     wanted = {constraint.name for p in predicates for f in p.filters for constraint in f.constraints}
-    said = {name for message in messages for name in message}
+    output = {name for message in messages for name in message}
     assert all(len(p.filters) == 3 for p in predicates)
     assert all(5 <= len(message) <= 10 for message in messages)
-    assert len(said) == 20
-    assert wanted <= said
+    assert len(output) == 20
+    assert wanted <= output
 
 
 @pytest.mark.parametrize(
@@ -277,7 +277,7 @@ def test_without_its_matrix_a_scenario_has_its_own_values(many: Any) -> None:
         load_plan(many, overrides=[("parameters.size", "0")])
 
 
-def test_what_is_wrong_with_one_cell_is_told_of_all_and_once(many: Any) -> None:
+def test_what_is_wrong_with_one_cell_is_reported_once_for_all(many: Any) -> None:
     many.write_text(MATRIX.replace("size: [3, 4]", "size: [3, 2]").replace("size: 4}", "size: 3}"))
     with pytest.raises(ScenarioError) as caught:
         read_scenario(many).plans()

@@ -45,35 +45,35 @@ def test_every_key_has_a_title_and_a_description_for_editors(key, about):
 @pytest.mark.parametrize(
     ("definition", "kind"), [("timers", TimerConfig), ("limits", LimitConfig), ("record", RecordPlan)]
 )
-def test_the_schema_knows_the_fields_and_defaults_of_the_configuration(definition, kind):
-    told = {name: about["default"] for name, about in DEFS[definition]["properties"].items()}
-    if told.get("rotate") == "never":  # people say sizes with units
-        del told["rotate"]
-        told["rotate_bytes"] = 0
-    assert told == {f.name: f.default for f in dataclasses.fields(kind)}
+def test_the_schema_has_the_fields_and_defaults_of_the_configuration(definition, kind):
+    reported = {name: about["default"] for name, about in DEFS[definition]["properties"].items()}
+    if reported.get("rotate") == "never":  # people say sizes with units
+        del reported["rotate"]
+        reported["rotate_bytes"] = 0
+    assert reported == {f.name: f.default for f in dataclasses.fields(kind)}
 
 
-def test_the_schema_tells_the_defaults_of_timing():
-    told = {
+def test_the_schema_has_the_defaults_of_timing():
+    reported = {
         f"{name}_ns": duration_ns(re.search(r"Default: (\w+)\.", about["description"])[1])
         for name, about in DEFS["timing"]["properties"].items()
     }
-    assert told == {f.name: f.default for f in dataclasses.fields(TimingPlan)}
+    assert reported == {f.name: f.default for f in dataclasses.fields(TimingPlan)}
 
 
-def test_the_schema_tells_the_default_hop_limit():
+def test_the_schema_has_the_default_hop_limit():
     field = next(f for f in dataclasses.fields(Plan) if f.name == "hop_limit")
     assert SCHEME["properties"]["hop_limit"]["default"] == field.default
 
 
-def test_the_schema_knows_the_schemes_and_shapes():
+def test_the_schema_has_the_schemes_and_shapes():
     assert set(DEFS["scheme_name"]["enum"]) == set(CATALOG)
     assert set(DEFS["topology"]["properties"]["generate"]["enum"]) == set(SHAPES)
     assert DEFS["topology"]["properties"]["map"]["enum"] == map_names()
 
 
 @pytest.mark.parametrize("shape", SHAPES)
-def test_the_schema_bounds_parameters_no_closer_than_their_shapes_and_tells_their_defaults(shape):
+def test_the_schema_bounds_parameters_no_closer_than_their_shapes_and_has_their_defaults(shape):
     for parameter in SHAPES[shape].parameters:
         about = DEFS["topology"]["properties"][parameter.name]
         assert about["type"] == ("integer" if parameter.whole else "number")

@@ -15,7 +15,7 @@ VALUES = st.one_of(
 
 
 @given(st.dictionaries(st.text(min_size=1, max_size=9), VALUES, max_size=5))
-def test_a_message_takes_as_many_bytes_as_it_is_said_to(attributes):
+def test_a_message_takes_as_many_bytes_as_predicted(attributes):
     packet = encode(Message(source=1, sequence=1, publish_time_ns=1, attributes=attributes))
     assert message_packet_bytes(attributes) == len(packet)
 

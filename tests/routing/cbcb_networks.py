@@ -11,17 +11,17 @@ from nodes.routing.predicates import reduced_union
 from nodes.routing.router import Router
 from nodes.routing.schemes.base import learned, of_router
 from nodes.scheme_catalog import OptionValue
-from tests.routing.fabric import LIMITS, Network, Weather, configure
+from tests.routing.fabric import LIMITS, Conditions, Network, configure
 from tests.routing.workload import Edges, scripts
 
-CALM = Weather()
+LOSSLESS = Conditions()
 
 
 def network(
     edges: Edges,
     seed: int,
     clients: Mapping[str, int] | None = None,
-    weather: Weather = CALM,
+    conditions: Conditions = LOSSLESS,
     scheme: str = "cbcb",
     limits: LimitConfig = LIMITS,
     **options: OptionValue,
@@ -29,18 +29,18 @@ def network(
     """Routers of a scheme and clients without scripts."""
     configs = configure(edges, clients or {}, limits=limits)
     schemed = {n: replace(c, scheme=scheme, scheme_options=options) for n, c in configs.items()}
-    return Network(schemed, seed, weather, {client: [] for client in clients or {}})
+    return Network(schemed, seed, conditions, {client: [] for client in clients or {}})
 
 
 def populated(
-    edges: Edges, seed: int, weather: Weather = CALM, clients: int = 4, **options: OptionValue
+    edges: Edges, seed: int, conditions: Conditions = LOSSLESS, clients: int = 4, **options: OptionValue
 ) -> Network:
     """Clients with random scripts at random routers."""
     rng = random.Random(f"{seed}/clients")
     routers = max(max(a, b) for a, b, _ in edges)
     places = {f"c{i}": rng.randrange(1, routers + 1) for i in range(1, clients + 1)}
-    made = network(edges, seed, places, weather, "cbcb", LIMITS, **options)
-    return Network(made.configs, seed, weather, scripts(rng, clients))
+    made = network(edges, seed, places, conditions, "cbcb", LIMITS, **options)
+    return Network(made.configs, seed, conditions, scripts(rng, clients))
 
 
 def routers(net: Network) -> dict[int, Router]:

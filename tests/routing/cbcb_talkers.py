@@ -55,7 +55,7 @@ class Office:
         self.seed = seed
         self.rng = random.Random(f"{seed}/office")
         self.now_ns = 0
-        self.said: Counter[str] = Counter()
+        self.sent_kinds: Counter[str] = Counter()
         self.said_bytes = 0
         self._options = options
         self._starts = 0
@@ -116,7 +116,7 @@ class Office:
     def post(self, node: int, interface: int, kind: int, payload: bytes) -> None:
         neighbour = next(n for n, (i,) in self.views[node].interfaces.items() if i == interface)
         self._queues.setdefault((node, neighbour), deque()).append((kind, payload))
-        self.said[Kind(kind).name] += 1
+        self.sent_kinds[Kind(kind).name] += 1
         self.said_bytes += len(payload)
 
     def want(self, node: int, predicate: str) -> None:

@@ -28,7 +28,7 @@ EPOCH_NS = 946_684_800 * SECOND
 
 
 @dataclass(frozen=True)
-class Weather:
+class Conditions:
     """What wires do to datagrams."""
 
     delay_ns: int = MS
@@ -44,17 +44,17 @@ class Wire:
     target: str
     interface: int
     rng: random.Random
-    weather: Weather
+    conditions: Conditions
     cut: bool = False
     datagrams: int = 0
 
     def arrivals(self, now_ns: int) -> Iterable[int]:
         """When the copies of a datagram sent now arrive; jitter reorders them."""
-        if self.cut or self.rng.random() < self.weather.loss:
+        if self.cut or self.rng.random() < self.conditions.loss:
             return
-        copies = 2 if self.rng.random() < self.weather.duplicate else 1
+        copies = 2 if self.rng.random() < self.conditions.duplicate else 1
         for _ in range(copies):
-            yield now_ns + self.weather.delay_ns + self.rng.randrange(self.weather.jitter_ns + 1)
+            yield now_ns + self.conditions.delay_ns + self.rng.randrange(self.conditions.jitter_ns + 1)
 
 
 @dataclass
@@ -63,7 +63,7 @@ class Network:
 
     configs: dict[str, NodeConfig]
     seed: int
-    weather: Weather = Weather()
+    conditions: Conditions = Conditions()
     scripts: Mapping[str, list[Action]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -79,7 +79,7 @@ class Network:
                 i.peer_name,
                 self._far_end(name, i.index),
                 random.Random(f"{self.seed}/wire/{name}/{i.index}"),
-                self.weather,
+                self.conditions,
             )
             for name, config in self.configs.items()
             for i in config.interfaces

@@ -15,7 +15,7 @@ from nodes.routing.schemes.siena import Siena
 from nodes.routing.schemes.siena_poset import Poset, interfaces
 from nodes.routing.schemes.siena_trees import shared_tree
 from nodes.wire.codec import decode_filter, decode_predicate, encode_filter
-from tests.routing.fabric import LIMITS, Network, Weather, configure
+from tests.routing.fabric import LIMITS, Conditions, Network, configure
 from tests.routing.workload import Edges, scripts
 
 SHARED: dict[str, str] = {}
@@ -41,9 +41,9 @@ def model_covers(wide: bytes, narrow: bytes) -> bool:
     return wide != narrow and covers(first, second) and (wide < narrow or not covers(second, first))
 
 
-def check(poset: Poset, said: dict[int, set[bytes]], open_to: dict[int, int]) -> None:
+def check(poset: Poset, output: dict[int, set[bytes]], open_to: dict[int, int]) -> None:
     """The poset is what S1 to S3 say of what each subscriber said, whatever happened before."""
-    roots = {u: {f for f in fs if not any(model_covers(g, f) for g in fs)} for u, fs in said.items()}
+    roots = {u: {f for f in fs if not any(model_covers(g, f) for g in fs)} for u, fs in output.items()}
     wanted = {f: {u for u in roots if f in roots[u]} for f in set().union(*roots.values())}
     assert {f: set(interfaces(n.subscribers)) for f, n in poset.nodes.items()} == wanted, "S2"
     for f, node in poset.nodes.items():
@@ -68,7 +68,7 @@ def network(
     edges: Edges,
     options: dict[str, str],
     seed: int = 1,
-    weather: Weather = Weather(),  # noqa: B008
+    conditions: Conditions = Conditions(),  # noqa: B008
     clients: int = 5,
     limits: LimitConfig = LIMITS,
 ) -> Network:
@@ -78,7 +78,7 @@ def network(
         f"c{i}": rng.randrange(1, max(max(a, b) for a, b, _ in edges) + 1) for i in range(1, clients + 1)
     }
     return Network(
-        of_siena(configure(edges, places, limits=limits), options), seed, weather, scripts(rng, clients)
+        of_siena(configure(edges, places, limits=limits), options), seed, conditions, scripts(rng, clients)
     )
 
 

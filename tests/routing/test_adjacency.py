@@ -16,8 +16,8 @@ from tests.routing.fabric import MS, configure
 CONFIGS = configure([(1, 2, 1)])
 
 
-def end(name: str, luck: int = 1) -> Adjacency:
-    rng = random.Random(f"{name}/{luck}")
+def end(name: str, random_source: int = 1) -> Adjacency:
+    rng = random.Random(f"{name}/{random_source}")
     config = CONFIGS[name]
     return Adjacency(config, config.interfaces[0], rng.getrandbits(63) + 1, rng)
 
@@ -25,9 +25,9 @@ def end(name: str, luck: int = 1) -> Adjacency:
 def hello(adjacency: Adjacency, now_ns: int = 0) -> Hello:
     """What it would say if it spoke now."""
     adjacency._hello_at = now_ns
-    said = adjacency.take_hello(now_ns)
-    assert said is not None
-    return said
+    output = adjacency.take_hello(now_ns)
+    assert output is not None
+    return output
 
 
 def joined() -> tuple[Adjacency, Adjacency]:
@@ -86,7 +86,7 @@ def test_silence_for_the_neighbours_hold_time_ends_the_session_under_its_old_nam
 
 def test_a_restarted_neighbour_ends_the_session_and_begins_another() -> None:
     a, _ = joined()
-    again = end("r2", luck=2)
+    again = end("r2", random_source=2)
     assert a.receive(MS, hello(again, MS)) == [Change.CLOSED]
     assert again.receive(MS, hello(a, MS)) == [Change.OPENED]
     assert a.receive(MS, hello(again, MS)) == [Change.OPENED]
@@ -95,7 +95,7 @@ def test_a_restarted_neighbour_ends_the_session_and_begins_another() -> None:
 
 def test_a_restart_costs_two_new_incarnations_and_not_a_storm_of_them() -> None:
     a, _ = joined()
-    b = end("r2", luck=2)
+    b = end("r2", random_source=2)
     seen = [(a.incarnation, b.incarnation)]
     for step in range(6):
         now_ns = step * MS
@@ -110,7 +110,7 @@ def test_a_restart_costs_two_new_incarnations_and_not_a_storm_of_them() -> None:
 def test_an_old_hello_of_the_neighbours_earlier_life_is_stale() -> None:
     a, b = joined()
     old = hello(b)
-    a.receive(MS, hello(end("r2", luck=2), MS))
+    a.receive(MS, hello(end("r2", random_source=2), MS))
     assert a.refusal(old) is Reason.STALE_HELLO
 
 
@@ -160,9 +160,9 @@ def test_sessions_never_come_back_however_hellos_are_lost_delayed_and_repeated()
             name, other = rng.sample(["r1", "r2"], 2)
             changes = ends[name].handle_timer(now_ns)
             flying.append((other, hello(ends[name], now_ns)))
-            for to, said in rng.sample(flying[-6:], min(2, len(flying))):
-                if rng.random() < 0.7 and ends[to].refusal(said) is None:
-                    changes = ends[to].receive(now_ns, said)
+            for to, output in rng.sample(flying[-6:], min(2, len(flying))):
+                if rng.random() < 0.7 and ends[to].refusal(output) is None:
+                    changes = ends[to].receive(now_ns, output)
                     if Change.OPENED in changes:
                         session = (to, ends[to].incarnation, ends[to].peer_incarnation)
                         assert session not in opened, f"seed {seed}"
@@ -172,8 +172,8 @@ def test_sessions_never_come_back_however_hellos_are_lost_delayed_and_repeated()
             for adjacency in ends.values():
                 adjacency.handle_timer(at)
             for name, other in (("r1", "r2"), ("r2", "r1")):
-                said = hello(ends[name], at)
-                if ends[other].refusal(said) is None:
-                    ends[other].receive(at, said)
+                output = hello(ends[name], at)
+                if ends[other].refusal(output) is None:
+                    ends[other].receive(at, output)
         assert ends["r1"].up, f"seed {seed}"
         assert ends["r2"].up, f"seed {seed}"

@@ -145,10 +145,10 @@ def test_E7_advertisements_that_meet_replies_on_the_way_get_where_they_belong_an
 
 def test_P2_an_advertisement_follows_its_issuers_tree_and_carries_only_what_is_new() -> None:
     office = Office(ring(6), 3)
-    office.said.clear()
+    office.sent_kinds.clear()
     office.want(1, "x = 1")
     office.settle()
-    assert office.said == {"CBCB_RA": 5}
+    assert office.sent_kinds == {"CBCB_RA": 5}
     office.said_bytes = 0
     office.want(1, "x = 1 or x = 2")
     office.settle()
@@ -160,29 +160,29 @@ def test_P2_a_repeated_advertisement_stops_where_it_adds_nothing() -> None:
     office = Office(line(5), 4, ra_period_ms=1000)
     office.want(1, "x = 1")
     office.settle()
-    office.said.clear()
+    office.sent_kinds.clear()
     office.run(1000 * MS)
-    assert office.said == {"CBCB_RA": 1}
+    assert office.sent_kinds == {"CBCB_RA": 1}
 
 
 def test_P2_what_is_covered_already_stops_at_the_first_router_in_literal_mode_alone() -> None:
-    said = {}
+    output = {}
     for mode in ("literal", "safe"):
         office = Office(line(5), 5, mode=mode)
         office.want(2, "x > 0")
         office.settle()
-        office.said.clear()
+        office.sent_kinds.clear()
         office.want(1, "x > 5")
         office.settle()
-        said[mode] = office.said["CBCB_RA"]
-    assert said == {"literal": 2, "safe": 4}
+        output[mode] = office.sent_kinds["CBCB_RA"]
+    assert output == {"literal": 2, "safe": 4}
 
 
 def test_P3_a_request_and_its_replies_cross_each_link_of_the_tree_once() -> None:
     office = Office(ring(7), 6, sr_period_ms=1000)
-    office.said.clear()
+    office.sent_kinds.clear()
     office.run(1000 * MS)
-    assert office.said == {"CBCB_SR": 7 * 6, "CBCB_UR": 7 * 6}
+    assert office.sent_kinds == {"CBCB_SR": 7 * 6, "CBCB_UR": 7 * 6}
 
 
 def test_P3_a_withdrawal_reaches_every_table_within_the_round_it_causes() -> None:
@@ -200,10 +200,10 @@ def test_P3_without_requests_on_change_a_withdrawal_waits_for_the_period() -> No
     office = Office(line(4), 8, sr_on_change=False, sr_period_ms=1000)
     office.want(1, "x = 1")
     office.settle()
-    office.said.clear()
+    office.sent_kinds.clear()
     office.want(1, "none")
     office.settle()
-    assert not office.said, "RAs only widen"
+    assert not office.sent_kinds, "RAs only widen"
     assert office.talkers[4].store.wants(learned(3))
     office.run(1000 * MS)
     assert office.held() == office.central()
@@ -213,10 +213,10 @@ def test_a_predicate_that_says_the_same_by_other_filters_makes_nobody_ask() -> N
     office = Office(line(4), 9)
     office.want(1, "x > 5")
     office.settle()
-    office.said.clear()
+    office.sent_kinds.clear()
     office.want(1, "x > 3")
     office.settle()
-    assert office.said == {"CBCB_RA": 3}
+    assert office.sent_kinds == {"CBCB_RA": 3}
     assert office.held() == office.central()
 
 

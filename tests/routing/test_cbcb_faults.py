@@ -9,8 +9,8 @@ import pytest
 from nodes.client.script import ScriptedClient
 from nodes.model import parse_predicate
 from tests.routing.cbcb_networks import central, held, network, populated, routers
-from tests.routing.fabric import MS, SECOND, Network, Weather, line, random_graph, ring
-from tests.routing.test_faults import strike
+from tests.routing.fabric import MS, SECOND, Conditions, Network, line, random_graph, ring
+from tests.routing.test_faults import apply_random_fault
 from tests.routing.workload import delivered, owed, start
 
 
@@ -75,7 +75,7 @@ def test_a_router_that_restarts_before_anybody_missed_it_learns_everything_anew(
 def test_an_advertisement_lost_in_a_restart_that_nobody_noticed_is_made_good() -> None:
     """The topology never changes: it takes the era to tell that something was forgotten."""
     for seed in range(12):
-        net = network(line(5), seed, {"c1": 1}, Weather(2 * MS))
+        net = network(line(5), seed, {"c1": 1}, Conditions(2 * MS))
         net.converge()
         subscribe(net, "c1", f"x = {seed}")
         net.run(16 * MS + seed * MS)
@@ -143,17 +143,17 @@ def test_random_faults_leave_the_tables_right_and_nothing_missing_once_they_are_
     """Links cut in both or one direction, nodes killed and restarted, while clients come and go."""
     rng = random.Random(f"cbcb/{seed}")
     edges = random_graph(rng, rng.randrange(2, 9), rng.randrange(8))
-    weather = Weather(
+    conditions = Conditions(
         rng.choice([MS // 10, 5 * MS, 20 * MS]),
         rng.choice([0, MS, 50 * MS]),
         rng.choice([0, 0.05, 0.25]),
         0.1,
     )
-    net = populated(edges, seed, weather, clients=4)
+    net = populated(edges, seed, conditions, clients=4)
     dead: set[str] = set()
     for _ in range(rng.randrange(1, 14)):
         net.run(rng.choice([rng.randrange(50 * MS), rng.randrange(3 * SECOND)]))
-        strike(net, rng, edges, dead)
+        apply_random_fault(net, rng, edges, dead)
         churn(net, rng)
     for name in sorted(dead):
         net.start(name)
@@ -162,7 +162,7 @@ def test_random_faults_leave_the_tables_right_and_nothing_missing_once_they_are_
     net.converge(within_ns=30 * SECOND)
     assert_right(net)
     for wire in net.wires.values():
-        wire.weather = Weather()
+        wire.conditions = Conditions()
     net.run(SECOND)
     assert_delivers(net)
     net.converge()
@@ -182,7 +182,7 @@ def test_whenever_the_network_says_it_is_ready_its_tables_are_right(seed: int) -
     """No false readiness, at no instant, while clients change their minds and links flap."""
     rng = random.Random(f"ready/{seed}")
     edges = random_graph(rng, 6, 4)
-    net = populated(edges, seed, Weather(MS, 3 * MS, 0.02, 0.1))
+    net = populated(edges, seed, Conditions(MS, 3 * MS, 0.02, 0.1))
     ready = 0
     for moment in range(900):
         net.run(3 * MS)

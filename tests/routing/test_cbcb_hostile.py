@@ -98,8 +98,8 @@ def test_more_filters_than_the_limit_are_dropped_with_the_name_of_the_setting_an
     impostor = Impostor(net, 0)
     impostor.send(Kind.CBCB_RA, Advertisement(2, era(net), 1, False, BIG).encode())
     assert net.router("r1").drops[Reason.TOO_MANY_FILTERS] == 1
-    said = [log for _, name, log in net.logs if name == "r1" and log.event == Reason.TOO_MANY_FILTERS]
-    assert said[0].fields["setting"] == "limits.filters_per_neighbour"
+    output = [log for _, name, log in net.logs if name == "r1" and log.event == Reason.TOO_MANY_FILTERS]
+    assert output[0].fields["setting"] == "limits.filters_per_neighbour"
     net.run(SECOND)
     assert tables(net) == before
 

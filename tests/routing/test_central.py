@@ -77,9 +77,9 @@ def test_also_after_a_link_a_router_and_a_client_have_gone(scheme: str) -> None:
 def test_what_a_client_wants_is_seen_to_make_a_difference(scheme: str) -> None:
     nodes = configs(scheme)
     one, other = (Whole(nodes.values(), wants(nodes, texts)) for texts in (TEXTS, {**TEXTS, "c3": "x < 0"}))
-    told = [Tables.of_names(whole.expected(4, scheme), whole.store(4)) for whole in (one, other)]
-    assert any("interface" in what for what in differences(*told))
-    assert tables_equal(told[0], told[0])
+    reported = [Tables.of_names(whole.expected(4, scheme), whole.store(4)) for whole in (one, other)]
+    assert any("interface" in what for what in differences(*reported))
+    assert tables_equal(reported[0], reported[0])
 
 
 def test_of_two_links_between_routers_the_cheaper_counts() -> None:

@@ -40,7 +40,7 @@ class Pair:
             A: Channel(A, B, self.mtu, timers, self.limits),
             B: Channel(B, A, self.mtu, timers, self.limits),
         }
-        self.heard: dict[int, list[tuple[int, bytes]]] = {A: [], B: []}
+        self.received: dict[int, list[tuple[int, bytes]]] = {A: [], B: []}
         self.wire: list[tuple[int, int, int, bytes]] = []
         self.packets = 0
         self.now_ns = 0
@@ -59,7 +59,7 @@ class Pair:
                 _, _, to, packet = heapq.heappop(self.wire)
                 got = decode(packet)
                 assert isinstance(got, Control | Ack)
-                self.heard[to] += self.ends[to].receive(due, got)
+                self.received[to] += self.ends[to].receive(due, got)
             for end in self.ends.values():
                 end.handle_timer(due)
             self.flush()
@@ -95,16 +95,16 @@ def test_payloads_arrive_once_whole_and_in_order_whatever_the_wire_does(
 ) -> None:
     rng = random.Random(seed)
     pair = Pair(rng, loss=loss, duplicate=loss, jitter_ns=jitter_ns)
-    said = {A: payloads(rng, 30), B: payloads(rng, 10)}
-    for name, whole in said.items():
+    output = {A: payloads(rng, 30), B: payloads(rng, 10)}
+    for name, whole in output.items():
         for kind, payload in whole:
             pair.ends[name].send(0, kind, payload)
     pair.run(600 * SECOND)
     assert pair.idle, seed
     for urgent in (True, False):
         for name, other in ((A, B), (B, A)):
-            meant = [each for each in said[name] if (each[0] in URGENT) is urgent]
-            assert [each for each in pair.heard[other] if (each[0] in URGENT) is urgent] == meant, seed
+            meant = [each for each in output[name] if (each[0] in URGENT) is urgent]
+            assert [each for each in pair.received[other] if (each[0] in URGENT) is urgent] == meant, seed
 
 
 def test_links_pass_between_the_fragments_of_a_large_payload_of_interest() -> None:
@@ -112,30 +112,30 @@ def test_links_pass_between_the_fragments_of_a_large_payload_of_interest() -> No
     large = bytes(300_000)
     pair.ends[A].send(0, Kind.INTEREST, large)
     pair.run(5 * MS)
-    assert pair.heard[B] == []
+    assert pair.received[B] == []
     began = pair.now_ns
     pair.ends[A].send(began, Kind.LINK_STATE, b"links " * 100)
     pair.run(began + 8 * MS)
-    assert pair.heard[B] == [(Kind.LINK_STATE, b"links " * 100)]
+    assert pair.received[B] == [(Kind.LINK_STATE, b"links " * 100)]
     assert not pair.idle, "and the large one is still on its way"
     pair.run(600 * SECOND)
-    assert pair.heard[B][1:] == [(Kind.INTEREST, large)]
+    assert pair.received[B][1:] == [(Kind.INTEREST, large)]
 
 
 def test_what_is_promised_is_made_when_its_turn_comes_and_not_if_there_is_nothing_to_say() -> None:
     pair = Pair(random.Random(1))
-    said = [Made(2, b"first", True), Made(2, b"second", False), None, Made(2, b"third", False)]
+    output = [Made(2, b"first", True), Made(2, b"second", False), None, Made(2, b"third", False)]
     pair.ends[A].send(0, 3, bytes(5_000))
-    pair.ends[A].promise(0, "key", lambda: said.pop(0))
-    pair.ends[A].promise(0, "key", lambda: said.pop(0))
-    assert len(said) == 4, "the window is full"
+    pair.ends[A].promise(0, "key", lambda: output.pop(0))
+    pair.ends[A].promise(0, "key", lambda: output.pop(0))
+    assert len(output) == 4, "the window is full"
     pair.run(SECOND)
-    assert pair.heard[B][1:] == [(2, b"first"), (2, b"second")]
-    pair.ends[A].promise(pair.now_ns, "key", lambda: said.pop(0))
+    assert pair.received[B][1:] == [(2, b"first"), (2, b"second")]
+    pair.ends[A].promise(pair.now_ns, "key", lambda: output.pop(0))
     assert pair.idle
-    pair.ends[A].promise(pair.now_ns, "key", lambda: said.pop(0))
+    pair.ends[A].promise(pair.now_ns, "key", lambda: output.pop(0))
     pair.run(2 * SECOND)
-    assert pair.heard[B][-1] == (2, b"third")
+    assert pair.received[B][-1] == (2, b"third")
 
 
 def test_open_payloads_of_all_kinds_together_are_bounded() -> None:
@@ -169,7 +169,7 @@ def test_a_single_loss_is_repaired_without_waiting_for_the_time_out() -> None:
         pair._carry(B, packet)
     pair.run(began + 5 * MS)
     assert pair.ends[A].retransmissions == 1
-    assert [len(payload) for _, payload in pair.heard[B]] == [900, 240 * 8]
+    assert [len(payload) for _, payload in pair.received[B]] == [900, 240 * 8]
 
 
 def test_a_lost_acknowledgement_is_made_up_for_by_the_next() -> None:
@@ -183,7 +183,7 @@ def test_a_lost_acknowledgement_is_made_up_for_by_the_next() -> None:
     assert [type(decode(p)) for p in pair.ends[B].take_packets()] == [Ack]  # and the wire loses it
     pair.run(SECOND)
     assert pair.idle
-    assert pair.heard[B] == [], "the payload was handed up once, at its first arrival"
+    assert pair.received[B] == [], "the payload was handed up once, at its first arrival"
     assert pair.ends[B].drops == [Reason.DUPLICATE_CONTROL]
 
 
@@ -210,7 +210,7 @@ def test_a_newer_payload_takes_the_place_of_one_that_waits_under_its_key() -> No
     channel.send(0, 4, b"known there", key="m")
     channel.forget("m")
     pair.run(SECOND)
-    assert [payload for _, payload in pair.heard[B]][1:] == [b"new", b"other"]
+    assert [payload for _, payload in pair.received[B]][1:] == [b"new", b"other"]
     assert channel.acknowledged_ticket >= first
 
 
@@ -267,16 +267,16 @@ def test_what_is_wrong_is_dropped_and_counted_and_the_session_goes_on(
     packets: list[Control | Ack], reason: Reason
 ) -> None:
     channel = Channel(A, B, 1500, TimerConfig(), LIMITS)
-    heard = [payload for packet in packets for payload in channel.receive(0, packet)]
+    arrived = [payload for packet in packets for payload in channel.receive(0, packet)]
     assert channel.drops == [reason]
-    assert len(heard) <= 1
+    assert len(arrived) <= 1
     good = Pair(random.Random(1))
     good.ends[A] = channel
     # A fresh peer continues where the drops left our receiving side.
     good.ends[B]._out._acknowledged = channel._in.received
     good.ends[B].send(0, 9, b"afterwards")
     good.run(SECOND)
-    assert (9, b"afterwards") in good.heard[A]
+    assert (9, b"afterwards") in good.received[A]
 
 
 def test_a_payload_above_the_limit_is_discarded_whole_and_the_next_arrives() -> None:
@@ -285,5 +285,5 @@ def test_a_payload_above_the_limit_is_discarded_whole_and_the_next_arrives() -> 
     for payload in (bytes(1_000), bytes(1_001), b"next"):
         pair.ends[A].send(0, 1, payload)
     pair.run(SECOND)
-    assert [payload for _, payload in pair.heard[B]] == [bytes(1_000), b"next"]
+    assert [payload for _, payload in pair.received[B]] == [bytes(1_000), b"next"]
     assert pair.ends[B].drops == [Reason.OVERSIZE_PAYLOAD]

@@ -79,7 +79,7 @@ def test_subscriptions_are_acknowledged_when_the_router_has_them() -> None:
     assert network.reasons() == []
 
 
-def test_subscriptions_made_before_attaching_are_said_when_attached() -> None:
+def test_subscriptions_made_before_attaching_are_sent_when_attached() -> None:
     network = Network(CONFIGS, 1)
     network.client("c1").core.subscribe(0, parse_predicate("x = 1"), 7)
     assert "c1 is not attached" in network.reasons()
@@ -87,7 +87,7 @@ def test_subscriptions_made_before_attaching_are_said_when_attached() -> None:
     assert network.client("c1").status()["subscriptions_acknowledged"] == 1
 
 
-def test_subscriptions_are_said_again_to_a_restarted_router() -> None:
+def test_subscriptions_are_sent_again_to_a_restarted_router() -> None:
     network = attached(c1=[Action(-1, "subscribe", 1, "x = 1")], c2=[Action(0, "publish", 0, "x = 1")])
     network.kill("r1")
     network.run(10 * MS)
@@ -177,12 +177,12 @@ def test_a_burst_is_done_in_parts_so_that_the_shell_gets_its_turn() -> None:
     assert client.status()["script_remaining"] == 0
 
 
-def test_an_action_that_cannot_be_done_is_said_and_counted_and_the_script_goes_on() -> None:
+def test_an_action_that_fails_is_logged_and_counted_and_the_script_goes_on() -> None:
     client = ScriptedClient(core(), [Action(0, "publish", 0, "x = 1"), Action(1, "unsubscribe", 5)])
     client.start(0)
     client.handle_timer(1)
-    said = [o for o in client.take_outputs() if isinstance(o, Log)]
-    assert [log.fields["why"] for log in said] == ["c1 is not attached to r1", "c1 has no subscription 5"]
+    output = [o for o in client.take_outputs() if isinstance(o, Log)]
+    assert [log.fields["why"] for log in output] == ["c1 is not attached to r1", "c1 has no subscription 5"]
     assert client.status()["script_failed"] == 2
     assert client.take_events() == []
 

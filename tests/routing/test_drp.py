@@ -21,7 +21,7 @@ from nodes.routing.store import PredicateStore
 from nodes.routing.trees import Topology
 from nodes.wire.codec import decode, decode_destinations, encode, encode_destinations
 from nodes.wire.packets import Message, Role
-from tests.routing.fabric import MS, SECOND, Network, Weather, configure, random_graph, ring
+from tests.routing.fabric import MS, SECOND, Conditions, Network, configure, random_graph, ring
 from tests.routing.test_schemes import interested, random_case, view
 from tests.routing.test_trees import FIGURE
 from tests.routing.trips import World, publish
@@ -149,7 +149,7 @@ def test_T1_clients_get_what_they_are_owed_once_over_a_network_of_routers(scheme
 @pytest.mark.parametrize("seed", range(4))
 def test_T5_nothing_is_delivered_twice_while_a_link_fails_and_returns(seed: int) -> None:
     """Every destination is in one copy whatever routers believe; what is lost meanwhile is counted."""
-    network = switched(populated(ring(5), seed, Weather(delay_ns=3 * MS)), "drp")
+    network = switched(populated(ring(5), seed, Conditions(delay_ns=3 * MS)), "drp")
     network.converge()
     start(network)
     network.run(300 * MS)
@@ -185,4 +185,4 @@ def switched(network: Network, scheme: str) -> Network:
         name: replace(config, scheme=scheme) if config.role is Role.ROUTER else config
         for name, config in network.configs.items()
     }
-    return Network(configs, network.seed, network.weather, network.scripts)
+    return Network(configs, network.seed, network.conditions, network.scripts)

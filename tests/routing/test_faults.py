@@ -9,7 +9,7 @@ import pytest
 
 from nodes.model import parse_predicate
 from nodes.routing import outbound
-from tests.routing.fabric import MS, SECOND, Network, Weather, configure, line, random_graph, ring
+from tests.routing.fabric import MS, SECOND, Conditions, Network, configure, line, random_graph, ring
 from tests.routing.workload import Edges, delivered, owed, populated, start
 
 
@@ -133,26 +133,26 @@ def test_random_faults_leave_nothing_missing_and_nothing_twice_once_they_are_ove
     rng = random.Random(seed)
     edges = random_graph(rng, rng.randrange(2, 9), rng.randrange(8))
     jitter_ns = rng.choice([0, MS, 50 * MS])
-    weather = Weather(rng.choice([MS // 10, 20 * MS]), jitter_ns, rng.choice([0, 0.05, 0.25]), 0.1)
-    network = populated(edges, seed, weather, clients=4)
+    conditions = Conditions(rng.choice([MS // 10, 20 * MS]), jitter_ns, rng.choice([0, 0.05, 0.25]), 0.1)
+    network = populated(edges, seed, conditions, clients=4)
     dead: set[str] = set()
     for _ in range(rng.randrange(1, 12)):
         network.run(rng.randrange(3 * SECOND))
-        strike(network, rng, edges, dead)
+        apply_random_fault(network, rng, edges, dead)
     for name in sorted(dead):
         network.start(name)
     for wire in network.wires.values():
         wire.cut = False
     network.converge(within_ns=30 * SECOND)
     for wire in network.wires.values():
-        wire.weather = Weather()
+        wire.conditions = Conditions()
     network.run(SECOND)
     start(network)
     network.run(2 * SECOND)
     assert delivered(network.events) == owed(network.events), f"seed {seed}"
 
 
-def strike(network: Network, rng: random.Random, edges: Edges, dead: set[str]) -> None:
+def apply_random_fault(network: Network, rng: random.Random, edges: Edges, dead: set[str]) -> None:
     """One random fault, or the end of one."""
     name, (a, b, _) = rng.choice(sorted(network.configs)), rng.choice(edges)
     match rng.randrange(4):
@@ -181,7 +181,7 @@ def test_a_session_that_runs_out_of_numbers_is_renewed(monkeypatch: pytest.Monke
     network.converge(within_ns=SECOND)
 
 
-def test_two_routers_with_one_id_are_said_and_do_not_drown_the_network() -> None:
+def test_two_routers_with_one_id_are_reported_and_do_not_flood_the_network() -> None:
     configs = configure(line(4))
     r3, r4 = configs["r3"], replace(configs["r4"], node_id=1)
     towards = (r3.interfaces[0], replace(r3.interfaces[1], peer_id=1))

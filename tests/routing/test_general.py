@@ -151,8 +151,8 @@ def test_M8_the_subnet_rule_makes_the_table_of_groups_smaller() -> None:
 
 
 def test_groups_read_as_filters() -> None:
-    def told(source: Source) -> list[bytes]:
+    def reported(source: Source) -> list[bytes]:
         return [filter_(f"p = {source.number}")]
 
-    table = groups(view(6, FIGURE, {2: parse_predicate("all")}), told)
+    table = groups(view(6, FIGURE, {2: parse_predicate("all")}), reported)
     assert [decode_filter(each) for each in table] == [parse_filter("p = 2")]

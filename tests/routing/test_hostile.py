@@ -156,7 +156,7 @@ def test_fragments_without_a_beginning_are_counted() -> None:
     assert drops(net) == {Reason.FRAGMENT_WITHOUT_FIRST: 1}
 
 
-def test_a_payload_above_the_limit_is_counted_and_said_with_the_setting_to_change() -> None:
+def test_a_payload_above_the_limit_is_counted_and_logged_with_the_setting_to_change() -> None:
     net = network(LimitConfig(payload_bytes=5_000))
     before = known(net)
     impostor = Impostor(net, 0)
@@ -164,8 +164,8 @@ def test_a_payload_above_the_limit_is_counted_and_said_with_the_setting_to_chang
         impostor.say(impostor.packet(Kind.INTEREST, bytes(1_000), first=number == 0, last=number == 5))
     assert drops(net) == {Reason.OVERSIZE_PAYLOAD: 1}
     assert known(net) == before
-    (said,) = [log for *_, log in net.logs if log.event == Reason.OVERSIZE_PAYLOAD]
-    assert said.fields["setting"] == "limits.payload_bytes"
+    (output,) = [log for *_, log in net.logs if log.event == Reason.OVERSIZE_PAYLOAD]
+    assert output.fields["setting"] == "limits.payload_bytes"
 
 
 @pytest.mark.parametrize(("interface", "filters"), [(0, 6), (2, 5)])
@@ -181,8 +181,8 @@ def test_more_filters_than_a_neighbour_may_make_us_hold_are_refused(interface: i
         impostor.send(Kind.SUBSCRIBE, encode_payload(Subscribe(9, predicate)))
     assert drops(net) == {Reason.TOO_MANY_FILTERS: 1}
     assert known(net) == before
-    said = [log for *_, log in net.logs if log.event == Reason.TOO_MANY_FILTERS]
-    assert said == [
+    output = [log for *_, log in net.logs if log.event == Reason.TOO_MANY_FILTERS]
+    assert output == [
         Log(
             Reason.TOO_MANY_FILTERS,
             {

@@ -134,13 +134,13 @@ def test_the_same_tree_is_found_whatever_the_hashes_of_names() -> None:
         "across = [(one, other, 1) for row in names for one, other in zip(row, row[1:])]\n"
         "print(ideal_tree(down + across, 'ua', ['zf', 'xe', 'zb', 'we', 'yc', 'vf']).links)\n"
     )
-    said = {
+    output = {
         subprocess.run(
             [sys.executable, "-c", code], env={"PYTHONHASHSEED": str(seed)}, capture_output=True, check=True
         ).stdout
         for seed in range(4)
     }
-    assert len(said) == 1
+    assert len(output) == 1
 
 
 def test_the_source_itself_takes_no_link() -> None:

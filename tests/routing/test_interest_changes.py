@@ -17,16 +17,16 @@ from nodes.routing.schemes.base import of_router
 from nodes.routing.store import PredicateStore
 from nodes.wire.codec import decode_datagram, encode_predicate
 from nodes.wire.packets import Control, Kind
-from tests.routing.fabric import MS, SECOND, Network, Weather, configure, line, random_graph, ring
+from tests.routing.fabric import MS, SECOND, Conditions, Network, configure, line, random_graph, ring
 from tests.routing.impostor import Impostor
 from tests.wire.payloads import Interest, encode_payload
 
 
-def network(edges: list[tuple[int, int, int]], seed: int = 1, **weather: object) -> Network:
+def network(edges: list[tuple[int, int, int]], seed: int = 1, **conditions: object) -> Network:
     """A router each with a client."""
     routers = max(max(edge[:2]) for edge in edges)
     places = {f"c{i}": i for i in range(1, routers + 1)}
-    net = Network(configure(edges, places), seed, Weather(**weather))  # type: ignore[arg-type]
+    net = Network(configure(edges, places), seed, Conditions(**conditions))  # type: ignore[arg-type]
     net.converge()
     return net
 
@@ -49,7 +49,7 @@ def many(count: int) -> str:
     return " or ".join(f"x = {i}" for i in range(count))
 
 
-def said(net: Network, since_ns: int, name: str | None = None) -> Counter[int]:
+def output(net: Network, since_ns: int, name: str | None = None) -> Counter[int]:
     """Bytes of control payload sent, by kind."""
     found: Counter[int] = Counter()
     for at, who, _, datagram in net.sent:
@@ -67,7 +67,7 @@ def test_one_subscription_more_costs_one_filter_a_link_not_the_predicate() -> No
     began = net.now_ns
     subscribe(net, "c1", "y = 1", 2)
     net.converge()
-    found = said(net, began)
+    found = output(net, began)
     assert found[Kind.INTEREST] == 0
     assert 0 < found[Kind.INTEREST_CHANGE] < 3 * 80
     assert "y = 1" in net.router("r4").tables()
@@ -88,7 +88,7 @@ def test_many_changes_within_the_delay_are_one_step() -> None:
     assert "y = 29" in net.router("r2").tables()
 
 
-def test_a_change_larger_than_what_it_leaves_is_told_as_a_whole() -> None:
+def test_a_change_larger_than_what_it_leaves_is_announced_as_a_whole() -> None:
     net = network(line(2))
     subscribe(net, "c1", many(200), 1)
     subscribe(net, "c1", "y = 1", 2)
@@ -96,7 +96,7 @@ def test_a_change_larger_than_what_it_leaves_is_told_as_a_whole() -> None:
     began = net.now_ns
     unsubscribe(net, "c1", 1)
     net.converge()
-    found = said(net, began, "r1")
+    found = output(net, began, "r1")
     assert found[Kind.INTEREST_CHANGE] == 0
     assert 0 < found[Kind.INTEREST] < 100
 
@@ -117,7 +117,7 @@ def test_a_new_neighbour_is_told_records_and_an_old_one_what_it_missed_while_its
     net.kill("r3")
     net.start("r3")
     net.converge()
-    assert said(net, began, "r2")[Kind.INTEREST] > 20_000
+    assert output(net, began, "r2")[Kind.INTEREST] > 20_000
 
 
 def test_too_many_steps_or_too_large_ones_are_not_kept() -> None:
@@ -236,19 +236,19 @@ def test_a_step_that_does_not_fit_is_counted_and_the_record_asked_for_once(paylo
         impostor.send(Kind.INTEREST_CHANGE, payload)
     assert net.router("r1").drops[Reason.INTEREST_GAP] == 3
     assert held(net, "r1", 50) == (7, encoded("x = 1"))
-    assert said(net, began, "r1")[Kind.RECORD_REQUEST] == 4
+    assert output(net, began, "r1")[Kind.RECORD_REQUEST] == 4
     impostor.send(Kind.INTEREST, record(50, 12, "x = 9"))
     assert held(net, "r1", 50) == (12, encoded("x = 9"))
 
 
-def test_who_asks_is_told_the_whole_record() -> None:
+def test_a_neighbour_that_asks_receives_the_whole_record() -> None:
     net = network(line(2))
     subscribe(net, "c1", "x = 1", 1)
     net.converge()
     began = net.now_ns
     Impostor(net, 0).send(Kind.RECORD_REQUEST, (1).to_bytes(4, "big"))
     net.run(MS)
-    assert said(net, began, "r1")[Kind.INTEREST] == len(record(1, 1, "x = 1"))
+    assert output(net, began, "r1")[Kind.INTEREST] == len(record(1, 1, "x = 1"))
 
 
 @pytest.mark.parametrize("texts", [("x = 2", "x = 3"), ("x = 3", "x = 2")])
@@ -295,7 +295,7 @@ def test_more_filters_by_steps_than_a_neighbour_may_make_us_hold_are_refused_and
     assert held(net, "r1", 50) == (7, encoded("x = 1 or x = 2"))
     drops = net.router("r1").drops
     assert (drops[Reason.TOO_MANY_FILTERS], drops[Reason.INTEREST_GAP]) == (1, 1)
-    assert said(net, 0, "r1")[Kind.RECORD_REQUEST] == 0
+    assert output(net, 0, "r1")[Kind.RECORD_REQUEST] == 0
 
 
 def test_made_up_origins_fill_no_more_than_the_bound_and_harm_no_other_link() -> None:
@@ -340,7 +340,7 @@ def test_routers_that_are_gone_for_long_are_forgotten_and_believed_when_they_com
     assert "x = 2" in net.router("r1").tables()
 
 
-def test_who_has_not_forgotten_tells_who_has_so_that_the_origin_speaks_above_it() -> None:
+def test_a_restarted_origin_learns_its_old_sequence_number_and_announces_above_it() -> None:
     """r2 forgets r3 while r1 still holds records of it, of far higher sequences."""
     net = Network(configure(line(3), {"c3": 3}, timers=TimerConfig(forget_ms=5_000)), 3)
     net.converge()
@@ -400,4 +400,4 @@ def test_two_routers_with_one_id_end_their_duel_with_an_alarm() -> None:
     assert any("has the id" in reason for reason in net.reasons()), net.reasons()
     began = net.now_ns
     net.run(20 * SECOND)
-    assert said(net, began)[Kind.LINK_STATE] == 0, "and there is peace"
+    assert output(net, began)[Kind.LINK_STATE] == 0, "and there is peace"

@@ -16,7 +16,17 @@ from nodes.config import Action
 from nodes.model import Constraint, Filter, Op, Predicate, parse_predicate
 from nodes.wire.codec import decode_datagram
 from nodes.wire.packets import Message
-from tests.routing.fabric import EPOCH_NS, MS, SECOND, Network, Weather, configure, line, random_graph, ring
+from tests.routing.fabric import (
+    EPOCH_NS,
+    MS,
+    SECOND,
+    Conditions,
+    Network,
+    configure,
+    line,
+    random_graph,
+    ring,
+)
 from tests.routing.workload import Edges, delivered, owed, populated, scripts, start
 
 ROOT = Path(__file__).parents[2]
@@ -50,11 +60,11 @@ def test_one_router_alone_serves_its_clients() -> None:
 @pytest.mark.parametrize("seed", range(8))
 def test_it_converges_under_a_fifth_of_loss_with_repeats_and_reordering(seed: int) -> None:
     edges = random_graph(random.Random(seed), 8, 6)
-    weather = Weather(loss=0.2, duplicate=0.1, jitter_ns=20 * MS)
-    network = populated(edges, seed, weather)
+    conditions = Conditions(loss=0.2, duplicate=0.1, jitter_ns=20 * MS)
+    network = populated(edges, seed, conditions)
     assert network.converge() < 15 * SECOND, f"seed {seed}"
     for wire in network.wires.values():
-        wire.weather = Weather()
+        wire.conditions = Conditions()
     network.run(SECOND)
     start(network)
     network.run(2 * SECOND)
@@ -65,8 +75,8 @@ def test_a_predicate_of_a_hundred_thousand_filters_crosses_lossy_links() -> None
     serials = [Constraint.on("serial", Op.EQ, i) for i in range(100_000)]
     batches = [Constraint.on("batch", Op.LT, i) for i in range(97)]
     filters = [Filter([serial, batches[i % 97]]) for i, serial in enumerate(serials)]
-    weather = Weather(loss=0.02, jitter_ns=2 * MS)
-    network = Network(configure(line(3), {"c1": 1}), 7, weather)
+    conditions = Conditions(loss=0.02, jitter_ns=2 * MS)
+    network = Network(configure(line(3), {"c1": 1}), 7, conditions)
     network.client("c1").core.subscribe(network.now_ns, Predicate(filters))
     network.converge()
     fib = network.router("r3").status()["fib"]
@@ -108,7 +118,7 @@ def test_E10_the_first_router_writes_the_class_and_no_other_changes_it() -> None
     assert seen > 60
 
 
-def test_nothing_is_said_twice_when_nothing_changes() -> None:
+def test_nothing_is_sent_twice_when_nothing_changes() -> None:
     network = populated(ring(5), seed=12)
     network.converge(within_ns=SECOND)
     network.run(SECOND)
@@ -125,12 +135,12 @@ def test_the_same_seed_gives_the_same_bytes_whatever_the_hash_seed() -> None:
         "import hashlib, json, random\n"
         "from tests.routing.fabric import *\n"
         "from tests.routing.workload import populated, start\n"
-        "n = populated(random_graph(random.Random(2), 8, 8), 2, Weather(loss=0.1, jitter_ns=3 * MS))\n"
+        "n = populated(random_graph(random.Random(2), 8, 8), 2, Conditions(loss=0.1, jitter_ns=3 * MS))\n"
         "n.converge(); start(n); n.run(2 * SECOND)\n"
         "print(hashlib.sha256(repr((n.sent, n.events, n.logs)).encode()).hexdigest(), len(n.sent))\n"
         "print(json.dumps([c.status() for c in n.cores.values()]))\n"
     )
-    told = set()
+    reported = set()
     for hash_seed in ("0", "1", "4711"):
         done = subprocess.run(
             [sys.executable, "-c", program],
@@ -140,9 +150,9 @@ def test_the_same_seed_gives_the_same_bytes_whatever_the_hash_seed() -> None:
             text=True,
             check=True,
         )
-        told.add(done.stdout)
-    assert len(told) == 1
-    assert json.loads(told.pop().splitlines()[1])
+        reported.add(done.stdout)
+    assert len(reported) == 1
+    assert json.loads(reported.pop().splitlines()[1])
 
 
 def test_time_begins_at_the_epoch_the_worlds_use() -> None:

@@ -139,7 +139,7 @@ def test_every_exemption_is_of_a_scheme_there_is() -> None:
     assert {name for name, _ in EXEMPT} <= {*SCHEMES}
 
 
-def test_every_scheme_that_talks_says_what_it_speaks() -> None:
+def test_every_scheme_that_exchanges_payloads_names_their_kinds() -> None:
     made = {name: make_scheme(name, {}) for name in SCHEMES}
     talking = {name: scheme for name, scheme in made.items() if talks(scheme)}
     assert all(scheme.kinds for scheme in talking.values())

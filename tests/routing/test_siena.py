@@ -13,14 +13,14 @@ from nodes.routing.schemes.siena_messages import KINDS, read
 from nodes.routing.trees import Topology
 from nodes.wire.codec import decode_datagram
 from nodes.wire.packets import Control, Kind, Message
-from tests.routing.fabric import MS, SECOND, Network, Weather, configure, line, random_graph, ring
+from tests.routing.fabric import MS, SECOND, Conditions, Network, configure, line, random_graph, ring
 from tests.routing.siena_cases import LITERAL, SHARED, SOURCE, central, network, of_siena, table, texts
 from tests.routing.workload import Edges, delivered, owed, start
 
 OPTIONS = [SHARED, SOURCE]
 
 
-def said(net: Network, since: int = 0) -> list[tuple[str, str, int, int, tuple[str, ...]]]:
+def output(net: Network, since: int = 0) -> list[tuple[str, str, int, int, tuple[str, ...]]]:
     """(from, to, kind, issuer, filters) of all that was said, in the order of sending, on quiet wires."""
     found = []
     for _, sender, interface, datagram in net.sent[since:]:
@@ -70,7 +70,7 @@ def test_it_delivers_what_the_model_says_each_once_by_the_tables_of_a_central_co
 
 
 @pytest.mark.parametrize("options", OPTIONS, ids=str)
-def test_nothing_is_said_when_nothing_changes(options: dict[str, str]) -> None:
+def test_nothing_is_sent_when_nothing_changes(options: dict[str, str]) -> None:
     net = network(ring(5), options)
     net.converge(within_ns=2 * SECOND)
     net.run(SECOND)
@@ -79,16 +79,18 @@ def test_nothing_is_said_when_nothing_changes(options: dict[str, str]) -> None:
     assert {datagram[1] for *_, datagram in net.sent[mark:]} == {2}, "HELLOs alone"
 
 
-def test_S1_only_roots_are_told_and_a_second_equal_subscription_costs_nothing_on_the_shared_tree() -> None:
+def test_S1_only_roots_are_announced_and_a_second_equal_subscription_costs_nothing_on_the_shared_tree() -> (
+    None
+):
     net = quiet(line(4), {"a": 1, "b": 1, "c": 2}, SHARED)
     subscribe(net, "a", "x > 1")
-    assert [w[:2] for w in said(net)] == [("r1", "r2"), ("r2", "r3"), ("r3", "r4")]
+    assert [w[:2] for w in output(net)] == [("r1", "r2"), ("r2", "r3"), ("r3", "r4")]
     mark = len(net.sent)
     subscribe(net, "b", "x > 1")
     subscribe(net, "b", "x = 7 and y = 2", 2)
-    assert said(net, mark) == []
+    assert output(net, mark) == []
     subscribe(net, "c", "x > 5")
-    assert said(net, mark) == [("r2", "r1", Kind.SIENA_SUBSCRIBE, 0, ("x > 5",))], "the others know a cover"
+    assert output(net, mark) == [("r2", "r1", Kind.SIENA_SUBSCRIBE, 0, ("x > 5",))], "the others know a cover"
 
 
 def test_S3_a_wider_filter_goes_out_before_what_it_covers_is_withdrawn() -> None:
@@ -96,7 +98,7 @@ def test_S3_a_wider_filter_goes_out_before_what_it_covers_is_withdrawn() -> None
     subscribe(net, "a", "x > 5")
     mark = len(net.sent)
     subscribe(net, "b", "x > 1")
-    steps = [(a, b, kind, filters) for a, b, kind, _, filters in said(net, mark)]
+    steps = [(a, b, kind, filters) for a, b, kind, _, filters in output(net, mark)]
     assert steps == [
         ("r1", "r2", Kind.SIENA_SUBSCRIBE, ("x > 1",)),
         ("r1", "r2", Kind.SIENA_UNSUBSCRIBE, ("x > 5",)),
@@ -132,10 +134,10 @@ def test_E15_while_a_cover_is_withdrawn_nothing_that_is_still_wanted_gets_lost(
 def test_E15_the_original_subscriber_is_named_all_the_way_on_source_trees() -> None:
     net = quiet(ring(5), {"a": 2}, SOURCE)
     subscribe(net, "a", "x = 1")
-    told = said(net)
-    assert {issuer for *_, issuer, _ in told} == {2}
+    reported = output(net)
+    assert {issuer for *_, issuer, _ in reported} == {2}
     path = Topology.around(2, ring(5)).path
-    assert sorted(w[:2] for w in told) == sorted(
+    assert sorted(w[:2] for w in reported) == sorted(
         (f"r{path(2, n)[-2]}", f"r{n}") for n in range(1, 6) if n != 2
     ), "along T_2 and nowhere else (E7)"
 
@@ -220,7 +222,7 @@ def test_of_parallel_links_one_is_spoken_over_and_the_other_takes_its_place() ->
     )
     net.converge(within_ns=2 * SECOND)
     subscribe(net, "a", "x > 1")
-    assert len(said(net)) == 2
+    assert len(output(net)) == 2
     start(net)
     net.run(SECOND)
     for end in ("r1", "r2"):
@@ -235,8 +237,8 @@ def test_of_parallel_links_one_is_spoken_over_and_the_other_takes_its_place() ->
 def test_ten_thousand_filters_in_many_payloads_cross_a_lossy_line(options: dict[str, str]) -> None:
     wanted = " or ".join(f'serial = {i} and name = "part-number-{i % 97}"' for i in range(4_000))
     actions = {"c1": [Action(-1, "subscribe", i, wanted.replace("part", f"part{i}")) for i in range(2)]}
-    weather = Weather(loss=0.03, jitter_ns=2 * MS)
-    net = Network(of_siena(configure(line(3), {"c1": 1}), options), 7, weather, actions)
+    conditions = Conditions(loss=0.03, jitter_ns=2 * MS)
+    net = Network(of_siena(configure(line(3), {"c1": 1}), options), 7, conditions, actions)
     net.converge()
     fib = net.router("r3").status()["fib"]
     assert isinstance(fib, dict)
@@ -257,4 +259,4 @@ def test_withdrawing_everything_leaves_nothing_behind(options: dict[str, str]) -
     for name in net.configs:
         if name[0] == "r":
             assert table(net.router(name)) == {}
-            assert {told for told, _ in net.router(name)._scheme.accounts().values()} == {f"{0:064x}"}  # type: ignore[attr-defined]
+            assert {reported for reported, _ in net.router(name)._scheme.accounts().values()} == {f"{0:064x}"}  # type: ignore[attr-defined]

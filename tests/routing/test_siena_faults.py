@@ -12,9 +12,9 @@ from nodes.model import parse_predicate
 from nodes.routing.effects import Reason
 from nodes.wire.codec import encode_predicate
 from nodes.wire.packets import Kind
-from tests.routing.fabric import MS, SECOND, Network, Weather, random_graph, ring
+from tests.routing.fabric import MS, SECOND, Conditions, Network, random_graph, ring
 from tests.routing.siena_cases import LITERAL, SHARED, SOURCE, central, network, scheme, table
-from tests.routing.test_faults import strike
+from tests.routing.test_faults import apply_random_fault
 from tests.routing.test_hostile import Impostor, drops
 from tests.routing.workload import Edges, delivered, owed, start
 
@@ -38,21 +38,21 @@ def test_after_random_faults_nothing_is_missing_nothing_comes_twice_and_tables_a
     """Links cut in both or one direction, nodes killed and restarted, on wires that lose and reorder."""
     rng = random.Random(f"{seed}/faults")
     edges = random_graph(rng, rng.randrange(2, 9), rng.randrange(8))
-    weather = Weather(
+    conditions = Conditions(
         rng.choice([MS // 10, 20 * MS]), rng.choice([0, MS, 50 * MS]), rng.choice([0, 0.05, 0.2]), 0.1
     )
-    net = network(edges, options, seed, weather, clients=4)
+    net = network(edges, options, seed, conditions, clients=4)
     dead: set[str] = set()
     for _ in range(rng.randrange(1, 12)):
         net.run(rng.randrange(3 * SECOND))
-        strike(net, rng, edges, dead)
+        apply_random_fault(net, rng, edges, dead)
     for name in sorted(dead):
         net.start(name)
     for wire in net.wires.values():
         wire.cut = False
     net.converge(within_ns=30 * SECOND)
     for wire in net.wires.values():
-        wire.weather = Weather()
+        wire.conditions = Conditions()
     net.run(SECOND)
     hold_to_the_definition(net, options is SHARED, f"seed {seed}")
 
@@ -62,7 +62,7 @@ def test_literal_converges_after_random_faults_to_what_both_ends_of_every_link_a
     """What it then lacks is E6, not a difference between what was told and what was heard."""
     rng = random.Random(f"{seed}/literal")
     edges = random_graph(rng, 7, 5)
-    net = network(edges, LITERAL, seed, Weather(loss=0.05, jitter_ns=MS), clients=5)
+    net = network(edges, LITERAL, seed, Conditions(loss=0.05, jitter_ns=MS), clients=5)
     for _ in range(6):
         net.run(rng.randrange(2 * SECOND))
         a, b, _ = rng.choice(edges)
@@ -71,7 +71,7 @@ def test_literal_converges_after_random_faults_to_what_both_ends_of_every_link_a
         wire.cut = False
     net.converge(within_ns=30 * SECOND)
     for wire in net.wires.values():
-        wire.weather = Weather()
+        wire.conditions = Conditions()
     start(net)
     net.run(2 * SECOND)
     assert not delivered(net.events) - owed(net.events), f"seed {seed}"
@@ -101,7 +101,9 @@ def test_a_partition_is_served_on_both_sides_and_heals_with_another_root(options
 
 
 @pytest.mark.parametrize("options", [SHARED, SOURCE], ids=str)
-def test_a_router_that_restarts_within_the_hold_time_is_told_everything_anew(options: dict[str, str]) -> None:
+def test_a_router_that_restarts_within_the_hold_time_receives_everything_again(
+    options: dict[str, str],
+) -> None:
     net = network(ring(5), options, seed=6)
     net.converge(within_ns=2 * SECOND)
     net.kill("r2")
@@ -127,7 +129,7 @@ def test_a_root_that_dies_is_replaced_by_the_next() -> None:
     hold_to_the_definition(net, True, "back")
 
 
-def said(issuer: int, predicate: str) -> bytes:
+def output(issuer: int, predicate: str) -> bytes:
     return codec.encode_unsubscribe(issuer) + encode_predicate(parse_predicate(predicate))
 
 
@@ -149,10 +151,10 @@ BAD = [
     bytes(4),
     bytes(8),
     bytes(4) + b"\xff\xff\xff\xff",
-    said(0, "x = 1") + b"\0",
-    said(0, "x = 1")[:-1],
-    said(0, "none"),
-    said(2, "x = 1"),
+    output(0, "x = 1") + b"\0",
+    output(0, "x = 1")[:-1],
+    output(0, "none"),
+    output(2, "x = 1"),
 ]
 
 
@@ -169,30 +171,32 @@ def test_a_malformed_payload_or_one_of_another_kind_of_tree_is_counted_and_chang
 
 
 @pytest.mark.parametrize(("options", "issuer"), [(SHARED, 0), (SOURCE, 2)], ids=str)
-def test_withdrawing_what_was_never_said_is_counted_and_void(options: dict[str, str], issuer: int) -> None:
+def test_withdrawing_an_unknown_subscription_is_counted_and_ignored(
+    options: dict[str, str], issuer: int
+) -> None:
     net, impostor = hostile(options)
     before = state(net)
-    impostor.send(Kind.SIENA_UNSUBSCRIBE, said(issuer, "never = 1"))
+    impostor.send(Kind.SIENA_UNSUBSCRIBE, output(issuer, "never = 1"))
     assert drops(net)[Reason.UNKNOWN_SUBSCRIPTION] == 1
     assert state(net) == before
 
 
-def test_what_was_said_before_may_be_said_again_without_effect() -> None:
+def test_a_change_that_was_made_before_may_be_repeated_without_effect() -> None:
     net, impostor = hostile(SHARED)
-    impostor.send(Kind.SIENA_SUBSCRIBE, said(0, "x = 77"))
+    impostor.send(Kind.SIENA_SUBSCRIBE, output(0, "x = 77"))
     before = state(net)
-    impostor.send(Kind.SIENA_SUBSCRIBE, said(0, "x = 77"))
+    impostor.send(Kind.SIENA_SUBSCRIBE, output(0, "x = 77"))
     assert state(net) == before
 
 
 def test_a_neighbour_may_not_make_us_hold_more_than_the_limit_and_is_not_found_in_agreement() -> None:
     net, impostor = hostile(SHARED, LimitConfig(filters_per_neighbour=30))
     before = state(net)
-    impostor.send(Kind.SIENA_SUBSCRIBE, said(0, " or ".join(f"n = {i}" for i in range(31))))
+    impostor.send(Kind.SIENA_SUBSCRIBE, output(0, " or ".join(f"n = {i}" for i in range(31))))
     assert drops(net)[Reason.TOO_MANY_FILTERS] == 1
     assert state(net) == before
-    said_in_log = [log for _, _, log in net.logs if log.event == Reason.TOO_MANY_FILTERS]
-    assert said_in_log[0].fields["setting"] == "limits.filters_per_neighbour"
+    logged = [log for _, _, log in net.logs if log.event == Reason.TOO_MANY_FILTERS]
+    assert logged[0].fields["setting"] == "limits.filters_per_neighbour"
 
 
 @pytest.mark.parametrize("issuer", [1, 3, 99, 2**32 - 1])
@@ -202,7 +206,7 @@ def test_a_subscription_attracts_nothing_if_its_issuer_is_not_that_way(issuer: i
     net, impostor = hostile(SOURCE)
     tables = table(net.router("r1"))
     mark = len(net.sent)
-    impostor.send(Kind.SIENA_SUBSCRIBE, said(issuer, "all"))
+    impostor.send(Kind.SIENA_SUBSCRIBE, output(issuer, "all"))
     net.run(100 * MS)
     assert table(net.router("r1")) == tables
     assert not any(datagram[1] == 3 for _, sender, i, datagram in net.sent[mark:] if (sender, i) == ("r1", 1))
@@ -213,8 +217,8 @@ def test_a_subscription_attracts_nothing_if_its_issuer_is_not_that_way(issuer: i
 def test_covered_filters_of_a_neighbour_who_does_not_prune_are_served_and_survive_their_cover() -> None:
     net, impostor = hostile(SHARED)
     for predicate in ("n > 5", "n > 1", "n > 9"):
-        impostor.send(Kind.SIENA_SUBSCRIBE, said(0, predicate))
-    impostor.send(Kind.SIENA_UNSUBSCRIBE, said(0, "n > 1"))
+        impostor.send(Kind.SIENA_SUBSCRIBE, output(0, predicate))
+    impostor.send(Kind.SIENA_UNSUBSCRIBE, output(0, "n > 1"))
     net.run(100 * MS)
     assert "n > 5" in net.router("r1").tables()
     assert "n > 1" not in net.router("r1").tables()
@@ -229,7 +233,7 @@ def test_whenever_a_network_says_it_is_ready_its_tables_are_those_of_a_central_c
     """Asked every few milliseconds while links flap, routers restart and clients change their minds."""
     rng = random.Random(f"{seed}/ready")
     edges = random_graph(rng, 6, 4)
-    net = network(edges, options, seed, Weather(jitter_ns=3 * MS, loss=0.05), clients=4)
+    net = network(edges, options, seed, Conditions(jitter_ns=3 * MS, loss=0.05), clients=4)
     ready = 0
     for step in range(600):
         if step % 60 == 0:

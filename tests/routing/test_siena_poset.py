@@ -171,8 +171,8 @@ def test_redirected_filters_are_forwarded_as_if_they_had_come_then() -> None:
     subscribe(made, 4, "x > 5 and y = 1")
     towards.update({0: 0b0010, 4: 0b0011})
     made.redirect()
-    said = {0: {encoded("x > 1")}, 1: {encoded("x > 5"), encoded("y = 1")}, 4: {encoded("x > 5 and y = 1")}}
-    check(made, said, towards)
+    output = {0: {encoded("x > 1")}, 1: {encoded("x > 5"), encoded("y = 1")}, 4: {encoded("x > 5 and y = 1")}}
+    check(made, output, towards)
 
 
 def atoms() -> st.SearchStrategy[str]:
@@ -200,33 +200,33 @@ def filters() -> st.SearchStrategy[bytes]:
 def test_S1_S2_S3_E15_after_any_history_the_poset_is_what_the_definitions_say(
     steps: list[tuple[int, list[bytes], bool]],
 ) -> None:
-    made, said = poset(), {i: set[bytes]() for i in range(6)}
+    made, output = poset(), {i: set[bytes]() for i in range(6)}
     for interface, some, coming in steps:
-        news = set(some) - said[interface] if coming else set(sorted(said[interface])[: len(some)])
+        news = set(some) - output[interface] if coming else set(sorted(output[interface])[: len(some)])
         (made.subscribe if coming else made.unsubscribe)(interface, sorted(news)) if news else None
-        said[interface] ^= news
-    check(made, said, {i: everywhere_else(i) for i in range(6)})
-    told = dict.fromkeys(made.nodes, 0)
+        output[interface] ^= news
+    check(made, output, {i: everywhere_else(i) for i in range(6)})
+    reported = dict.fromkeys(made.nodes, 0)
     for f, before, after in made.take_forwardings():
         assert before == 0
-        told[f] = after
-    assert {f: told[f] for f in made.nodes} == {f: n.forwards for f, n in made.nodes.items()}
+        reported[f] = after
+    assert {f: reported[f] for f in made.nodes} == {f: n.forwards for f, n in made.nodes.items()}
 
 
 @settings(max_examples=60, deadline=None)
 @given(st.lists(st.tuples(st.integers(0, 5), filters()), max_size=20), st.integers(0, 5), st.integers(0, 5))
 def test_S5_matching_down_the_poset_finds_what_matching_every_filter_finds(
-    said: list[tuple[int, bytes]], x: int, y: int
+    output: list[tuple[int, bytes]], x: int, y: int
 ) -> None:
     made = poset()
-    for interface, filter_ in sorted(set(said)):
+    for interface, filter_ in sorted(set(output)):
         made.subscribe(interface, [filter_])
     message = {"x": x, "y": y, "s": "abcd"}
     found = match(made, message)
     plainly = [f for f in sorted(made.nodes) if matches_filter(decode_filter(f), message)]
     assert found.filters == plainly
     assert {i for i in range(6) if found.subscribers >> i & 1} == {
-        i for i, f in said if matches_filter(decode_filter(f), message)
+        i for i, f in output if matches_filter(decode_filter(f), message)
     }
     assert found.evaluated <= len(made.nodes)
 
@@ -242,19 +242,19 @@ def test_S5_matching_skips_all_descendants_of_a_filter_that_does_not_match() -> 
     assert match(made, {"a": 3, "b": 4}).subscribers == 0b11
 
 
-def test_S3_a_neighbour_is_told_what_covers_all_that_others_want_and_no_more() -> None:
+def test_S3_a_neighbour_receives_what_covers_all_that_others_want_and_no_more() -> None:
     rng = random.Random("told")
-    made, said = poset(), set[tuple[int, bytes]]()
+    made, output = poset(), set[tuple[int, bytes]]()
     for _ in range(300):
         low, name = rng.randrange(30), rng.choice("abc")
-        said.add((rng.randrange(6), encoded(f"{name} > {low} and {name} < {low + rng.randrange(2, 20)}")))
-    for interface, filter_ in sorted(said):
+        output.add((rng.randrange(6), encoded(f"{name} > {low} and {name} < {low + rng.randrange(2, 20)}")))
+    for interface, filter_ in sorted(output):
         made.subscribe(interface, [filter_])
     for neighbour in range(4):
-        told = [f for f, n in made.nodes.items() if n.forwards >> neighbour & 1]
-        wanted = [f for i, f in said if i != neighbour]
-        assert all(any(cover.covers(t, f) for t in told) for f in wanted)
-        assert not any(cover.covers(t, f) for t in told for f in told if t != f)
+        reported = [f for f, n in made.nodes.items() if n.forwards >> neighbour & 1]
+        wanted = [f for i, f in output if i != neighbour]
+        assert all(any(cover.covers(t, f) for t in reported) for f in wanted)
+        assert not any(cover.covers(t, f) for t in reported for f in reported if t != f)
 
 
 SHAPES: dict[str, Callable[[int], str]] = {

@@ -7,7 +7,7 @@ from collections import Counter
 
 from nodes.config import Action
 from nodes.model import matches, parse_message, parse_predicate
-from tests.routing.fabric import SECOND, Network, Weather, configure
+from tests.routing.fabric import SECOND, Conditions, Network, configure
 
 Edges = list[tuple[int, int, int]]
 
@@ -30,11 +30,11 @@ def scripts(rng: random.Random, clients: int, messages: int = 15) -> dict[str, l
     return found
 
 
-def populated(edges: Edges, seed: int, weather: Weather = Weather(), clients: int = 6) -> Network:  # noqa: B008
+def populated(edges: Edges, seed: int, conditions: Conditions = Conditions(), clients: int = 6) -> Network:  # noqa: B008
     rng = random.Random(seed)
     routers = max(max(a, b) for a, b, _ in edges)
     places = {f"c{i}": rng.randrange(1, routers + 1) for i in range(1, clients + 1)}
-    return Network(configure(edges, places), seed, weather, scripts(rng, clients))
+    return Network(configure(edges, places), seed, conditions, scripts(rng, clients))
 
 
 def start(network: Network) -> None:

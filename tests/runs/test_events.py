@@ -27,9 +27,9 @@ def lines(path: Path) -> list[Event]:
 @shared_folder
 @given(events, st.randoms())
 def test_events_of_one_instant_are_put_in_order_however_they_come(
-    tmp_path: Path, all_events: list[Event], luck: object
+    tmp_path: Path, all_events: list[Event], random_source: object
 ) -> None:
-    shuffled = sorted(all_events, key=lambda e: (e["time_ns"], luck.random()))  # type: ignore[attr-defined]
+    shuffled = sorted(all_events, key=lambda e: (e["time_ns"], random_source.random()))  # type: ignore[attr-defined]
     with EventLog(tmp_path / "events.jsonl") as log:
         for event in shuffled:
             log.add(event)

@@ -29,7 +29,7 @@ def test_a_fault_with_a_time_counts_from_the_start_of_the_scenario() -> None:
     assert schedule.due_ns(START + 9) is None
 
 
-def test_one_that_waits_counts_from_the_fixpoint_and_nobody_knows_before() -> None:
+def test_one_that_waits_counts_from_the_fixpoint_and_its_time_is_unknown_before() -> None:
     schedule = FaultSchedule([fault(0), fault(5, "converged")], START)
     schedule.take(START)
     assert schedule.due_ns(None) is None

@@ -194,7 +194,7 @@ def test_losses_in_bursts_may_vary_more(plan: Plan) -> None:
     assert judged(bursts, links=(measured(bursts, **none),)).verdict == "degraded"
 
 
-def test_many_links_do_not_make_bad_luck_a_reason(plan: Plan) -> None:
+def test_many_links_do_not_make_chance_a_reason(plan: Plan) -> None:
     """One of a thousand links is out by as much as one in a thousand is: that is no sign of anything."""
     plan = shaped(plan)
     unlucky = measured(plan, frames=10_000, delivered=9_865, lost=135)

@@ -38,11 +38,11 @@ TRIANGLE: Scenario = {
 
 
 class Recorder:
-    """A Progress that remembers."""
+    """A Progress that keeps what it is given."""
 
     def __init__(self) -> None:
         self.phases: list[str] = []
-        self.said: list[str] = []
+        self.lines: list[str] = []
         self.on_phase: dict[str, Callable[[], None]] = {}
 
     def phase(self, name: str, total: int | None = None) -> None:
@@ -53,7 +53,7 @@ class Recorder:
         pass
 
     def say(self, text: str) -> None:
-        self.said.append(text)
+        self.lines.append(text)
 
 
 class Run:

@@ -42,7 +42,7 @@ def ring(simulate: Callable[..., Any], make_plan: Callable[..., Any]) -> Callabl
     return run
 
 
-def heard(run: Any, client: str) -> list[int]:
+def received(run: Any, client: str) -> list[int]:
     """When the messages that a client got were published, in ms from the start."""
     found = [e for e in run.events if e["event"] == "deliver" and e["node"] == client]
     return [(e["time_ns"] - e["latency_ns"] - run.outcome.start_ns) // MS for e in found]
@@ -52,14 +52,14 @@ def changes(run: Any) -> list[tuple[str, int]]:
     return [(e["event"], (e["time_ns"] - run.outcome.start_ns) // MS) for e in run.events if e["node"] == ""]
 
 
-def test_a_link_that_goes_down_is_routed_around_and_the_run_tells_when(ring: Callable[..., Any]) -> None:
+def test_a_link_that_goes_down_is_routed_around_and_the_run_records_when(ring: Callable[..., Any]) -> None:
     run = ring({"at": "1s", "link_down": "r1 - r2"})
     assert run.outcome.outcome == "complete", run.outcome.message
     (ready, _), (fault, at), (converged, again) = changes(run)
     assert (ready, fault, converged) == ("converged", "fault", "converged")
     assert at == 1000
     assert 1150 <= again <= 1350
-    got = heard(run, "bob")
+    got = received(run, "bob")
     assert {*range(0, 3000, 10)} - {*got} == {*range(1000, 1300, 10)} - {*got} != set()
     assert len(got) == len(set(got))
     start, after = run.outcome.convergence
@@ -72,7 +72,7 @@ def test_a_crashed_router_comes_back_with_nothing_and_learns_all_anew(ring: Call
     assert run.outcome.outcome == "complete", run.outcome.message
     assert [c.causes for c in run.outcome.convergence] == [("start",), ("crash r2",), ("start r2",)]
     assert all(c.took_ns is not None for c in run.outcome.convergence)
-    got = heard(run, "bob")
+    got = received(run, "bob")
     assert {t for t in range(0, 3000, 10) if t < 990 or t > 2400} <= {*got}
     assert not {t for t in got if 1000 <= t < 2000}
 
@@ -81,7 +81,7 @@ def test_a_router_that_pauses_for_less_than_the_hold_time_is_late_and_nothing_el
     ring: Callable[..., Any],
 ) -> None:
     run = ring({"at": "1s", "pause": "r2"}, {"at": "1.1s", "resume": "r2"})
-    assert len(heard(run, "bob")) == 300
+    assert len(received(run, "bob")) == 300
     late = [e["latency_ns"] for e in run.events if e["event"] == "deliver" and e["node"] == "bob"]
     assert 90 * MS < max(late) < 110 * MS
 
@@ -90,22 +90,22 @@ def test_a_router_that_pauses_for_longer_is_given_up_and_taken_back(ring: Callab
     run = ring({"at": "1s", "pause": "r2"}, {"at": "1.8s", "resume": "r2"})
     assert run.outcome.outcome == "complete", run.outcome.message
     assert [c.took_ns is not None for c in run.outcome.convergence] == [True, True, True]
-    assert {*range(1400, 1750, 10)} <= {*heard(run, "carol")}, "by the other way"
+    assert {*range(1400, 1750, 10)} <= {*received(run, "carol")}, "by the other way"
 
 
 def test_the_parts_of_a_partitioned_network_go_on_by_themselves(ring: Callable[..., Any]) -> None:
     run = ring({"at": "1s", "partition": [["r1", "r2"], ["r3", "r4"]]}, {"at": "2s", "heal": True})
     assert [len(c.causes) for c in run.outcome.convergence] == [1, 2, 2]
-    assert {*range(1300, 2000, 10)} <= {*heard(run, "bob")}
-    assert not {*range(1010, 1990, 10)} & {*heard(run, "carol")}
-    assert {*range(2400, 3000, 10)} <= {*heard(run, "carol")}
+    assert {*range(1300, 2000, 10)} <= {*received(run, "bob")}
+    assert not {*range(1010, 1990, 10)} & {*received(run, "carol")}
+    assert {*range(2400, 3000, 10)} <= {*received(run, "carol")}
 
 
-def test_a_client_that_leaves_and_returns_hears_what_is_said_while_it_is_there(
+def test_a_client_that_leaves_and_returns_receives_what_is_published_while_it_is_there(
     ring: Callable[..., Any],
 ) -> None:
     run = ring({"at": "1s", "leave": "bob"}, {"at": "2s", "return": "bob"})
-    got = {*heard(run, "bob")}
+    got = {*received(run, "bob")}
     assert not got & {*range(1010, 2000, 10)}
     assert {*range(0, 990, 10)} | {*range(2300, 3000, 10)} <= got
 
@@ -142,5 +142,5 @@ def test_faults_leave_the_random_streams_of_links_unchanged(ring: Callable[..., 
         }
     }
     runs = [ring(*faults, **lossy) for faults in ((), ({"at": "900ms", "crash": "r3"},))]
-    assert heard(runs[0], "bob") == heard(runs[1], "bob")
-    assert 50 < len(heard(runs[0], "bob")) < 90
+    assert received(runs[0], "bob") == received(runs[1], "bob")
+    assert 50 < len(received(runs[0], "bob")) < 90

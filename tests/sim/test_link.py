@@ -194,7 +194,7 @@ def test_jitter_has_the_shape_that_is_asked_for(shape: str, least: float, most: 
     assert 22 * MS < max(line.delays) <= 20 * MS + most * 2 * MS
 
 
-def test_a_link_that_is_cut_loses_what_is_on_it_and_carries_again_once_mended() -> None:
+def test_a_link_that_is_down_loses_what_is_on_it_and_carries_again_once_up() -> None:
     line = Line(Impairment(delay_ns=10, rate_bps=1_000_000))
     for _ in range(3):
         line.channel.send(b"on its way", True)

@@ -49,8 +49,8 @@ def test_the_same_clients_hear_the_same_on_one_router_as_on_six(simulate: Callab
     many, one = (simulate(load_plan(SCENARIOS / f"{n}.yaml")) for n in ("quickstart", "single-router"))
 
     def by_text(run: Any) -> set[tuple[str, str, str]]:
-        said = {(e["source"], e["sequence"]): e["message"] for e in run.events if e["event"] == "publish"}
-        return {(said[s, n], str(n), client) for s, n, client in run.deliveries()}
+        output = {(e["source"], e["sequence"]): e["message"] for e in run.events if e["event"] == "publish"}
+        return {(output[s, n], str(n), client) for s, n, client in run.deliveries()}
 
     assert by_text(many) == by_text(one)
 
@@ -102,7 +102,7 @@ def test_lossy_links_delay_readiness_but_do_not_prevent_it(
     assert set(run.deliveries()) <= run.owed()
 
 
-def test_adding_a_link_leaves_the_luck_of_the_others_unchanged(
+def test_adding_a_link_leaves_the_random_streams_of_the_others_unchanged(
     triangle: dict[str, Any], simulate: Callable[..., Any], make_plan: Callable[..., Any]
 ) -> None:
     """One random source a link: the same losses on alice's access link, whatever is built elsewhere."""
@@ -159,7 +159,7 @@ def test_an_action_that_fails_is_reported(
     ]
     run = simulate(replace(plan, nodes=tuple(nodes)))
     assert run.outcome.outcome == "complete"
-    assert run.progress.said == ["1 actions of alice could not be carried out: see logs/alice.jsonl"]
+    assert run.progress.lines == ["1 actions of alice could not be carried out: see logs/alice.jsonl"]
 
 
 def test_without_captures_none_are_written(triangle: dict[str, Any], simulate: Callable[..., Any]) -> None:

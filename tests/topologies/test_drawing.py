@@ -29,7 +29,7 @@ SHAPES = {
 
 SOME_MAPS = [
     *(pytest.param(library_map(name), id=name) for name in map_names()),
-    *(pytest.param(make_map(shape, told, 1), id=shape) for shape, told in SHAPES.items()),
+    *(pytest.param(make_map(shape, reported, 1), id=shape) for shape, reported in SHAPES.items()),
 ]
 
 

@@ -76,11 +76,11 @@ HOSTILE = {
 
 
 @pytest.mark.parametrize("name", HOSTILE)
-def test_a_file_that_makes_no_map_is_told_what_is_wrong_with_it(read, name):
-    content, told = HOSTILE[name]
+def test_a_file_that_makes_no_map_is_refused_with_what_is_wrong_with_it(read, name):
+    content, reported = HOSTILE[name]
     with pytest.raises(MapError) as caught:
         read(name, content)
-    assert told in caught.value.message
+    assert reported in caught.value.message
     assert caught.value.path.endswith(name)
     assert caught.value.expected
     assert len(str(caught.value)) < 700
@@ -120,7 +120,7 @@ def test_ten_thousand_nodes_are_too_many_and_a_part_of_them_is_not(read):
     assert len(found.nodes) == 300
 
 
-def test_files_that_are_none_are_told_so(tmp_path):
+def test_what_is_no_file_is_refused(tmp_path):
     for path in (tmp_path / "none.gml", tmp_path):
         with pytest.raises(MapError, match="cannot be read"):
             read_map(path)

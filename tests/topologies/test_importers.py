@@ -123,8 +123,8 @@ b:s1 delay=500us
 )
 def test_edge_lists_are_read_in_their_dialects(read, name, text):
     found = read(name, text)
-    told = [(k.a, k.b, k.delay_ns, k.rate_bps, k.cost) for k in found.links]
-    assert told == [
+    reported = [(k.a, k.b, k.delay_ns, k.rate_bps, k.cost) for k in found.links]
+    assert reported == [
         ("a", "b", 5_000_000, None, 1),
         ("b", "c", None, None, 3),
         ("c", "d", 10**9, 10_000_000, 2),
@@ -137,7 +137,9 @@ def test_labels_with_spaces_stand_in_quotes_between_commas(read):
     assert found.nodes[0].label == "New York"
 
 
-@pytest.mark.parametrize(("told", "x"), [("radius=2,5 angle=0", 2.5), ("radius=2.5 angle=0.0,1.5,0.7", 2.5)])
-def test_angles_of_mini_ndn_come_with_decimal_commas_and_in_several_dimensions(read, told, x):
-    found = read("x.conf", f"[nodes]\na: _ {told}\n")
+@pytest.mark.parametrize(
+    ("reported", "x"), [("radius=2,5 angle=0", 2.5), ("radius=2.5 angle=0.0,1.5,0.7", 2.5)]
+)
+def test_angles_of_mini_ndn_come_with_decimal_commas_and_in_several_dimensions(read, reported, x):
+    found = read("x.conf", f"[nodes]\na: _ {reported}\n")
     assert found.nodes[0].at == (x, 0.0)

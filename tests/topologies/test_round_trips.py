@@ -59,8 +59,8 @@ def test_graphml_and_gml_give_back_links_places_and_tags(tmp_path_factory, drawn
     found = read_map(path)
     assert [(n.place, n.at, n.tags) for n in found.nodes] == [(n.place, n.at, n.tags) for n in drawn.nodes]
     known = {n.name: i for i, n in enumerate(found.nodes)}
-    told = [(known[k.a], known[k.b], k.delay_ns, k.rate_bps, k.loss, k.cost, k.tags) for k in found.links]
-    assert told == [
+    reported = [(known[k.a], known[k.b], k.delay_ns, k.rate_bps, k.loss, k.cost, k.tags) for k in found.links]
+    assert reported == [
         (int(k.a[1:]), int(k.b[1:]), k.delay_ns, k.rate_bps, k.loss, k.cost, k.tags) for k in drawn.links
     ]
 

@@ -73,14 +73,14 @@ def test_the_same_topologies_come_out_under_any_hash_seed():
         "maps = [make_map(s, p, 5) for s, p in json.loads(sys.argv[1]).items()]\n"
         "print([(repr(m), draw_svg(m)) for m in maps])"
     )
-    told = [
+    reported = [
         subprocess.run(
             [sys.executable, "-c", program, json.dumps(EXAMPLES)],
             cwd=ROOT, env={"PYTHONHASHSEED": seed}, capture_output=True, text=True, check=True,
         ).stdout
         for seed in ("0", "77")
     ]  # fmt: skip
-    assert told[0] == told[1]
+    assert reported[0] == reported[1]
 
 
 def test_random_graphs_are_those_they_always_were():
@@ -219,9 +219,9 @@ WRONG = [
 ]
 
 
-@pytest.mark.parametrize(("shape", "parameters", "told"), WRONG)
-def test_what_cannot_be_made_is_refused_with_what_was_expected(shape, parameters, told):
-    with pytest.raises(ValueError, match=told):
+@pytest.mark.parametrize(("shape", "parameters", "reported"), WRONG)
+def test_what_cannot_be_made_is_refused_with_what_was_expected(shape, parameters, reported):
+    with pytest.raises(ValueError, match=reported):
         make_map(shape, parameters, seed=1)
 
 
