@@ -91,7 +91,7 @@ def analyze(run_dir: Path, *, progress: Progress | None = None, master: str | No
         log.parent.mkdir(exist_ok=True)
         spark = start_session(captured_bytes(run), master, log)
         try:
-            findings = _find(spark, run, partial / "tables", progress)
+            findings = _find(spark, run, partial.absolute() / "tables", progress)
         except (PySparkException, Py4JError) as error:
             raise AnalysisError(
                 f"{run.path}: Spark gave up: {_first_line(error)} (more in {SPARK_LOG})"
@@ -134,7 +134,7 @@ class _Tables:
         self, claims: Sequence[Claim], history: History, ingested: Ingested, notes: Sequence[str]
     ) -> Findings:
         """Write all tables and count what the verdict and the report tell."""
-        events = self.spark.read.schema(EVENTS).json(str(self.run.path / "events.jsonl"))
+        events = self.spark.read.schema(EVENTS).json(str(self.run.shared_path / "events.jsonl"))
         publications = self._stage("publications", transforms.to_publications(self.packets, events))
         expected = self._stage("expected", to_expected(publications, claims, history))
         deliveries = self._stage("deliveries", transforms.to_deliveries(self.packets, publications))

@@ -49,6 +49,11 @@ class Run:
     captures: tuple[Capture, ...]
 
     @property
+    def shared_path(self) -> Path:
+        """The path by which Spark's processes find it, whose working folders are others."""
+        return self.path.absolute()
+
+    @property
     def complete(self) -> bool:
         """Whether the run ended as planned."""
         return bool(self.manifest["outcome"] == "complete")

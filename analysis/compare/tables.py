@@ -33,7 +33,7 @@ class Side:
 
     def table(self, name: str) -> DataFrame:
         """A table as the analysis wrote it."""
-        return self.spark.read.parquet(str(self.run.path / "tables" / f"{name}.parquet"))
+        return self.spark.read.parquet(str(self.run.shared_path / "tables" / f"{name}.parquet"))
 
     def placed(self, table: DataFrame, *columns: str) -> DataFrame:
         """Positions in the place of ids; rows with ids that the plan does not know are left out."""
@@ -243,7 +243,7 @@ def _hops(side: Side) -> DataFrame:
         side.table("crossings"),
         side.table("publications"),
         side.table("deliveries"),
-        spark.read.schema(EVENTS).json(str(run.path / "events.jsonl")),
+        spark.read.schema(EVENTS).json(str(run.shared_path / "events.jsonl")),
         clients=spark.createDataFrame(list(run.client_ids.items()), CLIENTS),
         homes=spark.createDataFrame(list(network.homes(run).items()), HOMES),
     )
