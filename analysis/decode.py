@@ -4,7 +4,7 @@ Decoding runs in Spark's Python workers: the compiled reader, then Parquet of th
 
 The index that capturing leaves beside a file (`docs/captures.md`) says at once where it can be
 split; where there is none, or none that can be right, every record's header is read. An index is
-never believed: who reads a range checks its edges (`fits`), and a wrong one costs time, not truth.
+never trusted: who reads a range checks its edges (`fits`); a wrong index costs time and changes no result.
 """
 
 from __future__ import annotations
@@ -59,11 +59,11 @@ class Piece:
 
 
 class BinReport(TypedDict):
-    """What a task tells the driver."""
+    """What a task reports to the driver."""
 
     counts: dict[str, int]
     problems: list[str]
-    torn: list[str]
+    wrongly_split: list[str]
     """Captures of which a piece does not begin or end where it should."""
 
 
@@ -71,7 +71,7 @@ def decode_bin(number: int, pieces: list[Piece], target: str) -> BinReport:
     """Decode the pieces into one Parquet file that appears whole or not at all."""
     counts: Counter[str] = Counter()
     problems: list[str] = []
-    torn: set[str] = set()
+    wrongly_split: set[str] = set()
     final = Path(target) / f"part-{number:05d}.parquet"
     partial = final.with_name(f".{final.name}.partial")
     with pq.ParquetWriter(partial, SCHEMA, compression="zstd") as writer:
@@ -81,11 +81,11 @@ def decode_bin(number: int, pieces: list[Piece], target: str) -> BinReport:
             except (PcapError, OSError) as error:
                 problems.append(unreadable(Path(piece.path), error))
                 continue
-            torn |= set() if fits else {piece.path}
+            wrongly_split |= set() if fits else {piece.path}
             counts.update(found)
             writer.write_batch(batch)
     partial.replace(final)
-    return {"counts": dict(counts), "problems": problems, "torn": sorted(torn)}
+    return {"counts": dict(counts), "problems": problems, "wrongly_split": sorted(wrongly_split)}
 
 
 def decode_piece(piece: Piece) -> tuple[pa.RecordBatch, dict[str, int], bool]:
@@ -119,11 +119,11 @@ LONGEST = 64 * 1024 * 1024
 Range = tuple[int, int]
 
 
-def split(path: Path, split_bytes: int, *, believe: bool = True) -> tuple[list[Range], str]:
+def split(path: Path, split_bytes: int, *, trusted: bool = True) -> tuple[list[Range], str]:
     """Ranges of about `split_bytes` that together are the file, and where they come from.
 
     That is `whole` (it is small), `indexed`, `scanned` (there is no index) or `distrusted` (there
-    is one that cannot be right, or is not to be believed).
+    is one that cannot be right, or is not to be trusted).
 
     Raises:
         OSError: the file cannot be read.
@@ -135,7 +135,7 @@ def split(path: Path, split_bytes: int, *, believe: bool = True) -> tuple[list[R
     index = path.with_name(path.name + SUFFIX)
     if not index.exists():
         return index_pcap(path, split_bytes), "scanned"
-    places = read_index(index, size) if believe else None
+    places = read_index(index, size) if trusted else None
     if places is None:
         return index_pcap(path, split_bytes), "distrusted"
     return list(ranges(places, size, split_bytes)), "indexed"

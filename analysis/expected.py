@@ -63,7 +63,7 @@ def _publications(batch: pa.RecordBatch) -> Iterator[Publication]:
 
 
 def _content(row: Mapping[str, Any]) -> Mapping[str, Value] | None:
-    """What was published; None if neither capture nor client tells.
+    """What was published; None if neither the captures nor the events have it.
 
     Nobody is owed what cannot be read, and a delivery of it is spurious.
     """

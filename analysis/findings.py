@@ -22,8 +22,8 @@ class PublicationCounts:
     """How many messages there were, by captures and by clients."""
 
     total: int
-    not_seen: int
-    not_said: int
+    not_captured: int
+    not_announced: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +80,7 @@ class ScopeCounts:
     )
 
     def as_verdict(self) -> dict[str, Any]:
-        """As the verdict tells it."""
+        """As in the verdict."""
         until_ns = None if self.until_ns == FOREVER else self.until_ns
         times = {"from_ns": self.from_ns, "until_ns": until_ns}
         return {"name": self.name, **times, **self.counts, "latency_ns": self.latency_ns}
@@ -123,7 +123,7 @@ class Stretch:
 
 @dataclass(frozen=True, slots=True)
 class SchemeFindings:
-    """What the run tells of its scheme."""
+    """What the scheme took."""
 
     trees: TreeCounts
     stretch: Stretch | None

@@ -1,8 +1,8 @@
-"""Captures into `packets.parquet`: planning the work and hearing back from it.
+"""Captures into `packets.parquet`: planning the tasks and collecting their reports.
 
 What happens inside a Spark task is in `analysis.decode`. Rows never pass through the
 JVM: tasks write Parquet themselves and only counts come back. If those show that a
-capture was split in wrong places, all is done again without the index that misled.
+capture was split in wrong places, all is done again without its index.
 """
 
 from __future__ import annotations
@@ -39,12 +39,14 @@ def ingest(
     spark: SparkSession, run: Run, target: Path, split_bytes: int = SPLIT_BYTES
 ) -> tuple[DataFrame, Ingested]:
     """Decode all captures of a run into Parquet files under `target`; read them back as a table."""
-    work = _decode(spark, run, target, split_bytes, lying=())
-    torn = _torn(work)
-    if torn:
+    work = _decode(spark, run, target, split_bytes, distrusted=())
+    wrong = _wrongly_split(work)
+    if wrong:
         shutil.rmtree(target)
-        work = _decode(spark, run, target, split_bytes, lying=torn)
-        work.problems += [f"captures/{Path(path).name}: it changed while it was read" for path in _torn(work)]
+        work = _decode(spark, run, target, split_bytes, distrusted=wrong)
+        work.problems += [
+            f"captures/{Path(path).name}: it changed while it was read" for path in _wrongly_split(work)
+        ]
     table = spark.createDataFrame([], PACKETS)
     return spark.read.schema(PACKETS).parquet(str(target)) if work.reports else table, _summary(work)
 
@@ -58,15 +60,17 @@ class _Work:
     splits: Counter[str]
 
 
-def _decode(spark: SparkSession, run: Run, target: Path, split_bytes: int, lying: Collection[str]) -> _Work:
+def _decode(
+    spark: SparkSession, run: Run, target: Path, split_bytes: int, distrusted: Collection[str]
+) -> _Work:
     target.mkdir(parents=True)
-    pieces, problems, splits = _pieces(run, split_bytes, lying)
+    pieces, problems, splits = _pieces(run, split_bytes, distrusted)
     bins = pack(pieces, spark.sparkContext.defaultParallelism, split_bytes)
     return _Work(_run_tasks(spark, bins, target) if bins else [], problems, splits)
 
 
-def _torn(work: _Work) -> set[str]:
-    return {path for report in work.reports for path in report["torn"]}
+def _wrongly_split(work: _Work) -> set[str]:
+    return {path for report in work.reports for path in report["wrongly_split"]}
 
 
 def pack(pieces: Sequence[Piece], cores: int, split_bytes: int = SPLIT_BYTES) -> list[list[Piece]]:
@@ -86,7 +90,7 @@ def pack(pieces: Sequence[Piece], cores: int, split_bytes: int = SPLIT_BYTES) ->
 
 
 def _pieces(
-    run: Run, split_bytes: int, lying: Collection[str]
+    run: Run, split_bytes: int, distrusted: Collection[str]
 ) -> tuple[list[Piece], list[str], Counter[str]]:
     pieces: list[Piece] = []
     problems: list[str] = []
@@ -94,7 +98,7 @@ def _pieces(
     for capture, name in ((c, name) for c in run.captures for name in c.files):
         path = (run.path / "captures" / name).resolve()
         try:
-            ranges, how = split(path, split_bytes, believe=str(path) not in lying)
+            ranges, how = split(path, split_bytes, trusted=str(path) not in distrusted)
         except FileNotFoundError:
             problems.append(f"captures/{name}: missing, though index.json lists it")
         except (PcapError, OSError) as error:

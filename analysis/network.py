@@ -1,4 +1,4 @@
-"""The network of a run as its directory tells it: links as edges, homes of clients, what routers hold.
+"""The network of a run as recorded in its directory: links as edges, homes of clients, what routers hold.
 
 Reads the plan (by way of `analysis.rundir`) and `logs/*.status.json`; packets are
 not looked at, and Spark is not known here.
@@ -24,7 +24,7 @@ from topologies.ideal import Edge
 COUNT_BYTES = 4
 """Before the filters of an encoded predicate stands how many they are."""
 HELD = ("classes", "tables", "filters", "constraints", "bytes")
-"""What a router's status tells of its FIB, and the verdict sums up."""
+"""What a router's status has about its FIB, and the verdict sums up."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +80,7 @@ def router_states(run: Run) -> list[RouterState]:
             fib = json.loads(path.read_text(encoding="utf-8"))["core"]["fib"]
             found.append(RouterState(node.name, {key: int(fib[key]) for key in HELD}))
         except (OSError, ValueError, KeyError, TypeError):
-            continue  # killed as it wrote, or before it had a FIB: the verdict says how many are counted
+            continue  # killed as it wrote, or before it had a FIB: the verdict has how many are counted
     return found
 
 

@@ -133,7 +133,7 @@ class _Tables:
     def findings(
         self, claims: Sequence[Claim], history: History, ingested: Ingested, notes: Sequence[str]
     ) -> Findings:
-        """Write all tables and count what the verdict and the report tell."""
+        """Write all tables and count what the verdict and the report show."""
         events = self.spark.read.schema(EVENTS).json(str(self.run.shared_path / "events.jsonl"))
         publications = self._stage("publications", transforms.to_publications(self.packets, events))
         expected = self._stage("expected", to_expected(publications, claims, history))
@@ -186,7 +186,7 @@ class _Tables:
     def _scheme(
         self, claims: Sequence[Claim], trees: DataFrame, deliveries: DataFrame, publications: DataFrame
     ) -> SchemeFindings:
-        """What the run tells of its scheme."""
+        """What the scheme took."""
         delays = network.delay_edges(self.run)
         stretches = to_stretches(deliveries, publications, delays)
         return SchemeFindings(

@@ -41,7 +41,7 @@ class Capture:
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """One run, as its directory tells it."""
+    """One run, as recorded in its directory."""
 
     path: Path
     manifest: Mapping[str, Any]

@@ -40,18 +40,18 @@ SHOWN = 50
 
 
 def count_publications(publications: DataFrame, history: History) -> PublicationCounts:
-    """How many publications there are, and how many but one witness knows of.
+    """How many publications there are, and how many are in the captures alone, or in the events alone.
 
-    What a client published while the network had to find its state may have
-    met a link that was cut or a router that was gone: no router need have seen it.
+    What a client published while the network was not settled may have met a link that
+    was down or a router that did not run: it need not be in a capture.
     """
     row = publications.agg(
         F.count("*").alias("total"),
-        F.count_if(F.col("time_ns").isNull() & ~_while_unsettled(history)).alias("not_seen"),
-        F.count_if(F.col("announced_ns").isNull()).alias("not_said"),
+        F.count_if(F.col("time_ns").isNull() & ~_while_unsettled(history)).alias("not_captured"),
+        F.count_if(F.col("announced_ns").isNull()).alias("not_announced"),
     ).first()
     assert row is not None, "an aggregate without groups has one row"
-    return PublicationCounts(row.total, row.not_seen, row.not_said)
+    return PublicationCounts(row.total, row.not_captured, row.not_announced)
 
 
 def _while_unsettled(history: History) -> Column:
@@ -59,9 +59,9 @@ def _while_unsettled(history: History) -> Column:
     if not unsettled:
         return F.lit(False)
     begins, ends = (F.lit(list(times)) for times in zip(*unsettled, strict=True))
-    said_ns = F.col("announced_ns")
+    announced_ns = F.col("announced_ns")
     return F.exists(
-        F.arrays_zip(begins.alias("b"), ends.alias("e")), lambda t: said_ns.between(t["b"], t["e"])
+        F.arrays_zip(begins.alias("b"), ends.alias("e")), lambda t: announced_ns.between(t["b"], t["e"])
     )
 
 
@@ -175,7 +175,7 @@ def first_failures(verdicts: DataFrame, limit: int = SHOWN) -> list[Failure]:
 
 
 def first_disagreements(verdicts: DataFrame, limit: int = 3) -> list[Failure]:
-    """The first deliveries that a capture shows and a client denies, or the reverse."""
+    """The first deliveries that are in a capture and not in the client's events, or the reverse."""
     odd = verdicts.where((F.col("copies") > 0) != (F.col("reports") > 0)).where(
         (F.col("copies") > 0) | (F.col("reports") > 0)
     )

@@ -15,7 +15,7 @@ from nodes.wire.packets import PacketType
 MESSAGE_ID = ("source", "sequence")
 PAIR = (*MESSAGE_ID, "subscriber")
 CROSSING = (*MESSAGE_ID, "from_id", "to_id", "hop_count")
-SIGHTS = ("time_ns", "copies", "received_ns", "arrived")
+_TIMES = ("time_ns", "copies", "received_ns", "arrived")
 """Of a crossing: when it was first sent and how often, when it first arrived and how often."""
 
 
@@ -23,11 +23,17 @@ def to_publications(packets: DataFrame, events: DataFrame) -> DataFrame:
     """Every message that a client sent or reported as sent, once.
 
     A message counts as published where its source's own access interface shows
-    it; a client that uses another's id is not believed (the router drops it).
+    it; what a client sends with the id of another does not count (the router drops it).
     """
     seen = packets.where(_is_message() & ~F.col("sent") & F.col("peer_is_client"))
     seen = seen.where(F.col("source") == F.col("peer_id")).select(
-        *MESSAGE_ID, "node_id", "time_ns", "publish_time_ns", "attribute_count", "attributes", *_null_claims()
+        *MESSAGE_ID,
+        "node_id",
+        "time_ns",
+        "publish_time_ns",
+        "attribute_count",
+        "attributes",
+        *_no_announcement(),
     )
     reported = events.where(F.col("event") == "publish").select(
         *MESSAGE_ID,
@@ -57,7 +63,7 @@ _SEEN = {
 }
 
 
-def _null_claims() -> list[Column]:
+def _no_announcement() -> list[Column]:
     return [
         F.lit(None).cast("bigint").alias("announced_ns"),
         F.lit(None).cast("string").alias("message"),
@@ -92,7 +98,7 @@ def to_crossings(packets: DataFrame, deliveries: DataFrame) -> DataFrame:
     """Each message over each router-router link, as sent and as received, and whether it was for nothing.
 
     Both ends of a link are captured and what is on it does not change on its
-    way, so one grouping meets both sights of a crossing.
+    way, so one grouping brings both captures of a crossing together.
     """
     crossing = packets.where(_is_message() & ~F.col("peer_is_client"))
     sent, node, peer = F.col("sent"), F.col("node_id"), F.col("peer_id")
@@ -118,25 +124,25 @@ def with_wasted(crossings: DataFrame, deliveries: DataFrame) -> DataFrame:
     deliveries of a message are visited from the last hop to the first, keeping
     the (router, hop) places from which a delivery descends.
     """
-    visits = crossings.select(*CROSSING, *SIGHTS).unionByName(
+    visits = crossings.select(*CROSSING, *_TIMES).unionByName(
         deliveries.select(
             *MESSAGE_ID,
             F.col("node_id").alias("from_id"),
             F.lit(0).alias("to_id"),
             "hop_count",
-            *(F.lit(0).cast("bigint").alias(name) for name in SIGHTS),
+            *(F.lit(0).cast("bigint").alias(name) for name in _TIMES),
         )
     )
-    visit = F.struct("hop_count", "from_id", "to_id", *SIGHTS)
+    visit = F.struct("hop_count", "from_id", "to_id", *_TIMES)
     visited = visits.groupBy(*MESSAGE_ID).agg(
         F.sort_array(F.collect_list(visit), asc=False).alias("visits"),
         F.sort_array(F.collect_set(F.when(F.col("to_id") == 0, _place("hop_count", "from_id")))).alias(
-            "fruitful"
+            "ancestors"
         ),
     )
-    marked = visited.select(*MESSAGE_ID, "visits", F.expr(_FRUITFUL).alias("fruitful"))
+    marked = visited.select(*MESSAGE_ID, "visits", F.expr(_ANCESTORS).alias("ancestors"))
     return (
-        marked.select(*MESSAGE_ID, "fruitful", F.explode("visits").alias("v"))
+        marked.select(*MESSAGE_ID, "ancestors", F.explode("visits").alias("v"))
         .where(F.col("v.to_id") != 0)
         .select(
             *MESSAGE_ID,
@@ -147,7 +153,7 @@ def with_wasted(crossings: DataFrame, deliveries: DataFrame) -> DataFrame:
             "v.copies",
             "v.received_ns",
             "v.arrived",
-            (~F.expr("array_contains(fruitful, (v.hop_count + 1) * 4294967296L + v.to_id)")).alias("wasted"),
+            (~F.expr("array_contains(ancestors, (v.hop_count + 1) * 4294967296L + v.to_id)")).alias("wasted"),
         )
     )
 
@@ -156,9 +162,9 @@ def _place(hop_count: str, node: str) -> Column:
     return F.col(hop_count) * F.lit(4294967296) + F.col(node)
 
 
-# A place is a number, hop * 2^32 + router. Only a crossing into a fruitful place makes another one.
-_FRUITFUL = """
-aggregate(visits, fruitful, (places, v) ->
+# A place is a number, hop * 2^32 + router. A crossing that leads to an ancestor of a delivery starts at one.
+_ANCESTORS = """
+aggregate(visits, ancestors, (places, v) ->
   if(v.to_id != 0 and array_contains(places, (v.hop_count + 1) * 4294967296L + v.to_id)
      and not array_contains(places, v.hop_count * 4294967296L + v.from_id),
      array_append(places, v.hop_count * 4294967296L + v.from_id), places))

@@ -93,14 +93,14 @@ def _convergence(run: Run) -> dict[str, int | None] | None:
     return {
         "start": times[0],
         "disturbances": len(times) - 1,
-        "overtaken": len(times) - 1 - len(after),
+        "interrupted": len(times) - 1 - len(after),
         "p50": after[len(after) // 2] if after else None,
         "max": after[-1] if after else None,
     }
 
 
 def certificate_summary(run: Run) -> dict[str, Any] | None:
-    """What the certificate says, but for the links."""
+    """The certificate, without the links."""
     certificate = run.certificate
     return None if certificate is None else {key: certificate[key] for key in _REPEATED}
 
@@ -121,7 +121,7 @@ def problems_of(findings: Findings) -> list[str]:
         *findings.ingested.problems,
         *_captures(findings),
         *_publications(findings.publications),
-        *_witnesses(findings),
+        *_disagreements(findings),
     ]
 
 
@@ -146,7 +146,9 @@ def _captures(findings: Findings) -> list[str]:
         problems.append(f"{lost}: what they held may be counted as missing.")
     written = sum(c.packets for c in captures)
     if written != found.records:
-        problems.append(f"The captures hold {found.records:,} frames; their index says {written:,}.")
+        problems.append(
+            f"The captures hold {found.records:,} frames; by their index it should be {written:,}."
+        )
     damage = [(k, n) for k, n in found.skipped.items() if k not in HARMLESS]
     return problems + [f"Skipped in the captures: {n:,} {_SKIPPED.get(k, k)}." for k, n in damage]
 
@@ -166,27 +168,29 @@ _SKIPPED = {
 
 def _publications(counts: PublicationCounts) -> list[str]:
     problems = []
-    if counts.not_seen:
+    if counts.not_captured:
         problems.append(
-            f"{_messages(counts.not_seen)} that a client says it published never reached a router."
+            f"{_messages(counts.not_captured)} that a client reports as published never reached a router."
         )
-    if counts.not_said:
-        problems.append(f"{_messages(counts.not_said)} reached a router that no client says it published.")
+    if counts.not_announced:
+        problems.append(
+            f"{_messages(counts.not_announced)} reached a router that no client reports as published."
+        )
     return problems
 
 
-def _witnesses(findings: Findings) -> list[str]:
+def _disagreements(findings: Findings) -> list[str]:
     """Where captures and clients contradict each other."""
     unreported, unseen = findings.total("unreported"), findings.total("unseen")
-    captured = [_shown(findings.run, d) for d in findings.disagreements if d.copies]
-    claimed = [_shown(findings.run, d) for d in findings.disagreements if not d.copies]
+    captures_alone = [_shown(findings.run, d) for d in findings.disagreements if d.copies]
+    events_alone = [_shown(findings.run, d) for d in findings.disagreements if not d.copies]
     problems = []
     if unreported:
         left = f"{_messages(unreported)} left a router for a client that does not report it"
-        problems.append(f"{left}{_first(captured)}.")
+        problems.append(f"{left}{_first(captures_alone)}.")
     if unseen:
-        said = f"{_messages(unseen)} reported as delivered left no router in the captures"
-        problems.append(f"{said}{_first(claimed)}.")
+        reported = f"{_messages(unseen)} reported as delivered left no router in the captures"
+        problems.append(f"{reported}{_first(events_alone)}.")
     return problems
 
 

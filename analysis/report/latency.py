@@ -93,8 +93,8 @@ SECTION = Section(
 {% if figure %}
 <div class="beside">
 <figure><div class="scroll">{{ figure }}</div>
-<figcaption>Share of deliveries that took no longer. From the message's first sight on its publisher's access
-link to its first sight leaving on the subscriber's.</figcaption></figure>
+<figcaption>Share of deliveries that took no longer. From the first capture of the message on its publisher's
+access link to its first capture leaving on the subscriber's.</figcaption></figure>
 {% call table("By routers passed", ["Routers", "#Deliveries", "#min", "#median", "#99 %", "#max"]) %}
 {% for c in curves %}
 <tr{% if c.hop_count is none %} class="total"{% endif %}><th scope="row">

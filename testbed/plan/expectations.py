@@ -23,7 +23,7 @@ SCOPED = (
 """Quantities that can be asked for of a part of the run."""
 WHOLE = (
     "wasted_crossings", "problems", "fidelity", "captures.drops", "convergence.start", "convergence.p50",
-    "convergence.max", "convergence.disturbances", "convergence.overtaken", "control.packets",
+    "convergence.max", "convergence.disturbances", "convergence.interrupted", "control.packets",
     "control.bytes", "messages.packets", "messages.bytes", "hops.min", "hops.mean", "hops.max",
     "trees.ratio", "stretch.mean", "stretch.p50", "stretch.p99", "stretch.max",
 )  # fmt: skip

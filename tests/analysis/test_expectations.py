@@ -30,7 +30,7 @@ VERDICT = {
         "trees": {"ratio": 1.1},
         "stretch": {"mean": 1.0, "p50": 1.0, "p99": 1.0, "max": 1.0},
     },
-    "convergence_ns": {"start": 1, "disturbances": 0, "overtaken": 0, "p50": 2, "max": 3},
+    "convergence_ns": {"start": 1, "disturbances": 0, "interrupted": 0, "p50": 2, "max": 3},
     "captures": {"drops": 0},
     "fidelity": {"verdict": "degraded", "reasons": ["late by 5 ms"]},
     "problems": ["one"],

@@ -158,7 +158,7 @@ def test_a_publication_that_never_reached_a_router_is_missing_at_all_who_wanted_
     run.event("p", "publish", 6_000, source=3, sequence=9, message="x = 9")
     verdict = analyze(run.write())
     assert counts(verdict)["missing"] == 2
-    assert verdict["problems"] == ["One message that a client says it published never reached a router."]
+    assert verdict["problems"] == ["One message that a client reports as published never reached a router."]
 
 
 def test_captures_and_clients_that_disagree_are_named(spark, hand_made):

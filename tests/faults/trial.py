@@ -44,7 +44,7 @@ class Score:
     """Delivered though not owed."""
     fixpoints: int = 0
     convergence_ms: list[int] = field(default_factory=list)
-    """After faults that were not overtaken by the next."""
+    """After faults that were not followed by the next before the network had converged."""
     problems: list[str] = field(default_factory=list)
 
     @property
