@@ -58,7 +58,7 @@ class LimitConfig:
 
 @dataclass(frozen=True, slots=True)
 class NodeConfig:
-    """All that a router or client process is told."""
+    """All settings of a router or client process."""
 
     name: str
     node_id: int

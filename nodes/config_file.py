@@ -22,7 +22,7 @@ class ConfigError(ValueError):
 
 
 def load_config(path: str | Path) -> NodeConfig:
-    """What a node is told.
+    """The settings of a node.
 
     Raises:
         ConfigError: The file cannot be read or does not say it.

@@ -15,7 +15,7 @@ DIGESTS = ("link_state_digest", "interest_digest")
 
 
 def unconverged(
-    statuses: Statuses, down: Collection[str] = (), mended: Mapping[str, int] = MappingProxyType({})
+    statuses: Statuses, down: Collection[str] = (), repaired: Mapping[str, int] = MappingProxyType({})
 ) -> list[str]:
     """Why the network is not ready, one reason a line; empty: it is.
 
@@ -27,7 +27,7 @@ def unconverged(
         down: Names of nodes that are meant to be down, and of interfaces whose
             link is (both ends): their neighbours must have noticed, and nothing
             else is asked of them. Nodes that are down need no status.
-        mended: Names of interfaces (both ends) over which something must have been heard
+        repaired: Names of interfaces (both ends) over which something must have been received
             since then: a link that was silent for a while may yet be taken for dead.
     """
     routers = {n: s for n, s in statuses.items() if s["role"] == "router" and n not in down}
@@ -35,7 +35,7 @@ def unconverged(
     return [
         *_identity_reasons(routers),
         *_adjacency_reasons(routers, down),
-        *_silence_reasons(routers, clients, down, mended),
+        *_silence_reasons(routers, clients, down, repaired),
         *(f"{name} is not settled" for name, status in routers.items() if not status["settled"]),
         *_digest_reasons(routers, down),
         *_exchange_reasons(routers, down),
@@ -66,13 +66,13 @@ def _adjacency_reasons(routers: Statuses, down: Collection[str]) -> Iterator[str
 
 
 def _silence_reasons(
-    routers: Statuses, clients: Statuses, down: Collection[str], mended: Mapping[str, int]
+    routers: Statuses, clients: Statuses, down: Collection[str], repaired: Mapping[str, int]
 ) -> Iterator[str]:
     ends = [(n, a) for n, s in routers.items() for a in s["adjacencies"] if not _is_down(a, down)]
     ends += [(name, clients[name]) for name in sorted(_attachable(routers, down) & {*clients})]
     for name, end in ends:
-        if mended and end["heard_ns"] < mended.get(end["interface"], 0):
-            yield f"{name} has not heard from {end['interface']} since it came back"
+        if repaired and end["received_ns"] < repaired.get(end["interface"], 0):
+            yield f"{name} has received nothing over {end['interface']} since it came back"
 
 
 def _digest_reasons(routers: Statuses, down: Collection[str]) -> Iterator[str]:

@@ -58,7 +58,7 @@ _CBCB = (
     Option(
         "ra_period_ms",
         0,
-        "how often a router repeats its advertisement; 0: it speaks on change only",
+        "how often a router repeats its advertisement; 0: on change only",
         least=0,
     ),
     Option("sr_period_ms", 60_000, "how often a router asks for no other cause; 0: on change only", least=0),

@@ -2,7 +2,7 @@
 """Measure a forwarding table. See __init__.pyi for the signatures.
 
 bench/bench.hpp takes the times without the GIL; here Python's values are checked,
-and long work is cut into pieces between which an interruption is heard.
+and long work is cut into pieces between which an interruption is noticed.
 """
 
 from libc.stdint cimport int64_t, uint32_t, uint64_t
@@ -68,7 +68,7 @@ cdef extern from "bench/bench.hpp" namespace "cbn::bench" nogil:
 
 
 class Memory:
-    """How the resident memory of this process grows."""
+    """How the resident memory of this process grows. What is free is given back before each look."""
 
     def __init__(self):
         malloc_trim(0)
@@ -80,12 +80,12 @@ class Memory:
         self._before = _resident()
 
     def growth(self):
-        """Bytes more than at the beginning, after what is free has been given back."""
+        """Bytes more than when this was made."""
         malloc_trim(0)
         return _resident() - self._before
 
     def peak_growth(self):
-        """Bytes more at the worst moment; None if the system does not tell."""
+        """Bytes more at the worst moment since; None if the system does not tell."""
         if not self.knows_peak:
             return None
         lines = Path("/proc/self/status").read_text().splitlines()
@@ -97,7 +97,10 @@ def _resident():
 
 
 cdef class BenchTable:
-    """A forwarding table by the name of its algorithm."""
+    """A forwarding table by the name of its algorithm; UsageError if there is none of that name.
+
+    `rounds` of preselection are for `selective` (FWD Fig. 7); 10 if not given, as in the paper.
+    """
 
     cdef TestedTable table
     cdef readonly str algorithm
@@ -114,7 +117,11 @@ cdef class BenchTable:
         self.table.commit()
 
     def build(self, FilterList filters not None, central=False, progress=None):
-        """Add all filters and commit; the seconds it took."""
+        """Add all filters and commit; the seconds it took.
+
+        With `central`, the interface of a filter is its line. `progress` is
+        called with the number of filters added so far.
+        """
         cdef size_t count = len(filters), first = 0, last
         cdef cbool by_line = central
         if by_line and count > MAX_INTERFACES:
@@ -144,7 +151,12 @@ cdef class BenchTable:
 
 
 cdef class Bench:
-    """Times a table, as committed last, on messages."""
+    """Times a table, as committed last, on messages; UsageError if the settings make no sense.
+
+    `threads` match at once, `fresh` percent of the messages' strings are
+    replaced by strings that no filter has (others in every repeat), and with
+    `cold` the caches are flushed before each message.
+    """
 
     cdef unique_ptr[CBench] bench
     cdef FilterList filters
@@ -168,7 +180,7 @@ cdef class Bench:
         )
 
     def answers(self):
-        """By message: (number of interfaces that match, digest of them)."""
+        """By message: (number of interfaces that match, digest of them); of fresh ones for the first pass."""
         cdef vector[Answer] found
         with nogil:
             found = self.bench.get().answers()
@@ -182,7 +194,11 @@ cdef class Bench:
         return mean / 1000
 
     def result(self):
-        """`mean_us`, `p50_us`, `p99_us`, `max_us`: the least over the repeats so far."""
+        """`mean_us`, `p50_us`, `p99_us`, `max_us`: the least over the repeats so far.
+
+        `undisturbed_us` is the mean of the least times of each message by
+        itself: where it is far below `mean_us`, other processes interfered.
+        """
         cdef vector[int64_t] times = self.bench.get().times_ns()
 
         def rank(percent):

@@ -75,7 +75,7 @@ cdef extern from "cable/cables.hpp" namespace "cbn::cable" nogil:
         size_t links()
         void impair(size_t, const Impairment &, const Impairment &) except +
         void cut(size_t) except +
-        void mend(size_t) except +
+        void repair(size_t) except +
         void count_lateness_anew() except +
         Account account(size_t) except +
         int run() except +
@@ -84,15 +84,20 @@ cdef extern from "cable/cables.hpp" namespace "cbn::cable" nogil:
 LONGEST_NS = 1 << 58
 """Nine years: no sum of times overflows."""
 LONGEST_QUEUE_NS = LONGEST_WAIT_NS
+"""What would wait longer than this for a link's rate finds no room."""
 LARGEST_FRAME = 1 << 17
 SHAPES = ("uniform", "normal", "pareto")
 
 
 cdef class LinkModel:
-    """One direction of a link."""
+    """Decides about the frames of one direction of a link. Draws nothing for what is not asked for.
+
+    `seed` has 64 bits; `open_delay_ns` is the delay where an impairment names none, and before any.
+    """
 
     cdef unique_ptr[CppLinkModel] model
     cdef int64_t open_delay_ns
+    # The delay, if every frame arrives after it, once and whole: then there is nothing to ask.
     cdef readonly object constant_ns
 
     def __cinit__(self, uint64_t seed, int64_t open_delay_ns=0):
@@ -101,13 +106,17 @@ cdef class LinkModel:
         self.constant_ns = open_delay_ns
 
     def impair(self, does):
-        """From now on the link does this to frames."""
+        """Do this to frames that are sent from now on. ValueError, and nothing done, if it makes no sense."""
         cdef Impairment asked = impairment_of(does, 1, self.open_delay_ns)
         self.model.get().impair(asked)
         self.constant_ns = asked.delay_ns if self.model.get().is_constant() else None
 
     def send(self, int64_t now_ns, size_t frame_bytes):
-        """When a frame leaves the sending end, and its copies; None if the queue is full."""
+        """What happens to a frame; ask in order of time. None if the queue for the rate has no room.
+
+        Else when it leaves the sending end, and of each copy (none: it is lost) when it arrives and which
+        bit of the frame is wrong then, counted from the lowest of the first byte, or -1.
+        """
         cdef Decision decided = self.model.get().send(now_ns, frame_bytes)
         if not decided.has_room:
             return None
@@ -120,12 +129,18 @@ cdef class LinkModel:
             (copies[0].arrives_ns, copies[0].wrong_bit), (copies[1].arrives_ns, copies[1].wrong_bit))
 
     def empty_queue(self):
-        """What waits is gone."""
+        """What waits for the rate is gone, as when a link is cut."""
         self.model.get().empty_queue()
 
 
 cdef class Cables:
-    """One loop for all links of a run."""
+    """One loop for all links of a run. The caller closes the descriptors after `run` has returned.
+
+    Make room for frames of up to `frame_bytes`, `memory_bytes` of them on their way at once.
+
+    `tap_frames` is how many may wait in a descriptor unread. With `dilate` N delays, jitter and
+    queues are N times as long as the impairments say and rates an N-th; lateness is given in N-ths.
+    """
 
     cdef CppCables *cables
     cdef int64_t dilate
@@ -147,13 +162,19 @@ cdef class Cables:
         del self.cables
 
     def join(self, int a, int b, seeds):
-        """Make a link between two descriptors; its number."""
+        """Make a link between two non-blocking descriptors that give and take a frame a call; its number.
+
+        `seeds` (64 bits) are of the ways from `a` and from `b`. Call it before `run`.
+        """
         cdef uint64_t from_a, from_b
         from_a, from_b = seeds
         return self.cables.join(a, b, from_a, from_b)
 
     def impair(self, size_t link, there, back):
-        """From now on the link does this to frames."""
+        """From now on the link does this to frames, both ways at once; what is on its way stays.
+
+        ValueError if that makes no sense. From any thread, as the next three.
+        """
         cdef Impairment from_a = impairment_of(there, self.dilate, 0)
         cdef Impairment from_b = impairment_of(back, self.dilate, 0)
         self.check(link)
@@ -166,24 +187,30 @@ cdef class Cables:
         with nogil:
             self.cables.cut(link)
 
-    def mend(self, size_t link):
+    def repair(self, size_t link):
         """Carry again, as impaired as before."""
         self.check(link)
         with nogil:
-            self.cables.mend(link)
+            self.cables.repair(link)
 
     def count_lateness_anew(self):
-        """What was late until now counts no more."""
+        """What was late until now counts no more, on any link. From any thread."""
         with nogil:
             self.cables.count_lateness_anew()
 
     def measures(self, size_t link):
-        """What happened to frames from `a` and from `b`."""
+        """What happened to frames from `a` and from `b`.
+
+        frames, bytes, delivered, lost, lost_queue, lost_down, duplicated, reordered, corrupted,
+        overruns (no memory, or the descriptor would not take it), underway, last_errno; measured
+        (how many frames' lateness is known), late_p50_ns, late_p99_ns, late_max_ns: how much later
+        than due frames were handed over, with the longest that each may have waited unread, within 3 %.
+        """
         self.check(link)
         return self.measured(2 * link), self.measured(2 * link + 1)
 
     def run(self):
-        """Carry until `stop`. Releases the GIL."""
+        """Carry until `stop`. Releases the GIL. Call it once."""
         cdef int failure
         with nogil:
             failure = self.cables.run()

@@ -62,7 +62,7 @@ class Cables {
             ways_[2 * link + 1]->cut();
         });
     }
-    void mend(std::size_t link) {
+    void repair(std::size_t link) {
         between([&] {
             take_all(link);
             ways_[2 * link]->up = ways_[2 * link + 1]->up = true;
@@ -247,7 +247,7 @@ class Cables {
 
     void depart(Way& way, Flight flight, const Copy& copy) {
         flight.due_ns = copy.arrives_ns;
-        if (copy.overtakes) ++way.counts.reordered;
+        if (copy.reorders) ++way.counts.reordered;
         if (copy.wrong_bit >= 0) {
             ++way.counts.corrupted;
             pool_.bytes(flight.slot)[copy.wrong_bit / 8] ^= static_cast<std::uint8_t>(1U << (copy.wrong_bit % 8));

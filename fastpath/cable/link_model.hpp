@@ -147,7 +147,7 @@ class RateQueue {
 struct Copy {
     std::int64_t arrives_ns = 0;
     std::int64_t wrong_bit = -1;  // of the frame, counted from its first byte's lowest; -1: none
-    bool overtakes = false;
+    bool reorders = false;
 };
 
 // What happens to a frame that is sent. Without room it has no copies; with room and without copies it is lost.
@@ -208,8 +208,8 @@ class LinkModel {
 
     Copy copy(std::int64_t sent_ns, std::size_t size) noexcept {
         Copy made;
-        made.overtakes = draws_.happens(does_.reorder);
-        made.arrives_ns = made.overtakes ? sent_ns : sent_ns + delay_ns();
+        made.reorders = draws_.happens(does_.reorder);
+        made.arrives_ns = made.reorders ? sent_ns : sent_ns + delay_ns();
         if (draws_.happens(does_.corrupt)) made.wrong_bit = some_bit(size);
         return made;
     }

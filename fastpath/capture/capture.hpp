@@ -70,7 +70,7 @@ class Tap {
             count = ring_.take(keep);
         } else {
             const int got = batch.take(descriptor_, keep);
-            if (got < 0 && errno != EAGAIN && errno != EINTR) ++read_errors_;  // ENETDOWN: told once when a link goes
+            if (got < 0 && errno != EAGAIN && errno != EINTR) ++read_errors_;  // ENETDOWN: reported once when a link goes
             count = got < 0 ? 0 : static_cast<std::size_t>(got);
         }
         taken_ += count;
@@ -139,11 +139,11 @@ class Tap {
     // Reading sets the kernel's counts back to zero. Its packets include the drops.
     bool read_statistics() {
         const std::lock_guard guard(reading_);
-        tpacket_stats_v3 told{};
-        socklen_t size = sizeof told;
-        if (::getsockopt(descriptor_, SOL_PACKET, PACKET_STATISTICS, &told, &size) != 0) return false;
-        kernel_drops_ += told.tp_drops;
-        offered_ += told.tp_packets - told.tp_drops;
+        tpacket_stats_v3 counted{};
+        socklen_t size = sizeof counted;
+        if (::getsockopt(descriptor_, SOL_PACKET, PACKET_STATISTICS, &counted, &size) != 0) return false;
+        kernel_drops_ += counted.tp_drops;
+        offered_ += counted.tp_packets - counted.tp_drops;
         return true;
     }
 
@@ -262,8 +262,8 @@ class Recorder {
 
     // Frames are taken many at a time: to be woken for each costs more than to take it.
     void gather() const noexcept {
-        pollfd told{stop_.descriptor(), POLLIN, 0};
-        static_cast<void>(::poll(&told, 1, GATHER_MS));
+        pollfd stopped{stop_.descriptor(), POLLIN, 0};
+        static_cast<void>(::poll(&stopped, 1, GATHER_MS));
     }
 
     // A ring hands its last block over when its time is up, not before.

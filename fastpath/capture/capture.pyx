@@ -85,7 +85,29 @@ cdef CaptureOptions file_options(size_t snap_bytes, str format, size_t rotate_by
 
 
 cdef class Capture:
-    """One loop for all interfaces of a run."""
+    """One loop for all interfaces of a run. The caller closes the descriptors after `run` has returned.
+
+    Make ready to capture: what comes from now on is not missed.
+
+    The files are created here, header and all. Frames that a socket held before are
+    lost where it gets a ring.
+
+    Args:
+        sockets: (bound AF_PACKET, SOCK_RAW descriptor, path of the file to write) each.
+        snap_bytes: of each frame, how much is kept.
+        format: `pcap` (with nanoseconds) or `pcapng`.
+        rotate_bytes: how large a file becomes before the next is begun; 0: never.
+        names: of the interfaces, for pcapng.
+        memory_bytes: what frames that wait may take of all sockets together; each has room for
+            256 KB at least and 32 MB at most. Rings take a quarter of it, whether frames wait or not.
+        rings: read through rings shared with the kernel, where it gives memory for them.
+            It costs a quarter as much, and the kernel loses a frame now and then.
+        dilate: how many times slower than real time the stamps' time goes.
+        dilate_from_ns: when both were the same.
+
+    Raises:
+        OSError: a descriptor or a file will not do; it names which.
+    """
 
     cdef Recorder *recorder
 
@@ -134,7 +156,7 @@ cdef class Capture:
         raise OSError(failure.number, f"descriptor {descriptor} cannot be captured from: {why}")
 
     def run(self):
-        """Copy until `stop`, then drain what the sockets hold. Releases the GIL."""
+        """Copy until `stop`, then drain what the sockets hold. Releases the GIL. Call it once."""
         cdef int failure
         with nogil:
             failure = self.recorder.run()
@@ -156,7 +178,15 @@ cdef class Capture:
         return sum(self.recorder.tap(index).ring_bytes() for index in range(self.recorder.size()))
 
     def counters(self):
-        """Per socket: what was kept, what was lost, and why."""
+        """Per socket, at any time, also after `run`.
+
+        packets and bytes (of the frames as they were) in the file or on their way to it; kernel_drops:
+        frames there was no room for, or that the kernel never handed over; read_errors: errors of the
+        socket, such as its interface going down; write_errors: frames the disk would not take (then
+        `last_errno` says why); files: how many were written one after the other; gone: 1 if the interface
+        was no more at the end; unfinished_checksums: frames whose checksum was left to the device (known
+        of rings alone). What is on disk is readable at any time.
+        """
         return [self.counted(index) for index in range(self.recorder.size())]
 
     cdef dict counted(self, size_t index):
@@ -175,7 +205,12 @@ cdef class Capture:
 
 
 cdef class CaptureWriter:
-    """The capture of one interface, frame by frame."""
+    """The capture of one interface, frame by frame; the same bytes as `Capture` writes.
+
+    No file is kept open between two writes, so that there may be any number of writers.
+
+    Begin the file. OSError, here and in the methods, if the disk will not take it.
+    """
 
     cdef CaptureFile file
     cdef size_t snap_bytes

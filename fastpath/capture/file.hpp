@@ -79,7 +79,7 @@ class CaptureFile {
         index_.close();
     }
 
-    // To be told now and then, for the statistics in pcapng files.
+    // To be called now and then, for the statistics in pcapng files.
     void set_dropped(std::uint64_t frames) noexcept { dropped_ = frames; }
 
     [[nodiscard]] bool dirty() const noexcept { return !buffer_.empty(); }

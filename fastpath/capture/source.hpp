@@ -150,7 +150,7 @@ class FrameBatch {
             header.msg_control = ancillary_[at].data;
             header.msg_controllen = sizeof ancillary_[at].data;
         }
-        // MSG_TRUNC: the length told is the frame's own, also where the buffer was too short for it.
+        // MSG_TRUNC: the length returned is the frame's own, also where the buffer was too short for it.
         const int count = ::recvmmsg(descriptor, headers_.data(), SIZE, MSG_DONTWAIT | MSG_TRUNC, nullptr);
         for (int index = 0; index < count; ++index) {
             const auto at = static_cast<unsigned>(index);

@@ -1,6 +1,8 @@
 # distutils: language = c++
 """Covering, overlap and reduction of encoded filters. See __init__.pyi for the signatures.
 
+All functions take canonical bytes (docs/wire-format.md) and raise WireError if they are not.
+
 The work is done by cover/cover.hpp; whole predicates are worked on without the GIL.
 """
 
@@ -65,30 +67,42 @@ cdef int check(const Status &status) except -1:
 
 
 def covers(bytes wide not None, bytes narrow not None):
+    """Whether every message that matches the filter `narrow` matches the filter `wide` (M7).
+
+    Never a false yes. Exact, unless `narrow` has suffixes or substrings on strings.
+    """
     cdef cbool out = False
     check(c_covers(view(wide), view(narrow), out))
     return out
 
 
 def overlaps(bytes left not None, bytes right not None):
+    """Whether some message may match both filters; never a false no (E14)."""
     cdef cbool out = False
     check(c_overlaps(view(left), view(right), out))
     return out
 
 
 def contradictory(bytes filter not None):
+    """Whether the filter can match no message: surely so if true."""
     cdef cbool out = False
     check(c_contradictory(view(filter), out))
     return out
 
 
 def reduce_filter(bytes filter not None):
+    """The filter without constraints that its others imply; a contradictory one as it is."""
     cdef string out
     check(c_reduce_filter(view(filter), out))
     return to_bytes(out)
 
 
 def reduce(bytes predicate not None):
+    """The predicate without redundant constraints, covered filters and contradictory filters (D2).
+
+    Matches the same messages. Of filters that say the same, one stays: the
+    first by encoded bytes, unless they differ in string patterns' ranges.
+    """
     cdef Bytes data = view(predicate)
     cdef string out
     cdef Status status
@@ -99,6 +113,7 @@ def reduce(bytes predicate not None):
 
 
 def union(predicates):
+    """All filters of all predicates, none twice; not reduced."""
     cdef vector[string_view] filters
     cdef list held = list(predicates)  # keeps alive what the views point into
     for predicate in held:
@@ -107,17 +122,20 @@ def union(predicates):
 
 
 def difference(bytes predicate not None, bytes without not None):
+    """The filters of the first predicate that the second does not have, byte for byte."""
     cdef string out
     check(c_difference(view(predicate), view(without), out))
     return to_bytes(out)
 
 
 def digest(bytes predicate not None):
+    """SHA-256 of the canonical bytes: equal digests, equal predicates."""
     count(predicate)
     return sha256(predicate).digest()
 
 
 def count(bytes predicate not None):
+    """How many filters it has, and how many constraints these have together."""
     cdef Count out
     check(c_count(view(predicate), out))
     return (out.filters, out.constraints)
@@ -134,7 +152,13 @@ cdef list as_bytes(vector[string] &filters):
 
 
 cdef class PredicateSet:
-    """A predicate whose filters come and go, with its reduction kept at hand."""
+    """A predicate whose filters come and go, with its reduction kept at hand (S1, S2, E15).
+
+    Its roots are what `reduce` would leave of all filters. Every other filter
+    hangs below one that covers it. A filter is known by what `reduce_filter`
+    makes of it, and one that was added twice stays until it is removed twice.
+    Contradictory filters are held and never become roots.
+    """
 
     cdef CPredicateSet all
 
@@ -143,12 +167,18 @@ cdef class PredicateSet:
         return self.all.add(normalized(filter))
 
     def remove(self, bytes filter not None):
-        """Withdraw a filter. KeyError if it is not there, WireError if malformed."""
+        """Withdraw a filter. KeyError if it is not there, WireError if malformed.
+
+        What it alone covered becomes a root again (E15).
+        """
         if not self.all.remove(normalized(filter)):
             raise KeyError(f"the set does not hold the filter {filter.hex()}")
 
     def cover_of(self, bytes filter not None):
-        """The filter below which this one hangs; None for a root and for a contradictory filter."""
+        """The filter below which this one hangs; None for a root and for a contradictory filter.
+
+        KeyError if the filter is not there.
+        """
         cdef string key = normalized(filter)
         if not self.all.contains(key):
             raise KeyError(f"the set does not hold the filter {filter.hex()}")
@@ -160,7 +190,7 @@ cdef class PredicateSet:
         return to_bytes(self.all.roots())
 
     def changes(self):
-        """(filters that became roots, filters that ceased to be) since this was last asked."""
+        """(Filters that became roots, filters that ceased to be) since this was last asked, ascending."""
         cdef vector[string] added, removed
         self.all.changes(added, removed)
         return as_bytes(added), as_bytes(removed)
@@ -173,4 +203,5 @@ cdef class PredicateSet:
         return self.all.contains(normalized(filter))
 
     def __len__(self):
+        """How many different filters there are, roots or not."""
         return self.all.size()

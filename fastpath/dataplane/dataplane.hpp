@@ -89,7 +89,7 @@ class Loop {
     };
 
     // Both are offers a kernel may decline: without GRO datagrams come one by one, without the other losses
-    // in the socket's own queue are not told.
+    // in the socket's own queue are not known.
     static void prepare(int descriptor) noexcept {
         const int on = 1;
         static_cast<void>(::setsockopt(descriptor, IPPROTO_UDP, UDP_GRO, &on, sizeof on));

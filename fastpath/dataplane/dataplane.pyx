@@ -36,7 +36,15 @@ cdef extern from "dataplane/dataplane.hpp" namespace "cbn" nogil:
 
 
 cdef class DataPlane:
-    """Owns no descriptor it is given; the caller closes them after `run` has returned."""
+    """Owns no descriptor it is given; the caller closes them after `run` has returned.
+
+    What it does to a message is what `Fib.forward_datagram` says. Nothing waits:
+    what a socket will not take at once is dropped and counted (SEND_FAILED).
+
+    `descriptors[i]` is the connected, non-blocking UDP socket of interface i.
+
+    UDP GRO and the count of lost datagrams are switched on where the kernel has them.
+    """
 
     cdef Loop *loop
 
@@ -49,7 +57,10 @@ cdef class DataPlane:
         del self.loop
 
     def install(self, Fib fib not None):
-        """Swap the FIB atomically; callable from any thread while `run` runs."""
+        """Swap the FIB atomically; callable from any thread while `run` runs.
+
+        Every batch of datagrams is forwarded by one FIB. Before the first, messages are NO_FIB drops.
+        """
         self.loop.install(fib.data)
 
     def run(self):
@@ -61,11 +72,11 @@ cdef class DataPlane:
             raise OSError(failure, f"the data plane cannot go on: {os.strerror(failure)}")
 
     def stop(self):
-        """Make `run` return soon; callable from any thread, any number of times."""
+        """Make `run` return soon; callable from any thread, any number of times, also before `run`."""
         self.loop.stop()
 
     def control_fd(self):
-        """Readable while control packets wait."""
+        """Readable while control packets wait. Belongs to the data plane: do not close it."""
         return self.loop.control_descriptor()
 
     def take_control(self):
@@ -73,7 +84,10 @@ cdef class DataPlane:
         return [(each.first, <bytes>each.second) for each in self.loop.take_control()]
 
     def send(self, uint32_t interface, bytes datagram not None):
-        """Send one datagram; False if the kernel would not take it (counted)."""
+        """Send one datagram; False if the kernel would not take it (counted).
+
+        UsageError if the interface does not exist or the datagram is not well framed.
+        """
         if interface >= self.loop.ports():
             raise UsageError(f"interface is {interface}; the data plane has {self.loop.ports()}")
         cdef Bytes data = Bytes(<const uint8_t *>PyBytes_AS_STRING(datagram), PyBytes_GET_SIZE(datagram))
@@ -87,7 +101,13 @@ cdef class DataPlane:
         return sent
 
     def counters(self):
-        """`interfaces`: a dict of counts each; `drops`: dict reason name -> count."""
+        """How much has passed, and what was lost.
+
+        `interfaces`: a dict each of rx_messages, tx_messages, rx_control, tx_control (packets),
+        rx_bytes, tx_bytes (UDP payload), rx_datagrams, tx_datagrams, rx_errors, tx_errors (system
+        calls and datagrams refused by the kernel), rx_overflows (datagrams lost in the socket's
+        queue), control_overflows (packets lost in ours). `drops`: reason name -> messages.
+        """
         names = [COUNT_NAMES[what].decode() for what in range(12)]
         interfaces = [
             {name: self.loop.count(port, what) for what, name in enumerate(names)}

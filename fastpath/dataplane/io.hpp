@@ -102,7 +102,7 @@ class SendBatch {
         }
     }
 
-    // A socket may hold the error of an earlier datagram (an ICMP said nobody listens there): it is told once,
+    // A socket may hold the error of an earlier datagram (an ICMP said nobody listens there): it is reported once,
     // and what was to be sent now has not been tried yet.
     template <class Call>
     [[nodiscard]] static auto despite_old_errors(Call&& call) {

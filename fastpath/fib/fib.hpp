@@ -21,7 +21,7 @@ struct Workspace {
 
 namespace detail {
 
-// A client speaks for itself alone and leaves the class to us; a router's class says whose tree it came down,
+// A client may send in its own name alone and leaves the class to us; a router's class says whose tree it came down,
 // and it must come from that tree's upstream interface. What was published here has been where it can go from
 // here: if it comes back, routers disagree about the network, and a rewritten header (iPSF) cannot tell.
 inline Drop admit(const FibData& fib, const wire::MessageView& message, std::uint32_t ingress,

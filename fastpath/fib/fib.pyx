@@ -16,9 +16,7 @@ from libcpp.vector cimport vector
 
 from fastpath.wire cimport Bytes, Status, describe, validate_filter
 
-from dataclasses import dataclass
-from enum import IntEnum
-
+from fastpath.fib.values import ClassEntry, DropReason, Route
 from fastpath.wire.codec import UsageError, WireError
 
 __all__ = [
@@ -69,42 +67,6 @@ cdef extern from "paper/index.hpp" namespace "cbn::paper" nogil:
     Status eliminated(const PaperIndex &, Bytes, Scratch &, size_t &) except +
 
 
-class DropReason(IntEnum):
-    """Why a packet was not forwarded."""
-
-    MALFORMED = 1
-    HOP_LIMIT = 2
-    UNKNOWN_CLASS = 3
-    WRONG_INTERFACE = 4
-    SPOOFED_SOURCE = 5
-    NO_FIB = 6
-    SEND_FAILED = 7
-    UNREACHABLE = 8
-    RETURNED = 9
-
-
-@dataclass(frozen=True)
-class ClassEntry:
-    """header class -> (from where it is taken, where it may go, by which table, as what class)."""
-
-    header_class: int
-    accept: int
-    out: int
-    table: int
-    rewrite: int
-    routed: bool = False
-
-
-@dataclass(frozen=True)
-class Route:
-    """How messages of routed classes travel: our id, whose table finds destinations, and the ways to them."""
-
-    node: int
-    table: int
-    destinations: tuple
-    one_each: bool = False
-
-
 cdef inline Bytes view(bytes data) noexcept:
     return Bytes(<const uint8_t *>PyBytes_AS_STRING(data), PyBytes_GET_SIZE(data))
 
@@ -146,7 +108,18 @@ cdef const PaperIndex *paper_index(const TablePointer &index) except NULL:
 
 
 cdef class ForwardingTable:
-    """Predicates by interface, matched against encoded messages."""
+    """Predicates by interface, matched against encoded messages.
+
+    Any number of threads may match while others change and commit: a match
+    sees the table as of one commit, whole. When memory runs out, MemoryError is
+    raised, what was committed stays, and changes that wait go on waiting.
+
+    Algorithms: `fast` is ours (docs/matching-engine.md); `counting` and
+    `selective` are those of FWD Fig. 4 and 7, which compile the whole table at
+    each commit; `rounds` belongs to `selective`. All give the same answers.
+
+    UsageError if there is no such algorithm.
+    """
 
     def __cinit__(self, algorithm="fast", rounds=10):
         if algorithm not in ALGORITHMS:
@@ -154,7 +127,11 @@ cdef class ForwardingTable:
         self.table.reset(new Table(algorithm.encode(), u32(rounds, "rounds")))
 
     def add(self, interface, bytes filter not None):
-        """File one encoded filter under an interface; returns its id. WireError if malformed."""
+        """File one encoded filter under an interface; returns its id, counted from 0.
+
+        Interfaces are 0 to 16,777,215. A filter filed twice has two ids and matches until
+        both are removed. No id is ever given twice. WireError if malformed.
+        """
         cdef uint32_t where = u32(interface, "interface", MAX_INTERFACES - 1)
         cdef Bytes encoded = view(filter)
         cdef uint64_t filter_id
@@ -178,7 +155,11 @@ cdef class ForwardingTable:
             self.table.get().commit()
 
     def match(self, bytes packet not None, allowed=None):
-        """The interfaces, ascending, one of whose filters matches the MESSAGE packet."""
+        """The interfaces, ascending, one of whose filters matches the MESSAGE packet.
+
+        `allowed` is a bit mask of interfaces to consider; None: all. WireError if
+        the packet is not one well-formed MESSAGE.
+        """
         cdef TablePointer index = self.table.get().current()
         cdef Bytes data = view(packet)
         cdef Bits wanted
@@ -194,7 +175,7 @@ cdef class ForwardingTable:
         return tuple(thread_scratch().matched)
 
     def match_many(self, packets, allowed=None):
-        """`match` for each of the packets, by one state of the table."""
+        """`match` for each packet, all by one state of the table; WireError names the first bad one."""
         cdef TablePointer index = self.table.get().current()
         cdef list kept = list(packets)
         cdef vector[Bytes] encoded
@@ -221,7 +202,11 @@ cdef class ForwardingTable:
         return found
 
     def determinants(self):
-        """Rows of the selectivity table (FWD 4.3): (name, the interfaces that lacking it excludes)."""
+        """The selectivity table (FWD 4.3) of `selective`, a row a round: (name, interfaces).
+
+        The interfaces are those all of whose filters constrain the name: a message without it
+        is kept from them. Those rows come first that exclude most. UsageError for `fast`.
+        """
         cdef TablePointer index = self.table.get().current()
         cdef const PaperIndex *paper = paper_index(index)
         rows = []
@@ -232,7 +217,10 @@ cdef class ForwardingTable:
         return rows
 
     def eliminated(self, bytes packet not None):
-        """How many interfaces the rounds of preselection rule out for a MESSAGE packet (FWD Fig. 7)."""
+        """How many interfaces the rounds rule out for a MESSAGE packet, of `selective` (FWD Fig. 7).
+
+        UsageError for `fast`, WireError if the packet is not one well-formed MESSAGE.
+        """
         cdef TablePointer index = self.table.get().current()
         cdef const PaperIndex *paper = paper_index(index)
         cdef Bytes data = view(packet)
@@ -244,7 +232,11 @@ cdef class ForwardingTable:
         return count
 
     def stats(self):
-        """`filters`, `constraints`, `interfaces`, `names`, `bytes` of what was committed last."""
+        """Of what was committed last: `filters`, `constraints`, `interfaces`, `names`, `bytes`.
+
+        `constraints` counts them as filed, `names` those (or their pairs with a type) that filters mention,
+        `bytes` all memory that answering and updating take.
+        """
         cdef TablePointer index = self.table.get().current()
         cdef TableStats stats = index.get().stats()
         return {
@@ -283,7 +275,13 @@ def count_messages(bytes datagram not None):
 
 
 cdef class Fib:
-    """Immutable. `clients[i]` is the id of the client at interface i, 0 for a router."""
+    """Immutable. `clients[i]` is the id of the client at interface i, 0 for a router.
+
+    Holds the tables as committed when it is made: what is committed later
+    needs a new FIB (which costs no copy of the tables). `max_datagram_bytes[i]`
+    bounds the UDP payload sent at interface i, 1472 if not given; a packet
+    larger than that is sent alone. UsageError if the parts do not fit together.
+    """
 
     def __cinit__(self, origin_class, clients, classes, tables, max_datagram_bytes=None, route=None):
         cdef shared_ptr[FibData] data = make_shared[FibData]()
@@ -303,7 +301,15 @@ cdef class Fib:
         return ingress
 
     def forward(self, bytes packet not None, ingress):
-        """One MESSAGE packet: (0, [(interface, packet to send there)...]) or (DropReason, [])."""
+        """One MESSAGE packet: (0, [(interface, packet to send there)...]) or (DropReason, []).
+
+        From a client, the packet must carry that client's id as source and
+        header class 0, and is forwarded as `origin_class`. From a router, its
+        class must be known and accepted on that interface. Copies have one hop
+        less to go; one with none left goes to clients only. The interfaces are
+        ascending, and all copies are equal; of a routed class, copies for clients
+        come first and have an empty route.
+        """
         cdef Bytes data = view(packet)
         cdef uint32_t where = self.port(ingress)
         cdef Outcome outcome
@@ -313,7 +319,13 @@ cdef class Fib:
         return (drops[0] if drops and not outputs else 0), outputs
 
     def forward_datagram(self, bytes datagram not None, ingress):
-        """A whole datagram: (control packets, [(interface, datagram to send)...], drop reasons)."""
+        """A whole datagram: (control packets, [(interface, datagram to send there)...], drops).
+
+        Bad framing is one MALFORMED drop for all of it. Control packets are
+        framed but not yet validated. Messages for one interface are bundled.
+        HOP_LIMIT is among the drops also if clients got their copies and only
+        routers had to go without, UNREACHABLE once for each destination.
+        """
         cdef Bytes data = view(datagram)
         cdef uint32_t where = self.port(ingress)
         cdef Outcome outcome

@@ -104,7 +104,7 @@ cdef class FilterPool:
         self.pool = make_shared[Pool]()
 
     def read(self, bytes encoded not None):
-        """The predicate of these bytes."""
+        """The predicate of these bytes. WireError if malformed."""
         return Predicate(self, encoded)
 
     def stats(self):
@@ -113,7 +113,10 @@ cdef class FilterPool:
 
 
 cdef class Predicate:
-    """A set of a pool's filters."""
+    """A set of a pool's filters, 4 to 11 bytes each.
+
+    Empty if no bytes are given. WireError if they are malformed.
+    """
 
     cdef unique_ptr[CPredicate] set
     cdef readonly FilterPool pool
@@ -150,15 +153,20 @@ cdef class Predicate:
         return to_bytes(self.set.get().encoded(string_view(PyBytes_AS_STRING(head), PyBytes_GET_SIZE(head))))
 
     def digest(self):
-        """16 bytes: the sum of the filters' digests."""
+        """16 bytes: the sum of the first 16 bytes of SHA-256 of each filter, modulo 2^128.
+
+        Equal predicates have equal digests whatever way they came about. It finds out
+        mistakes; it is no signature.
+        """
         return to_bytes(digest_bytes(self.set.get().digest()))
 
     def digest_after(self, Predicate removed not None, Predicate added not None):
-        """What the digest would be after `change`."""
+        """What the digest would be after a `change` that fits."""
         cdef Digest after = digest_after(self.set.get()[0], self.other(removed)[0], self.other(added)[0])
         return to_bytes(digest_bytes(after))
 
     def __len__(self):
+        """How many filters it has."""
         return self.set.get().size()
 
     @property
@@ -178,7 +186,7 @@ cdef class Predicate:
 
 
 def read_change(FilterPool pool not None, bytes payload not None):
-    """(origin, sequence, digest, removed, added) of an INTEREST_CHANGE payload."""
+    """(origin, sequence, digest, removed, added) of an INTEREST_CHANGE payload. WireError if malformed."""
     cdef ChangeView change
     check(parse_interest_change(view(payload), change))
     cdef Predicate removed = Predicate(pool), added = Predicate(pool)
@@ -189,7 +197,11 @@ def read_change(FilterPool pool not None, bytes payload not None):
 
 
 cdef class Union:
-    """The union of predicates that come and go."""
+    """The union of predicates that come and go, at the cost of what changed.
+
+    Its result is the union, reduced by covering (D2) while it has at most
+    `reduced_max` filters: to reduce is to look at all of them.
+    """
 
     cdef unique_ptr[CUnion] all
     cdef readonly FilterPool pool
@@ -199,7 +211,7 @@ cdef class Union:
         self.all.reset(new CUnion(pool.pool, reduced_limit(reduced_max)))
 
     def add(self, Predicate predicate not None):
-        """Count a predicate in."""
+        """Count a predicate in. What it holds later does not matter."""
         own_pool(self.pool, predicate)
         self.all.get().add(predicate.set.get()[0])
 
@@ -210,12 +222,13 @@ cdef class Union:
             raise UsageError("a predicate is taken out of a union that it was not put into")
 
     def settle(self):
-        """(removed, added): how the union's result has changed since this was last asked."""
+        """(removed, added): how the result has changed since this was last asked."""
         cdef Predicate removed = Predicate(self.pool), added = Predicate(self.pool)
         settle_into(self.all.get()[0], removed.set.get()[0], added.set.get()[0])
         return removed, added
 
     def __len__(self):
+        """How many filters the result has, as it was last settled."""
         return self.all.get().size()
 
     @property
@@ -231,7 +244,10 @@ cdef int own_pool(FilterPool pool, Predicate predicate) except -1:
 
 
 cdef class TableEditor:
-    """Keeps one forwarding table at unions of predicates, interface by interface."""
+    """Keeps one forwarding table at unions of predicates, interface by interface.
+
+    Nobody else may change the table. Each interface's union is reduced as `Union` says.
+    """
 
     cdef unique_ptr[CTableEditor] rows
     cdef readonly FilterPool pool
@@ -261,7 +277,7 @@ cdef class TableEditor:
         return changed
 
     def contents(self):
-        """The encoded predicate that stands in the table at each interface."""
+        """The encoded predicate that stands in the table at each interface that has any filter."""
         cdef vector[pair[uint32_t, string]] rows = self.rows.get().contents()
         cdef dict found = {}
         cdef size_t at
@@ -270,6 +286,7 @@ cdef class TableEditor:
         return found
 
     def __len__(self):
+        """How many filters stand in the table."""
         return self.rows.get().size()
 
     @property

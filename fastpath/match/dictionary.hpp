@@ -2,7 +2,7 @@
 //
 // One thread adds while others look up. A reader's view is two pointers: the hash slots, which only gain
 // entries until they are replaced by a larger array, and the texts, which only grow. A reader may thus come
-// upon a number newer than his table; no filter of his table bears it. Numbers of texts out of use are given
+// upon a number newer than its table; no filter of its table has it. Numbers of texts out of use are given
 // out again only after `purge` has made all anew, which old views do not see.
 #pragma once
 
@@ -160,7 +160,7 @@ class Dictionary {
     // Whether forgetting what is out of use pays: more than half is, and not a trifle.
     [[nodiscard]] bool stale() const noexcept { return taken_ > 2 * live_ + 1024; }
 
-    // Forgets all texts without a use. Numbers in use stay; `void forgotten(id)` hears of the others. All or
+    // Forgets all texts without a use. Numbers in use stay; `void forgotten(id)` is called for the others. All or
     // nothing: if memory runs out, nothing has changed.
     template <class Forgotten>
     void purge(Forgotten&& forgotten) {

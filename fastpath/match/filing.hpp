@@ -12,7 +12,7 @@
 namespace cbn::fast {
 
 // In 1024ths, if the attribute is there: a guess, good enough to choose by. What filters often mention, messages
-// often bear: the rest of the estimate is how often the key is used.
+// often have: the rest of the estimate is how often the key is used.
 inline std::uint32_t likelihood(const Term& term, std::uint32_t kind, const DictionaryView& operands) noexcept {
     constexpr std::uint32_t always = 1024, half = 512, one_number = 8, one_text = 1;
     switch (term.test) {

@@ -109,7 +109,7 @@ class Patterns {
   public:
     [[nodiscard]] PatternsView view() const noexcept { return {uses_, prefixes_, floating_, longer_}; }
 
-    // From now on `operand` is looked for. May be told the same again.
+    // From now on `operand` is looked for. The same may be said again.
     void note(const Dictionary& operands, std::uint32_t operand, Test test) {
         const std::uint8_t use = use_of(test);
         if (use == 0) return;
@@ -138,7 +138,7 @@ class Patterns {
         fresh_.clear();
     }
 
-    // To be told when a number is about to bear another text; bits it left behind do no harm.
+    // To be called when a number is about to stand for another text; bits it left behind do no harm.
     void forget(std::uint32_t operand) noexcept {
         if (operand >= roles_.size()) return;
         noted_ -= (roles_[operand] & COUNTED) != 0;

@@ -2,8 +2,8 @@
 // the constraints it satisfies.
 //
 // A trie of names, then a switch on the type, then one ordered index of values a name and type. Its entries,
-// here called leaves, are in ascending order and linked by two chains: `up` to the next leaf that bears `<`,
-// `down` to the one before that bears `>` (Fig. 5 for integers, the crown of Fig. 6 for strings). Numbers are
+// here called leaves, are in ascending order and linked by two chains: `up` to the next leaf that has `<`,
+// `down` to the one before that has `>` (Fig. 5 for integers, the crown of Fig. 6 for strings). Numbers are
 // found by binary search, strings in the trie. Booleans, floats, times, `!=`, `<=`, `>=` and `any` are not in
 // the paper; docs/paper-algorithms.md says how they were fitted in. Filled by paper/planting.hpp.
 #pragma once
@@ -38,7 +38,7 @@ struct Bearer {
     std::uint32_t first = 0;
     Ops ops = 0;
 
-    [[nodiscard]] bool bears(Ops any) const noexcept { return (ops & any) != 0; }
+    [[nodiscard]] bool has_any(Ops any) const noexcept { return (ops & any) != 0; }
 
     // Hands over those of the wanted operators; false once the sink wants no more.
     template <class Sink>
@@ -154,7 +154,7 @@ class ConstraintIndex {
         TriePath path;
         const auto on_partial = [&](std::uint32_t partial) {
             const Bearer& bearer = partials_[partial];
-            const bool counts = bearer.bears(ops_of(wire::Op::Substring)) && seen.first_time(partial);
+            const bool counts = bearer.has_any(ops_of(wire::Op::Substring)) && seen.first_time(partial);
             return bearer.take(counts ? ON_PARTIALS : ops_of(wire::Op::Prefix), sink);
         };
         if (!forest_.look_up<true>(values.root, text, path, on_partial)) return false;
@@ -171,7 +171,7 @@ class ConstraintIndex {
         constexpr Ops substring = ops_of(wire::Op::Substring);
         const auto on_partial = [&](std::uint32_t partial) {
             const Bearer& bearer = partials_[partial];
-            return !bearer.bears(substring) || !seen.first_time(partial) || bearer.take(substring, sink);
+            return !bearer.has_any(substring) || !seen.first_time(partial) || bearer.take(substring, sink);
         };
         for (std::size_t start = 1; start <= text.size(); ++start) {
             TriePath path;
@@ -229,7 +229,7 @@ class ConstraintIndex {
     std::vector<Leaf> leaves_;
     std::vector<Bearer> partials_;
     std::vector<std::uint64_t> keys_;
-    std::vector<std::uint32_t> unequal_;  // leaves that bear `!=`
+    std::vector<std::uint32_t> unequal_;  // leaves that have `!=`
     std::size_t constraints_ = 0;
 };
 

@@ -68,7 +68,7 @@ class Flags {
     std::vector<std::uint64_t> words_;
 };
 
-// FWD's `counters`, for filters by number. A count is valid if it bears the number of the present message, so
+// FWD's `counters`, for filters by number. A count is valid if it has the number of the present message, so
 // nothing is cleared between messages but once in 65,535.
 class Counters {
   public:

@@ -119,14 +119,14 @@ class Planter {
             string.leaf = static_cast<std::uint32_t>(index_.leaves_.size());
             index_.leaves_.push_back({NONE, NONE, bearer});
             if (value.type != wire::Type::String) index_.keys_.push_back(sort_key(value));
-            if (bearer.bears(ops_of(wire::Op::Ne))) index_.unequal_.push_back(string.leaf);
-            values.anywhere |= bearer.bears(ops_of(wire::Op::Suffix));
+            if (bearer.has_any(ops_of(wire::Op::Ne))) index_.unequal_.push_back(string.leaf);
+            values.anywhere |= bearer.has_any(ops_of(wire::Op::Suffix));
         }
         if (const Bearer bearer = number_all(run, ON_PARTIALS); bearer.ops != 0) {
             string.partial = static_cast<std::uint32_t>(index_.partials_.size());
             index_.partials_.push_back(bearer);
             if (value.text.empty()) values.empty = string.partial;
-            values.anywhere |= bearer.bears(ops_of(wire::Op::Substring));
+            values.anywhere |= bearer.has_any(ops_of(wire::Op::Substring));
         }
         strings_.push_back(string);
     }
@@ -150,12 +150,12 @@ class Planter {
         for (std::uint32_t at = values.leaves_end, up = NONE; at > values.leaves; --at) {
             Leaf& leaf = index_.leaves_[at - 1];
             leaf.up = up;
-            if (leaf.bearer.bears(GREATER_VALUES)) up = at - 1;
+            if (leaf.bearer.has_any(GREATER_VALUES)) up = at - 1;
         }
         for (std::uint32_t at = values.leaves, down = NONE; at < values.leaves_end; ++at) {
             Leaf& leaf = index_.leaves_[at];
             leaf.down = down;
-            if (leaf.bearer.bears(LESSER_VALUES)) down = at;
+            if (leaf.bearer.has_any(LESSER_VALUES)) down = at;
         }
     }
 

@@ -1,7 +1,7 @@
 // The ternary search trie of FWD 4.2 and Fig. 6: attribute names and string constraints are found in it.
 //
-// A node that ends a prefix or substring constraint bears the number of its partial match; a node of the
-// terminator `#` bears the number of its leaf, a complete match. Many tries share one array of nodes. Which
+// A node that ends a prefix or substring constraint has the number of its partial match; a node of the
+// terminator `#` has the number of its leaf, a complete match. Many tries share one array of nodes. Which
 // constraints hang on leaves and partial matches is known to paper/constraints.hpp alone.
 #pragma once
 

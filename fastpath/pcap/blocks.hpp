@@ -16,11 +16,11 @@ namespace detail {
 inline constexpr std::int64_t NEVER = std::numeric_limits<std::int64_t>::max();
 
 // Time stamps count 10^-n or, with the first bit set, 2^-n seconds.
-inline void set_resolution(Interface& interface, std::uint8_t told) noexcept {
-    const unsigned power = told & 0x7FU;
+inline void set_resolution(Interface& interface, std::uint8_t encoded) noexcept {
+    const unsigned power = encoded & 0x7FU;
     interface.multiplier = interface.divisor = 1;
     interface.shift = 0;
-    if ((told & 0x80U) != 0) {
+    if ((encoded & 0x80U) != 0) {
         interface.multiplier = 1'000'000'000;
         interface.shift = power;
         return;
@@ -30,7 +30,7 @@ inline void set_resolution(Interface& interface, std::uint8_t told) noexcept {
     if (power > 28) interface.multiplier = 0;
 }
 
-// In nanoseconds since 1970, as far as they can be told.
+// In nanoseconds since 1970, as far as they are known.
 [[nodiscard]] inline std::int64_t stamp_ns(const Interface& interface, std::uint64_t ticks) noexcept {
     using Wide = unsigned __int128;
     Wide wide = Wide{ticks} * interface.multiplier;

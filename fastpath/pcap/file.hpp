@@ -86,7 +86,7 @@ struct Record {
 // What a cursor met besides records.
 struct Passed {
     bool truncated = false;  // the last record runs past the end of the file
-    bool damaged = false;    // what follows cannot be told apart into records
+    bool damaged = false;    // what follows cannot be divided into records
     bool late = false;       // a section or an interface begins behind the first packet
     std::uint64_t bad_blocks = 0;
     std::uint64_t untimed = 0;

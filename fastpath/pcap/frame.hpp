@@ -183,7 +183,7 @@ inline std::uint32_t words_sum(wire::Bytes bytes, std::uint32_t sum = 0) noexcep
 }
 
 // Whether the kernel that receives a whole datagram would drop it as damaged. What leaves a host that lets its
-// device do the sum bears that of the pseudo-header alone, and none is 0.
+// device do the sum has that of the pseudo-header alone, and none is 0.
 inline bool checksum_wrong(const Network& network, wire::Bytes datagram) noexcept {
     const std::uint32_t said = u16(datagram, 6);
     if (said == 0) return false;

@@ -17,9 +17,10 @@ from libcpp cimport bool as cbool
 from fastpath.wire cimport Bytes
 
 import os
-from typing import NamedTuple
 
 import pyarrow as pa
+
+from fastpath.pcap.edges import RangeEdges
 
 
 cdef extern from "pcap/pcap.hpp" namespace "cbn::pcap" nogil:
@@ -83,7 +84,7 @@ cdef extern from "pcap/merge.hpp" namespace "cbn::pcap" nogil:
 
 
 class PcapError(ValueError):
-    """Not a pcap file this reader knows."""
+    """Not a pcap or pcapng file this reader knows."""
 
 
 cdef class Memory:
@@ -202,16 +203,37 @@ cdef bytes mac_bytes(str mac):
     return octets
 
 
-class RangeEdges(NamedTuple):
-    """Whether a range is one of several that together are the file."""
-
-    starts_clean: bool
-    ends_clean: bool
-    late: bool
-
-
 def decode_pcap(path, size_t start=0, end=None, str mac=""):
-    """One row per CBN packet of the file's records that start in [start, end), and counts."""
+    """One row per CBN packet of the file's records that start in [start, end), and counts.
+
+    Reads pcap in either byte order with micro- and nanoseconds; pcapng with any number of
+    sections and interfaces; Ethernet (with VLAN tags), SLL2 and RAW; IPv4 and IPv6, also
+    fragmented; super-datagrams of segmentation offload. `start` is 0 or comes from `index_pcap`.
+
+    Columns: those of docs/run-directory.md, table `packets`, that stand in the
+    capture. `sent` says that the source address is `mac`, the capturing
+    interface's own; it is null if no `mac` is given (with SLL2 the capture says
+    it). `attributes` are those of a MESSAGE with hop count 0 that was not
+    sent: of a publication, if the peer is a client.
+
+    The counts: `records` and `packets` are what was read; the rest is what was
+    passed over, by reason: `truncated_file` (the last record is cut short),
+    `truncated` (frames captured in part; whole packets at their front are
+    read), `not_cbn`, `ip_fragments` (whose datagram is not complete),
+    `bad_frame` (headers that contradict themselves), `malformed` (CBN
+    datagrams with bad framing, and well framed packets wrong inside),
+    `bad_checksum` (damaged on the way: whoever receives them drops them). Of pcapng
+    alone: `damaged_file` (blocks' lengths contradict each other: what follows is not
+    read), `bad_block` (contradicts itself, or names an interface that is not there),
+    `untimed` (simple packets have no time), `unknown_link` (of an interface of
+    another kind), `unknown_block` (none of those that hold packets).
+
+    The file is read, not mapped: one that becomes shorter meanwhile has a truncated end.
+
+    Raises:
+        PcapError: Not a pcap file, or of a link type not known here.
+        OSError: The file cannot be read.
+    """
     batch, counts, _ = decode_range(path, start, end, mac)
     return batch, counts
 
@@ -233,14 +255,25 @@ def decode_range(path, size_t start, end, str mac=""):
 
 
 def index_pcap(path, target_bytes):
-    """Exact split points: [start, end) byte ranges of about `target_bytes`, whole records each."""
+    """Exact split points: [start, end) byte ranges of about `target_bytes`, whole records each.
+
+    Together they hold every record once. Consecutive fragments of a datagram stay together.
+    """
     if target_bytes < 1:
         raise ValueError(f"target_bytes is {target_bytes}; expected at least 1")
     return Reader(path).ranges(target_bytes)
 
 
 def merge_captures(captures, path, uint32_t snap_bytes=262_144):
-    """All captures as one pcapng file, an interface each, in order of time."""
+    """All captures (name of the interface, its files) as one pcapng file, in order of time.
+
+    Of Ethernet alone. Stamps within a capture may cross by some hundred records, as those of
+    several processors do. Counts: `packets`, and `truncated`, files whose end is not whole.
+
+    Raises:
+        PcapError: one of the files is no capture.
+        OSError: one cannot be read, or `path` cannot be written; then it is not whole.
+    """
     cdef vector[Track] tracks
     cdef vector[string] files
     for name, paths in captures:

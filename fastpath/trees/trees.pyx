@@ -39,7 +39,15 @@ cdef uint64_t bits(object value, int count, str what) except? 0:
 
 
 cdef class Forest:
-    """A connected graph and the trees of all its nodes."""
+    """A connected graph and the trees of all its nodes, which are positions from 0.
+
+    Trees are computed when first asked for and kept. The tie-breakers of the links must make
+    shortest paths unique (E7); then the path back is the path there reversed.
+
+    UsageError if it is no connected graph.
+
+    `links` are (node, node, cost of 32 bits, tie-breaker of 64).
+    """
 
     cdef unique_ptr[CForest] forest
 
@@ -62,23 +70,26 @@ cdef class Forest:
         return node
 
     def parents(self, root):
-        """By node: the one before it on the path from the root."""
+        """By node: the one before it on the path from the root; the root's is its own."""
         return self.forest.get().tree(self.at(root)).parent
 
     def first_hops(self, root):
-        """By node: the one after the root on the path to it."""
+        """By node: the one after the root on the path to it; the root's is its own."""
         return self.forest.get().tree(self.at(root)).first
 
     def path(self, source, target):
-        """The nodes from source to target."""
+        """The nodes from source to target, both included."""
         return self.forest.get().path(self.at(source), self.at(target))
 
     def children(self, node):
-        """By source: the children of a node in the source's tree."""
+        """By source: the children of a node in the source's tree, ascending."""
         return self.forest.get().children(self.at(node))
 
     def groups(self, node):
-        """The sources that are indistinguishable at a node, and what is below it in their trees."""
+        """The sources that are indistinguishable at a node (T3): (sources, nodes below it in their trees).
+
+        Both ascending; the groups in the order of their first sources.
+        """
         cdef vector[Group] found = self.forest.get().groups(self.at(node))
         groups = []
         for index in range(found.size()):
@@ -86,9 +97,9 @@ cdef class Forest:
         return groups
 
     def rewrites(self, node):
-        """By source: whether the node may rewrite its header."""
+        """By source v: R_u(I_u(v)), whether v is indistinguishable from u to all that is below u (E12)."""
         return [may != 0 for may in self.forest.get().rewrites(self.at(node))]
 
     def headers(self, node):
-        """By source: the header with which its messages come to the node."""
+        """By source: the header with which its messages come to the node if all rewrite that may (T3)."""
         return self.forest.get().headers(self.at(node))

@@ -29,12 +29,14 @@ include "values.pxi"
 # --- packets ----------------------------------------------------------------------------------------------
 
 def split_datagram(bytes data not None):
+    """Framing alone: (type, offset, length) of each packet, or WireError."""
     cdef vector[Frame] frames
     check(split(view(data), frames))
     return [(<int>frame.type, frame.offset, frame.length) for frame in frames]
 
 
 def decode_packet(bytes packet not None):
+    """One whole packet: its type and the arguments that would encode it again, in order."""
     cdef Bytes data = view(packet)
     cdef Frame frame
     check(read_single(data, frame))
@@ -51,6 +53,7 @@ def decode_packet(bytes packet not None):
 
 
 def validate_message(bytes packet not None):
+    """Raise WireError unless `packet` is one canonical MESSAGE."""
     check(c_validate_message(view(packet)))
 
 
@@ -81,6 +84,7 @@ def encode_message(source, sequence, publish_time_ns, attributes, header_class=0
 
 
 def encode_destinations(routers):
+    """The route of a message for these routers, whose ids ascend."""
     cdef string out
     cdef uint32_t before = 0
     for router in routers:
@@ -90,6 +94,7 @@ def encode_destinations(routers):
 
 
 def decode_destinations(bytes route not None):
+    """The routers a route names, ascending; WireError if it is not a list of destinations."""
     cdef DestinationCursor cursor = DestinationCursor(view(route))
     cdef uint32_t router = 0
     found = []
@@ -195,6 +200,7 @@ def decode_predicate(bytes data not None):
 
 
 def split_predicate(bytes data not None):
+    """The encoded filters of an encoded predicate, checked."""
     cdef FilterCursor cursor = FilterCursor(view(data))
     cdef Bytes one
     cdef list out = []

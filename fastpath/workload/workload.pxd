@@ -32,9 +32,14 @@ cdef extern from "workload/workload.hpp" namespace "cbn::workload" nogil:
         void finish() except +
 
 
-cdef class FilterList:
+cdef class TextList:
+    cdef int feed(self, Bytes text) except -1 nogil
+    cdef int finish(self) except -1 nogil
+
+
+cdef class FilterList(TextList):
     cdef FilterReader reader
 
 
-cdef class MessageList:
+cdef class MessageList(TextList):
     cdef MessageReader reader

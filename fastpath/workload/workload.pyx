@@ -15,17 +15,16 @@ from fastpath.wire cimport Bytes
 
 import decimal
 import os
-from dataclasses import dataclass, field
 from pathlib import Path
 
 from fastpath.wire.codec import UsageError
+from fastpath.workload.recipe import OPERATORS, Recipe, WorkloadError
 
 __all__ = ["FilterList", "Generator", "MessageList", "Recipe", "UsageError", "WorkloadError"]
 
 cdef size_t BATCH = 4096
 cdef size_t READ_BYTES = 1 << 22
 MOST_WORDS = 1_000_000
-OPERATORS = {"string": ("=", "^", "$", "*", "<", ">", "!="), "integer": ("=", "<", ">", "!=", "<=", ">=")}
 
 
 cdef extern from "workload/workload.hpp" namespace "cbn::workload" nogil:
@@ -55,32 +54,6 @@ cdef extern from "workload/workload.hpp" namespace "cbn::workload" nogil:
         uint64_t filters()
         size_t filters(size_t, string &) except +
         void messages(size_t, string &) except +
-
-
-class WorkloadError(ValueError):
-    """A file is not a workload: `file:line: what is wrong`."""
-
-
-@dataclass(frozen=True)
-class Recipe:
-    """The parameters of FWD Table 1, with the paper's values (F7) in the readings E2 and E3."""
-
-    seed: int = 1
-    interfaces: int = 20
-    filters_per_interface: tuple[int, int] = (1, 99_999)
-    filters: int | None = None
-    constraints: tuple[int, int] = (1, 9)
-    attributes: tuple[int, int] = (1, 19)
-    names: int = 1000
-    zipf: str = "1"
-    words: int = 1000
-    piece: int = 0
-    integers: tuple[int, int] = (0, 99)
-    types: dict[str, int] = field(default_factory=lambda: {"s": 50, "i": 50})
-    string_operators: dict[str, int] = field(
-        default_factory=lambda: {"=": 35, "^": 15, "$": 15, "*": 15, "<": 10, ">": 10}
-    )
-    integer_operators: dict[str, int] = field(default_factory=lambda: {"=": 60, "<": 20, ">": 20})
 
 
 cdef object number(object value, str what, object low, object high):
@@ -156,7 +129,7 @@ cdef CRecipe compiled(object recipe) except *:
 
 
 cdef class Generator:
-    """Makes the lines of one workload."""
+    """Makes the lines of one workload. UsageError if the recipe cannot be followed."""
 
     cdef unique_ptr[CGenerator] generator
 
@@ -170,7 +143,7 @@ cdef class Generator:
         return self.generator.get().filters()
 
     def filters(self):
-        """The lines of the filters, some thousands a piece."""
+        """The lines of the filters, some thousands a piece. The interfaces take turns."""
         cdef string text
         cdef size_t written = BATCH
         while written == BATCH:
@@ -199,41 +172,54 @@ cdef Bytes view(bytes data) noexcept:
     return Bytes(<const uint8_t *>PyBytes_AS_STRING(data), PyBytes_GET_SIZE(data))
 
 
-def _feed(path, feed, finish, progress):
-    """Read a file in pieces; `progress` is told the bytes read so far."""
+cdef class TextList:
+    """What is read from a file of text, a line each."""
+
+    cdef int feed(self, Bytes text) except -1 nogil:
+        return 0
+
+    cdef int finish(self) except -1 nogil:
+        return 0
+
+
+cdef int read(TextList into, object path, object progress) except -1:
+    """Read a file in pieces; `progress` is called with the bytes read so far."""
+    cdef Bytes text
     name, done = os.fspath(path), 0
     try:
         with Path(path).open("rb", buffering=0) as source:
             while data := source.read(READ_BYTES):
-                feed(data)
+                text = view(data)
+                with nogil:
+                    into.feed(text)
                 done += len(data)
                 if progress is not None:
                     progress(done)
-        finish()
-    except WorkloadError as error:
+        with nogil:
+            into.finish()
+    except ValueError as error:
         raise WorkloadError(f"{name}:{error}") from None
+    return 0
 
 
-cdef class FilterList:
-    """Filters read from text, encoded."""
+cdef class FilterList(TextList):
+    """Filters read from text, encoded, in memory.
+
+    Constraints that a filter repeats are dropped (E5). WorkloadError if the
+    file is not what it should be; OSError if it cannot be read. `progress` is
+    called with the bytes read so far, every few megabytes.
+    """
 
     def __cinit__(self, path, progress=None):
-        _feed(path, self._feed, self._finish, progress)
+        read(self, path, progress)
 
-    def _feed(self, bytes data not None):
-        cdef Bytes text = view(data)
-        try:
-            with nogil:
-                self.reader.feed(text)
-        except ValueError as error:
-            raise WorkloadError(str(error)) from None
+    cdef int feed(self, Bytes text) except -1 nogil:
+        self.reader.feed(text)
+        return 0
 
-    def _finish(self):
-        try:
-            with nogil:
-                self.reader.finish()
-        except ValueError as error:
-            raise WorkloadError(str(error)) from None
+    cdef int finish(self) except -1 nogil:
+        self.reader.finish()
+        return 0
 
     def __len__(self):
         return self.reader.list.filters.size()
@@ -250,26 +236,19 @@ cdef class FilterList:
         return self.reader.list.interfaces[at], (<const char *>filter.data())[:filter.size()]
 
 
-cdef class MessageList:
-    """Messages read from text, as MESSAGE packets."""
+cdef class MessageList(TextList):
+    """Messages read from text, as MESSAGE packets; see FilterList."""
 
     def __cinit__(self, path, progress=None):
-        _feed(path, self._feed, self._finish, progress)
+        read(self, path, progress)
 
-    def _feed(self, bytes data not None):
-        cdef Bytes text = view(data)
-        try:
-            with nogil:
-                self.reader.feed(text)
-        except ValueError as error:
-            raise WorkloadError(str(error)) from None
+    cdef int feed(self, Bytes text) except -1 nogil:
+        self.reader.feed(text)
+        return 0
 
-    def _finish(self):
-        try:
-            with nogil:
-                self.reader.finish()
-        except ValueError as error:
-            raise WorkloadError(str(error)) from None
+    cdef int finish(self) except -1 nogil:
+        self.reader.finish()
+        return 0
 
     def __len__(self):
         return self.reader.list.packets.size()

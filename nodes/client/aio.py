@@ -135,7 +135,7 @@ class Client:
 
     @property
     def attached(self) -> bool:
-        """Whether we and the router hear each other now."""
+        """Whether the session with the router is up."""
         return self._core.attached
 
     async def attach(self, timeout_s: float = ATTACH_TIMEOUT_S) -> None:

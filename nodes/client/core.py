@@ -64,7 +64,7 @@ class ClientCore:
 
     @property
     def attached(self) -> bool:
-        """Whether client and router hear each other."""
+        """Whether the session with the router is up."""
         return self.link.up
 
     def subscribe(self, now_ns: int, predicate: Predicate, subscription_id: int | None = None) -> int:
@@ -154,7 +154,7 @@ class ClientCore:
             "attached": self.attached,
             "settled": self.link.quiet,
             "interface": self.link.interface.name,
-            "heard_ns": self.link.heard_ns,
+            "received_ns": self.link.received_ns,
             "subscriptions": len(self._subscriptions),
             "subscriptions_acknowledged": len(self._subscriptions) - len(waiting),
             "subscriptions_digest": self._subscriptions_digest(),

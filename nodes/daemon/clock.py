@@ -1,7 +1,7 @@
 """The one clock of a node process: nanoseconds since 1970, never going backwards.
 
 Here also: slowed time (decision 15). Everything a node reads, waits for and
-writes is in the run's time; only what the kernel is told to wait is real.
+writes is in the run's time; only what the kernel is asked to wait is real.
 """
 
 from __future__ import annotations

@@ -203,7 +203,7 @@ class Channel:
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """What a server bears of its callers."""
+    """Bounds on what callers may make a server keep."""
 
     request_bytes: int
     backlog_bytes: int

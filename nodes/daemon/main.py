@@ -1,4 +1,4 @@
-"""The program `python -m nodes --config node.toml`: one router or client until it is told to stop.
+"""The program `python -m nodes --config node.toml`: one router or client until it is asked to stop.
 
 Exit codes: 0 stopped as asked; 2 the configuration is wrong; 3 an address or
 socket cannot be had; 70 a defect, with its traceback in the log.

@@ -77,7 +77,7 @@ class RouterNode:
         return {"text": self._router.tables(), "fib": fib}
 
     def commands(self) -> dict[str, Command]:
-        """`settled`: whether nothing is under way, which is sooner told than a whole status."""
+        """`settled`: whether nothing is under way, which takes less time than a whole status."""
         return {"settled": lambda _: {"settled": self._router.settled}}
 
     def close(self) -> None:

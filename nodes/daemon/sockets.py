@@ -26,7 +26,7 @@ class BindError(OSError):
 def open_interface(interface: InterfaceConfig) -> socket.socket:
     """The non-blocking UDP socket of one interface, connected to its peer.
 
-    Connected, it hears its neighbour alone, and the kernel's errors about the
+    Connected, it receives from its neighbour alone, and the kernel's errors about the
     neighbour (nobody listening there yet) come back on it.
 
     Raises:

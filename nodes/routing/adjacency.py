@@ -4,7 +4,7 @@ Each end sends a HELLO periodically and lists in it the neighbour's incarnation
 that it received. The states and their transitions are the table below:
 
     DOWN    nothing received
-    HEARD   we receive from the neighbour, it does not (yet) list us
+    INIT    we receive from the neighbour, it does not (yet) list us
     UP      it does: the two incarnations name a session of the channel
 
 The rule that keeps sessions apart: **an end that gives a session up draws a new
@@ -37,7 +37,7 @@ class State(Enum):
     """How far the neighbours know each other."""
 
     DOWN = "down"
-    HEARD = "heard"
+    INIT = "init"
     UP = "up"
 
 
@@ -67,12 +67,12 @@ class Step:
 
 
 TRANSITIONS: Mapping[tuple[State, Event], Step] = {
-    (State.DOWN, Event.ONE_WAY): Step(State.HEARD, hello=True),
+    (State.DOWN, Event.ONE_WAY): Step(State.INIT, hello=True),
     (State.DOWN, Event.TWO_WAY): Step(State.UP, hello=True),
-    (State.HEARD, Event.ONE_WAY): Step(State.HEARD, hello=True),
-    (State.HEARD, Event.TWO_WAY): Step(State.UP, hello=True),
-    (State.HEARD, Event.RESTART): Step(State.DOWN),
-    (State.HEARD, Event.SILENCE): Step(State.DOWN, hello=True, renew=True),
+    (State.INIT, Event.ONE_WAY): Step(State.INIT, hello=True),
+    (State.INIT, Event.TWO_WAY): Step(State.UP, hello=True),
+    (State.INIT, Event.RESTART): Step(State.DOWN),
+    (State.INIT, Event.SILENCE): Step(State.DOWN, hello=True, renew=True),
     (State.UP, Event.ONE_WAY): Step(State.UP),
     (State.UP, Event.TWO_WAY): Step(State.UP),
     (State.UP, Event.RESTART): Step(State.DOWN, renew=True),
@@ -95,25 +95,25 @@ class Adjacency:
         self._rng = rng
         self._retired: deque[int] = deque(maxlen=RETIRED_KEPT)
         self._expires_at: int | None = None
-        self.heard_ns = 0
-        """When the neighbour last gave a sign of life."""
+        self.received_ns = 0
+        """When something of the neighbour last arrived."""
         self._peer_hold_ns = 0
         self._hello_at = 0
-        self._alarmed: tuple[int, int] | None = None
+        self._unexpected: tuple[int, int] | None = None
 
     @property
     def up(self) -> bool:
-        """Whether both ends hear each other."""
+        """Whether both ends receive each other."""
         return self.state is State.UP
 
     def refusal(self, hello: Hello) -> Reason | None:
-        """Why this HELLO is not our neighbour's, if so; a stranger is logged once, not at every HELLO."""
+        """Why this HELLO is not our neighbour's, if so; an unexpected sender is logged once."""
         interface = self._interface
         if (hello.node, hello.role) == (interface.peer_id, interface.peer_role):
             return Reason.STALE_HELLO if hello.incarnation in self._retired else None
-        if self._alarmed != (hello.node, hello.role):
-            self._alarmed = (hello.node, hello.role)
-            self._log_stranger(hello)
+        if self._unexpected != (hello.node, hello.role):
+            self._unexpected = (hello.node, hello.role)
+            self._log_unexpected(hello)
         return Reason.OWN_ID if hello.node == self._node.node_id else Reason.WRONG_PEER
 
     def receive(self, now_ns: int, hello: Hello) -> list[Change]:
@@ -124,13 +124,13 @@ class Adjacency:
             changes += self._step(now_ns, Event.RESTART)
         self.peer_incarnation = hello.incarnation
         self._peer_hold_ns = hello.hold_time_ms * MILLISECOND_NS
-        self._expires_at, self.heard_ns = now_ns + self._peer_hold_ns, now_ns
+        self._expires_at, self.received_ns = now_ns + self._peer_hold_ns, now_ns
         listed = (hello.seen_node, hello.seen_incarnation) == (self._node.node_id, self.incarnation)
         return changes + self._step(now_ns, Event.TWO_WAY if listed else Event.ONE_WAY)
 
     def prove(self, now_ns: int) -> list[Change]:
         """A packet of the session came: the neighbour lives and receives what we send, HELLO or no HELLO."""
-        self._expires_at, self.heard_ns = now_ns + self._peer_hold_ns, now_ns
+        self._expires_at, self.received_ns = now_ns + self._peer_hold_ns, now_ns
         return [] if self.up else self._step(now_ns, Event.TWO_WAY)
 
     def give_up(self, now_ns: int) -> list[Change]:
@@ -138,7 +138,7 @@ class Adjacency:
         return self._step(now_ns, Event.SILENCE) if self.state is not State.DOWN else []
 
     def handle_timer(self, now_ns: int) -> list[Change]:
-        """Take a neighbour that has been silent for dead."""
+        """End the session with a neighbour that has been silent for its hold time."""
         if self._expires_at is not None and now_ns >= self._expires_at:
             return self._step(now_ns, Event.SILENCE)
         return []
@@ -182,7 +182,7 @@ class Adjacency:
         self._note("adjacency_up" if self.up else "adjacency_down", why=event.value)
         return [Change.OPENED if self.up else Change.CLOSED]
 
-    def _log_stranger(self, hello: Hello) -> None:
+    def _log_unexpected(self, hello: Hello) -> None:
         expected = f"node {self._interface.peer_id} ({self._interface.peer_role.name.lower()})"
         said = f"node {hello.node} ({hello.role.name.lower()})"
         collision = hello.node == self._node.node_id

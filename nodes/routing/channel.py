@@ -5,7 +5,7 @@ lives as long as the adjacency. Each direction numbers its packets from 1. Every
 packet carries up to where everything has arrived (`ack`) and how many more will be
 taken (`window`). Payloads larger than a packet are cut to the interface's MTU
 and put together again at the other end; payloads arrive once and whole, and in
-the order in which they were sent, but that those of urgent kinds overtake
+the order in which they were sent, except that urgent kinds are sent before
 others. What arrives wrong is counted and changes nothing.
 
 Receiving. Packets ahead of a gap wait within the window. In order, every fourth

@@ -21,7 +21,7 @@ from nodes.wire.packets import Ack, Control, Hello, Packet, Pad
 
 @dataclass(frozen=True, slots=True)
 class LinkUp:
-    """The neighbours hear each other; a new session begins."""
+    """The neighbours receive from each other; a new session begins."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +57,7 @@ class Link:
 
     @property
     def up(self) -> bool:
-        """Whether the neighbours hear each other."""
+        """Whether the neighbours receive from each other."""
         return self._channel is not None
 
     @property
@@ -71,9 +71,9 @@ class Link:
         return self._adjacency.incarnation
 
     @property
-    def heard_ns(self) -> int:
-        """When the neighbour last gave a sign of life."""
-        return self._adjacency.heard_ns
+    def received_ns(self) -> int:
+        """When something of the neighbour last arrived."""
+        return self._adjacency.received_ns
 
     @property
     def quiet(self) -> bool:

@@ -291,7 +291,7 @@ class Identity:
             self._gave_in(now_ns)
         else:
             why = "from before our restart, or another router has our id"
-            self._log(Log("own_record_heard", fields | {"why": why}))
+            self._log(Log("own_record_received", fields | {"why": why}))
 
 
 class Rules(NamedTuple):

@@ -67,7 +67,7 @@ def _adjacency(router: Router, link: Link) -> dict[str, object]:
         "peer_id": interface.peer_id,
         "peer_role": interface.peer_role.name.lower(),
         "state": link.state.value,
-        "heard_ns": link.heard_ns,
+        "received_ns": link.received_ns,
         "incarnation": link.incarnation,
         "retransmissions": link.retransmissions,
     }

@@ -4,7 +4,7 @@ A subscription stays as the bytes that came, by the client's own id, to be taken
 back as a whole. Unions of subscriptions are kept in the kernel, one for each
 client and one for all: a change costs what changed.
 
-Not here: what other routers are told of it (`interest_exchange`), what is forwarded by (`install`).
+Not here: what is announced to other routers (`interest_exchange`), what is forwarded by (`install`).
 """
 
 from __future__ import annotations

@@ -29,7 +29,7 @@ local TYPES = { "string", "integer", "float", "boolean", "time" }
 local OPERATORS = { "=", "!=", "<", ">", "<=", ">=", ">*", "*<", "*", "any" }
 local ANY = 10
 
--- Fields by the name they have in docs/wire-format.md; sequences are told apart by what they count.
+-- Fields by the name they have in docs/wire-format.md; sequences are distinguished by what they count.
 local f, fields = {}, {}
 local function declare(kind, names, ...)
     for name in names:gmatch("%S+") do

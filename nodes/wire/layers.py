@@ -278,7 +278,7 @@ class CBNHello(CBN):
     ]
 
     def mysummary(self) -> str:
-        """Who speaks, and whom it hears."""
+        """Who sends it, and whose HELLO it has received."""
         return str(self.sprintf("CBN HELLO of %role% %node%, hears %seen_node%"))
 
 

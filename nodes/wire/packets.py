@@ -29,7 +29,7 @@ class PacketType(IntEnum):
 
 
 class Role(IntEnum):
-    """Who speaks in a HELLO."""
+    """Who sends a HELLO."""
 
     ROUTER = 1
     CLIENT = 2

@@ -1,4 +1,4 @@
-// Links carry random frames under random impairments that change, are cut and mended while frames are on their way,
+// Links carry random frames under random impairments that change, are cut and repaired while frames are on their way,
 // for the sanitizers to watch.
 //
 //   cables_check SEED ROUNDS
@@ -95,7 +95,7 @@ int main(int count, char** arguments) {
             const std::size_t link = other.below(LINKS);
             switch (other.below(4)) {
                 case 0: cables.cut(link); break;
-                case 1: cables.mend(link); break;
+                case 1: cables.repair(link); break;
                 case 2: cables.impair(link, other.impairment(), other.impairment()); break;
                 default: static_cast<void>(cables.account(2 * link)); break;
             }

@@ -183,7 +183,7 @@ def test_a_link_that_is_down_loses_what_is_on_it_and_carries_again_once_up():
         rig.send(frame(9))
         assert rig.settle()["lost_down"] == 4
         rig.cables.impair(0, does(), does())
-        rig.cables.mend(0)
+        rig.cables.repair(0)
         rig.send(frame(10))
         told = rig.settle()
         assert rig.numbers() == [10]
@@ -271,7 +271,7 @@ def test_callers_are_let_in_while_the_loop_is_busy():
         for number in range(300):
             rig.cables.impair(0, does(delay_ns=number), does())
             rig.cables.cut(0)
-            rig.cables.mend(0)
+            rig.cables.repair(0)
             rig.cables.measures(0)
         flood.set()
         sender.join()
@@ -310,7 +310,7 @@ def test_an_impairment_that_makes_no_sense_is_refused_and_changes_nothing(wrong,
 
 def test_links_that_are_not_there_and_senseless_sizes_are_refused():
     cables = Cables(1514, 1 << 20)
-    for call in (cables.cut, cables.mend, cables.measures, lambda n: cables.impair(n, does(), does())):
+    for call in (cables.cut, cables.repair, cables.measures, lambda n: cables.impair(n, does(), does())):
         with pytest.raises(IndexError, match="there is no link 0"):
             call(0)
     for sizes in ((13, 1 << 20), (1 << 18, 1 << 20), (1514, 100), (1514, 1 << 41)):

@@ -125,7 +125,7 @@ def test_an_old_hello_that_does_not_list_us_yet_does_not_end_a_session() -> None
 def test_a_packet_of_the_session_proves_what_a_lost_hello_would_have_said() -> None:
     a, b = end("r1"), end("r2")
     b.receive(0, hello(a))
-    assert b.state is State.HEARD
+    assert b.state is State.INIT
     assert b.prove(MS) == [Change.OPENED]
 
 

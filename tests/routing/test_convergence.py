@@ -56,8 +56,8 @@ def test_each_rule_gives_its_reason(node: str, key: str, value: object, reason: 
 
 def test_a_link_that_is_not_up_is_named_unless_it_is_meant_to_be_down() -> None:
     statuses = copy.deepcopy(CONVERGED)
-    statuses["r1"]["adjacencies"][0]["state"] = "heard"
-    assert unconverged(statuses) == ["r1 is not joined to r2: the link is heard"]
+    statuses["r1"]["adjacencies"][0]["state"] = "init"
+    assert unconverged(statuses) == ["r1 is not joined to r2: the link is init"]
     assert unconverged(statuses, down=["r1-eth0"]) == []
 
 
@@ -78,17 +78,17 @@ def test_a_link_that_is_meant_to_be_down_must_have_been_noticed() -> None:
 def test_after_a_link_came_back_both_ends_must_have_received_something() -> None:
     """What was lost meanwhile may be what lets the neighbour be taken for dead a little later."""
     statuses = copy.deepcopy(CONVERGED)
-    for name, heard_ns in (("r1", 9), ("r2", 10)):
+    for name, received_ns in (("r1", 9), ("r2", 10)):
         for adjacency in statuses[name]["adjacencies"]:
-            adjacency["heard_ns"] = heard_ns
-    statuses["c1"] |= {"interface": "c1-eth0", "heard_ns": 0}
+            adjacency["received_ns"] = received_ns
+    statuses["c1"] |= {"interface": "c1-eth0", "received_ns": 0}
     repaired = {"r1-eth0": 10, "r2-eth0": 10}
     assert unconverged(statuses) == []
-    assert unconverged(statuses, (), repaired) == ["r1 has not heard from r1-eth0 since it came back"]
-    statuses["r1"]["adjacencies"][0]["heard_ns"] = 10
+    assert unconverged(statuses, (), repaired) == ["r1 has received nothing over r1-eth0 since it came back"]
+    statuses["r1"]["adjacencies"][0]["received_ns"] = 10
     assert unconverged(statuses, (), repaired) == []
     repaired["c1-eth0"] = 1
-    assert unconverged(statuses, (), repaired) == ["c1 has not heard from c1-eth0 since it came back"]
+    assert unconverged(statuses, (), repaired) == ["c1 has received nothing over c1-eth0 since it came back"]
 
 
 def test_the_parts_of_a_network_need_not_agree_with_each_other() -> None:

@@ -14,7 +14,7 @@ Theory of operation, beyond the paper:
   two routers is the same in both directions (E7). So a router that has our
   reply in this era is behind routers that are all in this era, and our
   advertisements reach it; and one that is not will have our reply later.
-- **An advertisement may overtake a reply** that waits on its way for others. It
+- **An advertisement may arrive before a reply** that waits on its way for others. It
   is added to what waits, for the reply will replace what it widens.
 - **`safe` and `literal`** (E6). An RA stops where it adds nothing: in `safe` to
   what the same issuer advertised before, as its revision shows; in `literal`
@@ -23,8 +23,8 @@ Theory of operation, beyond the paper:
 - **Withdrawals.** With `sr_on_change` an RA is flagged if its issuer wants less,
   passes everywhere, and every router asks the branch the issuer is in.
 
-Not here: bytes (`nodes.wire`), eras (`cbcb_era`), the bookkeeping of requests
-(`cbcb_pull`) and of links (`cbcb_links`).
+Not here: bytes (`nodes.wire`), eras and links (`cbcb_era`), the bookkeeping of requests and
+the timers (`cbcb_pull`).
 """
 
 from __future__ import annotations
@@ -37,10 +37,8 @@ from fastpath import cover
 from nodes.routing.effects import Reason
 from nodes.routing.predicates import NOTHING, filter_count
 from nodes.routing.schemes.base import FibSpec, Options, Talk, View, learned, of_router
-from nodes.routing.schemes.cbcb_era import ORIGINS_MAX, Eras
-from nodes.routing.schemes.cbcb_links import Links
-from nodes.routing.schemes.cbcb_pull import Asking, Relay, Unions
-from nodes.routing.schemes.cbcb_timers import Timers
+from nodes.routing.schemes.cbcb_era import ORIGINS_MAX, Eras, Links
+from nodes.routing.schemes.cbcb_pull import Asking, Relay, Timers, Unions
 from nodes.routing.schemes.sources import source_classes
 from nodes.wire.codec import WireError
 from nodes.wire.packets import Kind
@@ -128,7 +126,7 @@ class Cbcb:
             self._issue(now_ns, narrowed=False, predicate=self._own)
         if timers.ask.take(now_ns):
             self._ask(now_ns)
-        if timers.patience.take(now_ns):
+        if timers.retry.take(now_ns):
             self._ask_again(now_ns)
 
     def next_deadline(self) -> int | None:
@@ -190,7 +188,7 @@ class Cbcb:
         """Replies are long in coming: who has lost our request gets it again, who has not ignores it."""
         for branch, request in self._asking.awaited.items():
             self._send_to(now_ns, branch, Kind.CBCB_SR, request.encode())
-        self._timers.be_more_patient(now_ns)
+        self._timers.retry_later(now_ns)
 
     def _take_request(self, now_ns: int, interface: int, payload: bytes) -> None:
         request = Request.decode(payload)
@@ -261,7 +259,7 @@ class Cbcb:
         if self._asking.awaited:
             self._timers.await_replies(now_ns)
         else:
-            self._timers.patience.at = None
+            self._timers.retry.at = None
         if self._asking.wanted:
             self._timers.ask.want(now_ns)
 
@@ -293,7 +291,7 @@ class Cbcb:
         news = received.revision > self._revisions.get(received.origin, 0)
         self._revisions[received.origin] = max(received.revision, self._revisions.get(received.origin, 0))
         for relay in self._relays.values():
-            if relay.overtaken_by(branch) and self._eras.between(received.origin, relay.request.origin):
+            if relay.has_reply_from(branch) and self._eras.between(received.origin, relay.request.origin):
                 relay.add(received.predicate)
         grown = self._widen(now_ns, branch, received.predicate)
         if news and received.narrowed:

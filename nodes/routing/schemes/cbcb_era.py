@@ -9,7 +9,11 @@ restart, a flap too short for the topology to show, a parallel link) thereby
 begins a new era at every router; and as records carry a number drawn at random,
 an era never comes back.
 
-Not here: what is done in a new era (`cbcb`).
+`Links` are the neighbours at the ends of the links, with a running digest for each
+direction of a session. Channels are ordered and lose nothing, so the two ends'
+digests agree exactly when everything has arrived.
+
+Not here: what is done in a new era (`cbcb`), the channels (`nodes.routing.channel`).
 """
 
 from __future__ import annotations
@@ -17,6 +21,8 @@ from __future__ import annotations
 import hashlib
 import random
 import struct
+from collections.abc import Iterator
+from dataclasses import dataclass
 
 from fastpath.wire.codec import WireError
 from nodes.routing.records import Records, Verdict, head
@@ -28,6 +34,7 @@ from nodes.wire.scheme_payloads import split_records
 NONCE = struct.Struct(">Q")
 ORIGINS_MAX = 65_536
 """Of so many routers records are kept; more than any network this is made for."""
+DIGEST_BYTES = 16
 
 
 class Eras:
@@ -100,3 +107,63 @@ class Eras:
     def between(self, a: int, b: int) -> bool:
         """Whether we are on the way between two routers."""
         return self._topology is not None and self._node in self._topology.path(a, b)
+
+
+@dataclass(slots=True)
+class _Link:
+    neighbour: int
+    sent: bytes = b""
+    received: bytes = b""
+
+
+class Links:
+    """The links that have joined, by interface."""
+
+    def __init__(self) -> None:
+        self._links: dict[int, _Link] = {}
+
+    def join(self, interface: int, neighbour: int) -> None:
+        """A link is up."""
+        self._links[interface] = _Link(neighbour)
+
+    def leave(self, interface: int) -> int:
+        """A link is not up any more; returns who was at its end."""
+        return self._links.pop(interface).neighbour
+
+    def __contains__(self, interface: int) -> bool:
+        return interface in self._links
+
+    def neighbour(self, interface: int) -> int:
+        """Who is at the end of a link."""
+        return self._links[interface].neighbour
+
+    def to(self, neighbour: int) -> list[int]:
+        """The interfaces to a neighbour."""
+        return [interface for interface, link in sorted(self._links.items()) if link.neighbour == neighbour]
+
+    def note_sent(self, interface: int, kind: int, payload: bytes) -> None:
+        """We have sent this."""
+        link = self._links[interface]
+        link.sent = _next(link.sent, kind, payload)
+
+    def note_received(self, interface: int, kind: int, payload: bytes) -> None:
+        """We have received this."""
+        link = self._links[interface]
+        link.received = _next(link.received, kind, payload)
+
+    def __iter__(self) -> Iterator[int]:
+        return iter(sorted(self._links))
+
+    def accounts(self, era: int) -> dict[int, tuple[str, str]]:
+        """(Sent, received) by interface; in another era they are others."""
+        suffix = f"/{era:016x}"
+        return {
+            i: (link.sent.hex() + suffix, link.received.hex() + suffix) for i, link in self._links.items()
+        }
+
+
+def _next(before: bytes, kind: int, payload: bytes) -> bytes:
+    digest = hashlib.blake2b(before, digest_size=DIGEST_BYTES)
+    digest.update(bytes((kind,)))
+    digest.update(payload)
+    return digest.digest()

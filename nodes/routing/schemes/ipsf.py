@@ -1,4 +1,4 @@
-"""iPSF: PSF with sources told apart only where it matters (RTE 3.2, T3).
+"""iPSF: PSF with sources distinguished only where it matters (RTE 3.2, T3).
 
     v1 ~ v2 at u  iff  child_u(v1) = child_u(v2) and T_v1/w = T_v2/w for each child w
     Fwd_u(v, m)   = {w : m in F_u(I_u(v), w)}

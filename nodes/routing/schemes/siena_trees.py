@@ -57,7 +57,7 @@ class SharedTree:
 
     Args:
         view: The network.
-        links: The neighbour at each interface over which we speak.
+        links: The neighbour at each interface on which we have a session.
     """
 
     def __init__(self, view: View, links: Mapping[int, int]) -> None:
@@ -128,7 +128,7 @@ _shared: WeakKeyDictionary[Topology, Topology] = WeakKeyDictionary()
 
 
 def _speak_on(view: View, links: Mapping[int, int]) -> dict[int, int]:
-    """The interface on which to speak to each neighbour: the best over which we are joined."""
+    """The interface on which to send to each neighbour: the best over which we are joined."""
     best: dict[int, int] = {}
     for neighbour, found in view.interfaces.items():
         for interface in found:

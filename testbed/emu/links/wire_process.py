@@ -141,7 +141,7 @@ class Wires:
             case {"do": "cut", "link": str(name)}:
                 self.cables.cut(self._number(name))
             case {"do": "repair", "link": str(name)}:
-                self.cables.mend(self._number(name))
+                self.cables.repair(self._number(name))
             case {"do": "impair", "link": str(name), "impairment": dict(there), "back": dict(back)}:
                 self.cables.impair(self._number(name), read_impairment(there), read_impairment(back))
             case _:
