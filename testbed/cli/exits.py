@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import signal
 import sys
-import threading
-from types import FrameType, TracebackType
-from typing import Any, Self
+from types import FrameType
 
-from testbed.runs.interruption import Interruption
+from testbed.runs.interruption import Interruption, SignalHandler
 
 OK = 0
 NOT_CLEAN = 1
@@ -33,10 +31,7 @@ class CommandError(Exception):
         self.code = code
 
 
-_CAUGHT = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
-
-
-class Signals:
+class Signals(SignalHandler):
     """Handlers of SIGINT, SIGTERM and SIGHUP for the time of a command.
 
     The first signal raises `Interruption` in the main thread; later ones only print
@@ -44,24 +39,12 @@ class Signals:
     """
 
     def __init__(self) -> None:
+        super().__init__()
         self.exit_code: int | None = None
         """128 + the number of the signal that ended the command."""
-        self._before: dict[signal.Signals, Any] = {}
 
-    def __enter__(self) -> Self:
-        if threading.current_thread() is threading.main_thread():
-            # What was ignored before stays ignored, so that `nohup` works.
-            caught = [number for number in _CAUGHT if signal.getsignal(number) is not signal.SIG_IGN]
-            self._before = {number: signal.signal(number, self._catch) for number in caught}
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        for number, handler in self._before.items():
-            signal.signal(number, handler)
-
-    def _catch(self, number: int, _frame: FrameType | None) -> None:
+    def on_signal(self, number: int, _frame: FrameType | None) -> None:
+        """Raise, once."""
         name = signal.Signals(number).name
         if self.exit_code is not None:
             print(

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from analysis.expectations import passed
+from testbed.runs.whole_files import write_whole, written_whole
 
 COUNTS = ("expected", "delivered", "missing", "duplicate", "spurious")
 _LATENCIES = ("p50", "p99")
@@ -63,14 +64,15 @@ def row_of(cell: str, values: Mapping[str, Any], directory: Path) -> Row:
 def write_files(folder: Path, about: Mapping[str, Any], rows: Sequence[Row]) -> None:
     """`table.json`, `table.csv`, and `table.parquet` where pyarrow is installed."""
     document = {**about, "rows": [asdict(row) for row in rows]}
-    _write(folder / "table.json", json.dumps(document, indent=1, ensure_ascii=False) + "\n")
+    write_whole(folder / "table.json", json.dumps(document, indent=1, ensure_ascii=False) + "\n")
     flat = [flattened(row) for row in rows]
-    partial = folder / "table.csv.partial"
-    with partial.open("w", encoding="utf-8", newline="") as out:
+    with (
+        written_whole(folder / "table.csv") as unfinished,
+        unfinished.open("w", encoding="utf-8", newline="") as out,
+    ):
         writer = csv.DictWriter(out, list(flat[0]))
         writer.writeheader()
         writer.writerows(flat)
-    partial.replace(folder / "table.csv")
     _write_parquet(folder / "table.parquet", flat)
 
 
@@ -103,7 +105,7 @@ def print_table(rows: Sequence[Row]) -> None:
         table.add_column(name, justify="right" if right else "left", no_wrap=True)
     for row in rows:
         table.add_row(*_words(row), style="red" if row.passed is False or row.outcome == "failed" else None)
-    # As wide as needed: a cell that is cut is of no use.
+    # As wide as needed: half of a cell is of no use.
     Console(width=_WIDTH).print(table, highlight=False)
     for row in rows:
         if row.message:
@@ -134,12 +136,6 @@ def _write_parquet(path: Path, flat: Sequence[Mapping[str, Any]]) -> None:
         if len({type(value) for value in values if value is not None}) > 1:
             columns[name] = [None if value is None else str(value) for value in values]
     pq.write_table(pa.table(columns), path)
-
-
-def _write(path: Path, text: str) -> None:
-    partial = path.with_name(path.name + ".partial")
-    partial.write_text(text, encoding="utf-8")
-    partial.replace(path)
 
 
 def _document(path: Path) -> dict[str, Any]:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import asdict
 from pathlib import Path
 
 from testbed.cli import exits
@@ -28,6 +29,7 @@ from topologies.shapes.kind import Parameter
 ROUTERS_MAX, LINKS_MAX = 65_536, 1_048_576
 """More than a scenario may have is not made here either."""
 NAMES_SHOWN = 12
+_PARAMETER_KEYS = ("name", "meaning", "required", "least", "most", "default")
 ONE_BY_ONE_UP_TO = 60
 """Links; of larger maps, routers and links are shown with --all."""
 
@@ -141,7 +143,7 @@ def shapes_and_maps() -> dict[str, object]:
     """All shapes and all maps of the library, for a script."""
     shapes = [
         {"name": name, "summary": shape.summary, "drawn": shape.drawn,
-         "parameters": [_parameter_fields(p) for p in shape.parameters]}
+         "parameters": [{key: getattr(p, key) for key in _PARAMETER_KEYS} for p in shape.parameters]}
         for name, shape in SHAPES.items()
     ]  # fmt: skip
     return {"shapes": shapes, "maps": [summary(library_map(name)) for name in map_names()]}
@@ -161,11 +163,6 @@ def listing() -> str:
         for drawn in map(library_map, map_names())
     ]
     return "\n".join(lines)
-
-
-def _parameter_fields(parameter: Parameter) -> dict[str, object]:
-    return {"name": parameter.name, "meaning": parameter.meaning, "required": parameter.required,
-            "least": parameter.least, "most": parameter.most, "default": parameter.default}  # fmt: skip
 
 
 def _parameters(parameters: Sequence[Parameter]) -> str:
@@ -190,7 +187,7 @@ def summary(drawn: Map, whole: bool = False) -> dict[str, object]:
         return found
     found["measures"] = _measures_fields(measured(drawn))
     found["router_list"] = [_node_fields(node) for node in drawn.nodes]
-    found["link_list"] = [_link_fields(link) for link in drawn.links]
+    found["link_list"] = [{"name": link.name, **asdict(link)} for link in drawn.links]
     return found
 
 
@@ -213,11 +210,6 @@ def _measures_fields(found: Measures) -> dict[str, object]:
 def _node_fields(node: MapNode) -> dict[str, object]:
     place = node.place and {"latitude": node.place[0], "longitude": node.place[1]}
     return {"name": node.name, "label": node.label, "place": place, "tags": list(node.tags)}
-
-
-def _link_fields(link: MapLink) -> dict[str, object]:
-    return {"name": link.name, "a": link.a, "b": link.b, "delay_ns": link.delay_ns, "rate_bps": link.rate_bps,
-            "loss": link.loss, "cost": link.cost, "tags": list(link.tags)}  # fmt: skip
 
 
 def description(drawn: Map, whole: bool = False) -> str:

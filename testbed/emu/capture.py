@@ -20,14 +20,15 @@ import signal
 import socket
 import sys
 import threading
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from nodes.daemon import kernel
 from nodes.daemon.json_lines import done, say
+from nodes.records import from_plain
 
 if TYPE_CHECKING:
     from fastpath.capture import Capture
@@ -52,7 +53,7 @@ class Target:
 
 @dataclass(frozen=True, slots=True)
 class Orders:
-    """What the capture process is told."""
+    """What the capture process is to do, as its file has it."""
 
     targets: tuple[Target, ...]
     snap_bytes: int
@@ -63,24 +64,13 @@ class Orders:
     dilate_from_ns: int = 0
     """When both were the same."""
 
-    def to_json(self) -> str:
-        """As `from_json` reads it."""
-        return json.dumps(asdict(self), indent=1) + "\n"
-
-    @classmethod
-    def from_json(cls, text: str) -> Orders:
-        """Read what `to_json` wrote."""
-        raw = json.loads(text)
-        targets = tuple(Target(**target) for target in raw.pop("targets"))
-        return cls(targets=targets, **raw)
-
 
 def main(arguments: Sequence[str]) -> int:
-    """Capture until told to stop; returns the exit code."""
+    """Capture until asked to stop; returns the exit code."""
     if len(arguments) != 1:
         print("usage: python -m testbed.emu.capture ORDERS.json", file=sys.stderr)
         return EXIT_ORDERS
-    orders = Orders.from_json(Path(arguments[0]).read_text(encoding="utf-8"))
+    orders = from_plain(Orders, json.loads(Path(arguments[0]).read_text(encoding="utf-8")))
     try:
         sockets = open_sockets(orders.targets)
         capture = begin(orders, sockets)
@@ -118,11 +108,10 @@ def begin(orders: Orders, sockets: Sequence[socket.socket]) -> Capture:
     )
 
 
-def close_all(sockets: Sequence[socket.socket]) -> None:
+def close_all(sockets: Iterable[socket.socket]) -> None:
     """Close many packet sockets: the kernel makes each wait, but all at once wait no longer than one."""
     with ThreadPoolExecutor(AT_ONCE) as pool:
-        for done in [pool.submit(each.close) for each in sockets]:
-            done.result()
+        list(pool.map(socket.socket.close, sockets))
 
 
 def _until_the_end(capture: Capture, targets: Sequence[Target]) -> None:

@@ -2,7 +2,7 @@
 
 Each node that the plan limits gets a group `cbn-testbed/<run id>/<node>`; the
 groups go with the run, or are removed by `cbn clean`, which knows them by the
-run's id. Not here: how a process joins (`nodes.daemon.nursery`).
+run's id. Not here: how a process joins (`nodes.daemon.fork_server`).
 """
 
 from __future__ import annotations

@@ -19,9 +19,12 @@ import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 from nodes.daemon.json_lines import Channel, ClosedError, RefusedError
+
+if TYPE_CHECKING:
+    from testbed.emu.fork_server import ForkedProcess
 
 COMMAND_TIMEOUT_S = 30.0
 SOURCE_ROOT = Path(__file__).resolve().parents[2]
@@ -37,39 +40,12 @@ class NetworkError(RuntimeError):
     """The network could not be built, or changed, as planned."""
 
 
-class Process(Protocol):
-    """What a run does with a process: `subprocess.Popen` is one, and so is a forked node."""
-
-    @property
-    def pid(self) -> int:
-        """Its id."""
-
-    @property
-    def returncode(self) -> int | None:
-        """How it ended, as `subprocess` says it; None as long as nobody has asked or it runs."""
-
-    def poll(self) -> int | None:
-        """How it ended; None: it runs."""
-
-    def wait(self, timeout: float | None = None) -> int:
-        """Wait until it has ended; raises `subprocess.TimeoutExpired`."""
-
-    def send_signal(self, sig: int) -> None:
-        """Send it a signal, unless it has ended."""
-
-    def terminate(self) -> None:
-        """Send SIGTERM."""
-
-    def kill(self) -> None:
-        """Send SIGKILL."""
-
-
 @dataclass(slots=True)
 class Child:
     """A process with a name for people, and where to read what it said."""
 
     name: str
-    process: Process
+    process: subprocess.Popen[bytes] | ForkedProcess
     log: Path
     """Where it says what happened to it."""
     errors: Path

@@ -29,11 +29,13 @@ from testbed.plan.model import Fault, LinkPlan, NodePlan
 from testbed.plan.problems import ScenarioError, did_you_mean
 from testbed.runs.directory import RunDirectory
 from topologies.fault_kinds import LINK_CONTROL, NODE_CONTROL
+from topologies.quantities import listed
 
 LIMITS = Limits(request_bytes=60 * 1024, backlog_bytes=4 * 1024 * 1024, callers=64, mistakes=16)
 """A request is shorter than what a node takes, to which most are handed on."""
 TICKS_A_SECOND = os.sysconf("SC_CLK_TCK")
 PAGE_BYTES = os.sysconf("SC_PAGE_SIZE")
+NAMES_SHOWN = 12
 _COUNTERS = ("rx_messages", "tx_messages", "rx_control", "tx_control")
 
 Row = dict[str, Any]
@@ -182,10 +184,10 @@ class Control:
             case "reset":
                 return Ways(link.impairment, link.impairment_back)
             case "impair":
-                told = request.get("to")
-                if not isinstance(told, dict) or not told or not isinstance(told.get("back", {}), dict):
+                spec = request.get("to")
+                if not isinstance(spec, dict) or not spec or not isinstance(spec.get("back", {}), dict):
                     raise RequestError('expected "to", what the link is to do, such as {"delay": "30ms"}')
-                made = changed(was.turned() if turned else was, told, f"link {link.name}")
+                made = changed(was.turned() if turned else was, spec, f"link {link.name}")
                 return made.turned() if turned else made
         raise RequestError('expected "change": down, up, impair, clear, reset or show')
 
@@ -247,7 +249,7 @@ class Control:
         if node.role is Role.CLIENT:
             return node
         near = [i.peer for i in node.interfaces if i.peer in clients]
-        who = f"clients attached to it: {', '.join(near)}" if near else f"clients: {_listed(clients)}"
+        who = f"clients attached to it: {', '.join(near)}" if near else f"clients: {_some(clients)}"
         raise RequestError(f"{name} is a router; clients publish and subscribe; {who}")
 
     def _find_link(self, text: str) -> tuple[LinkPlan, bool]:
@@ -259,7 +261,7 @@ class Control:
         names = [f"{link.a}-{link.b}" for link in self._links.values()]
         known = names + [f"{link.b}-{link.a}" for link in self._links.values()]
         hint = did_you_mean(text, known)
-        raise RequestError(f"there is no link {text}; {hint or f'links: {_listed(names)}'}")
+        raise RequestError(f"there is no link {text}; {hint or f'links: {_some(names)}'}")
 
 
 def _text(request: Mapping[str, Any], key: str) -> str:
@@ -271,12 +273,11 @@ def _text(request: Mapping[str, Any], key: str) -> str:
 
 def _which(name: str, known: Iterable[str]) -> str:
     names = list(known)
-    return did_you_mean(name, names) or f"there are {_listed(names)}"
+    return did_you_mean(name, names) or f"there are {_some(names)}"
 
 
-def _listed(names: list[str], most: int = 12) -> str:
-    more = f" and {len(names) - most} more" if len(names) > most else ""
-    return ", ".join(names[:most]) + more if names else "none"
+def _some(names: list[str]) -> str:
+    return listed(names, NAMES_SHOWN) or "none"
 
 
 def gauges(live: Live) -> dict[str, Row]:

@@ -1,9 +1,9 @@
 """When faults happen in an emulated run, and when the network has converged again.
 
 The same events and history as the simulator's, on the run's clock. A fault's
-event bears the time just before it is applied, and a fixpoint's the time after
+event has the time just before it is applied, and a fixpoint's the time after
 the nodes said so: what lies between them certainly is not converged. Not here:
-what a fault does (`live`), what is due and what is told of it (`testbed.runs.faults`).
+what a fault does (`live`), what is due and which events say so (`testbed.runs.faults`).
 """
 
 from __future__ import annotations

@@ -101,7 +101,7 @@ class ForkServer:
 
 
 class ForkedProcess:
-    """A process that the fork server has forked, with the face of `testbed.emu.children.Process`."""
+    """A process that the fork server has forked, used like a `subprocess.Popen`."""
 
     def __init__(self, server: ForkServer, pid: int, pidfd: int) -> None:
         self.pid = pid

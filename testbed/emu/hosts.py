@@ -15,13 +15,17 @@ from __future__ import annotations
 import subprocess
 import time
 from collections.abc import Mapping, Sequence
-from typing import Any, ClassVar, Protocol
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from mininet.node import Host
 
 from testbed.emu.children import NetworkError
-from testbed.emu.links.link import CbnLink, PlannedIntf
+from testbed.emu.links.link import PlannedIntf
 from testbed.plan.mininet_topo import CLIENT, ROUTER
+
+if TYPE_CHECKING:
+    from testbed.emu.network import CbnNet
+    from testbed.emu.script_network import ScriptNetwork
 
 DIE_WITH_PARENT = ("setpriv", "--pdeathsig", "KILL", "--")
 CONVERGED_TIMEOUT_S = 30.0
@@ -90,28 +94,6 @@ class NamespaceHost(Host):  # type: ignore[misc]
         return super()._popen([*DIE_WITH_PARENT, *cmd], **params)  # type: ignore[no-any-return]
 
 
-class NetworkOfNodes(Protocol):
-    """What a node belongs to: a network that was planned, or one that a Mininet script is building."""
-
-    def add(self, member: CbnNode | CbnLink) -> None:
-        """A node or link has been made."""
-
-    def configured(self) -> None:
-        """Mininet has made all nodes and links, and now configures them."""
-
-    def leave(self, node: CbnNode) -> None:
-        """Mininet takes this node away."""
-
-    def ask(self, node: str, do: str, **arguments: object) -> Any:
-        """Make a request of a node; returns its result."""
-
-    def fault(self, do: str, node: str) -> None:
-        """Let something happen to a node."""
-
-    def unconverged(self) -> list[str]:
-        """Why the network has not converged; empty: it has."""
-
-
 class CbnNode(NamespaceHost):
     """A router or a client.
 
@@ -122,11 +104,11 @@ class CbnNode(NamespaceHost):
     role: ClassVar[str]
     """What a plan makes of it."""
 
-    def __init__(self, name: str, network: NetworkOfNodes | None = None, **params: Any) -> None:
+    def __init__(self, name: str, network: CbnNet | None = None, **params: Any) -> None:
         from testbed.emu.script_network import network_being_made
 
         super().__init__(name, **{**params, "inNamespace": True})
-        self.network = network_being_made() if network is None else network
+        self.network: CbnNet | ScriptNetwork = network_being_made() if network is None else network
         self.network.add(self)
 
     def addIntf(self, intf: Any, *args: Any, **kwargs: Any) -> None:  # noqa: N802 - Mininet's name

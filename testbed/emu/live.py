@@ -116,10 +116,10 @@ class Live:
         return f"it {has} not {state}" if KINDS[fault.do].repairs else f"it {has} {state} already"
 
     def _link_down(self, fault: Fault) -> None:
-        self.network.cut(self._links[fault.target])
+        self.network.take_down(self._links[fault.target])
 
     def _link_up(self, fault: Fault) -> None:
-        self.network.repair(self._links[fault.target])
+        self.network.bring_up(self._links[fault.target])
 
     def _impair(self, fault: Fault) -> None:
         link = self._links[fault.target]

@@ -21,6 +21,7 @@ from testbed.plan.model import Plan
 from testbed.runs.fidelity import Fidelity
 from testbed.runs.judgement import judge
 from testbed.runs.measures import (
+    LINK_COUNTERS,
     Evidence,
     InterfaceMeasure,
     LinkMeasure,
@@ -31,18 +32,6 @@ from testbed.runs.measures import (
 
 ANSWER_TIMEOUT_S = 5.0
 STOP_TIMEOUT_S = 5.0
-LINK_COUNTERS = (
-    "frames",
-    "bytes",
-    "delivered",
-    "lost",
-    "lost_queue",
-    "lost_down",
-    "duplicated",
-    "reordered",
-    "corrupted",
-    "overruns",
-)
 
 
 @dataclass(frozen=True, slots=True)

@@ -40,7 +40,7 @@ from testbed.emu.options import EmuOptions
 from testbed.emu.registry import Registration
 from testbed.plan.model import Fault, Impairment, LinkPlan, NodePlan, Plan
 from testbed.runs.directory import RunDirectory
-from testbed.runs.fidelity import LinkMeasure
+from testbed.runs.measures import LinkMeasure
 
 LINKS: dict[str, type[CbnLink]] = {link.carrier: link for link in (VethLink, NetemLink, WireLink)}
 """What makes links, by what carries them."""
@@ -58,7 +58,7 @@ class CbnNet(Mininet):  # type: ignore[misc]
         directory: where its nodes' files go.
         options: how links are carried and how fast time goes.
         clock: the run's.
-        watch: is told of all processes without which the network cannot go on.
+        watch: watches all processes without which the network cannot go on.
     """
 
     def __init__(
@@ -212,13 +212,13 @@ class CbnNet(Mininet):  # type: ignore[misc]
         """
         self._links[link.name].impair(impairment, back)
 
-    def cut(self, link: LinkPlan) -> None:
+    def take_down(self, link: LinkPlan) -> None:
         """Carry nothing any more over a link; what is on its way is lost."""
-        self._links[link.name].cut()
+        self._links[link.name].take_down()
 
-    def repair(self, link: LinkPlan) -> None:
+    def bring_up(self, link: LinkPlan) -> None:
         """Carry again, as impaired as before."""
-        self._links[link.name].repair()
+        self._links[link.name].bring_up()
 
     def count_lateness_anew(self) -> None:
         """The workload begins: how late frames were before counts no more."""

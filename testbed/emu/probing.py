@@ -16,12 +16,12 @@ import select
 import socket
 import struct
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 
 from nodes.daemon.kernel import inside_network_of
+from testbed.emu.capture import close_all
 from testbed.plan.model import Impairment, LinkPlan, Plan
 from testbed.runs.measures import PROBE_BYTES, ProbeMeasure
 
@@ -38,7 +38,6 @@ ALL_PROBES = 2000
 FEWEST = 5
 CHUNK = 256
 """How many links are probed at a time."""
-CLOSERS = 64
 SPACING_NS = 1_000_000
 MOST_WAIT_S = 2.0
 """For the frames of one round. Links that take longer, in real time, are not probed."""
@@ -131,7 +130,7 @@ def _ways(
         ends.setdefault(link.b, []).append(link.b_interface)
     sockets: dict[str, socket.socket] = {}
     with ExitStack() as held:
-        held.callback(lambda: _close(sockets.values()))
+        held.callback(lambda: close_all(sockets.values()))
         for node, names in ends.items():
             with inside_network_of(pid_of(node), f"the namespace of {node}"):
                 for name in names:
@@ -212,13 +211,6 @@ def _socket(interface: str) -> socket.socket:
         sock.close()
         raise
     return sock
-
-
-def _close(sockets: Iterable[socket.socket]) -> None:
-    """All at once: for each the kernel waits some 15 ms, and it can wait for many at a time."""
-    with ThreadPoolExecutor(CLOSERS) as closers:
-        for _ in closers.map(socket.socket.close, sockets):
-            pass
 
 
 def _stamp_ns(extra: Sequence[tuple[int, int, bytes]]) -> int:

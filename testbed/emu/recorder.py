@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from nodes.records import to_plain
 from testbed.emu.capture import Orders, Target
 from testbed.emu.children import Child, ProcessDiedError, Watch, start_helper
 from testbed.plan.model import InterfacePlan, NodePlan, Plan
@@ -74,7 +75,7 @@ class Recorder:
             Target(pid_of(node.name), i.name, str(self._file(i).resolve())) for node, i in self.interfaces
         )
         orders = self.directory.config / "capture.json"
-        orders.write_text(self._orders(targets).to_json(), encoding="utf-8")
+        self.directory.write_json("config/capture.json", to_plain(self._orders(targets)))
         self.child = start_helper(
             "the capture process",
             "testbed.emu.capture",

@@ -1,4 +1,4 @@
-"""Marks what a run makes, so that it can be found again and told from everything else; and finds it again.
+"""Marks what a run makes, so that it can be found again and is not mistaken for anything else; and finds it.
 
 A live run has a folder under `/run/cbn-testbed/` with `run.json` and the admin
 sockets of its nodes, and each of its processes carries two environment
@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from nodes.daemon.json_lines import LONGEST_SOCKET_PATH
+from testbed.runs.whole_files import write_whole
 
 RUN_MARK = "CBN_RUN"
 OWNER_MARK = "CBN_RUN_OWNER"
@@ -32,7 +33,7 @@ class RegistryError(RuntimeError):
 
 @dataclass(frozen=True, slots=True)
 class Owner:
-    """A process, told from later ones with the same id by the time it started."""
+    """A process, identified by its id and the time it started: ids are used again."""
 
     pid: int
     started_ticks: int
@@ -100,9 +101,7 @@ class Registration:
         """Let others know these facts of the run too; what was known under the same name is replaced."""
         path = self.folder / RUN_FILE
         record = json.loads(path.read_text(encoding="utf-8"))
-        partial = path.with_name(f"{RUN_FILE}.partial")
-        partial.write_text(json.dumps({**record, **facts}) + "\n", encoding="utf-8")
-        partial.replace(path)
+        write_whole(path, json.dumps({**record, **facts}) + "\n")
 
     def remove(self) -> None:
         """The run has ended: forget it."""

@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Mapping
+from dataclasses import asdict
 from typing import TYPE_CHECKING
 
 from nodes.daemon.json_lines import Server
@@ -122,7 +123,7 @@ class SupervisedStages(Stages):
             selector.close()
 
     def _begin_time(self) -> None:
-        """Time zero: at once, or with the scripts, which are told before it."""
+        """Time zero: at once, or with the scripts, whose clients hear of it before."""
         if self._supervision.workload:
             self._start_scripts()
         else:
@@ -198,29 +199,12 @@ def described(plan: Plan, live: Live) -> dict[str, object]:
                 "id": node.node_id,
                 "role": node.role.name.lower(),
                 "pid": live.network.pid(node.name),
-                "interfaces": [
-                    {
-                        "name": i.name,
-                        "index": i.index,
-                        "address": i.address,
-                        "prefix_length": i.prefix_length,
-                        "mac": i.mac,
-                        "peer": i.peer,
-                        "peer_address": i.peer_address,
-                    }
-                    for i in node.interfaces
-                ],
+                "interfaces": [asdict(interface) for interface in node.interfaces],
             }
             for node in plan.nodes
         },
         "links": [
-            {
-                "name": link.name,
-                "a": link.a,
-                "b": link.b,
-                "a_interface": link.a_interface,
-                "b_interface": link.b_interface,
-            }
+            {key: getattr(link, key) for key in ("name", "a", "b", "a_interface", "b_interface")}
             for link in plan.links
         ],
     }

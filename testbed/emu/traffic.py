@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from testbed.emu.links.choice import asked
 from testbed.plan.model import Impairment, LinkPlan, Plan
 
 Status = Mapping[str, Any]
@@ -39,16 +40,10 @@ def lossy_links(plan: Plan) -> set[str]:
     comes lying until the kernel holds no more.
     """
     disturbed = {fault.target for fault in plan.faults}
-    asked: dict[str, list[Impairment]] = {
-        link.name: [link.impairment, link.impairment_back] for link in plan.links
-    }
-    for fault in plan.faults:
-        if fault.impairment is not None:
-            asked[fault.target] += [fault.impairment, fault.back or fault.impairment]
     return {
         link.name
         for link in plan.links
-        if disturbed & {link.name, link.a, link.b} or any(_loses(way) for way in asked[link.name])
+        if disturbed & {link.name, link.a, link.b} or any(map(_loses, asked(plan, link)))
     }
 
 

@@ -7,7 +7,7 @@ Each is there when it is complete, and not before.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +15,7 @@ from analysis.figures.axes import duration
 from testbed.experiments.experiment import Experiment
 from testbed.experiments.kind import Finding
 from testbed.experiments.results import Results, to_json, write_parquet
+from testbed.runs.whole_files import write_whole, written_whole
 
 TOO_SMALL = "too small for what the paper says of large ones"
 PIPE = "\\|"
@@ -25,7 +26,9 @@ VERDICTS = {True: "reproduces", False: "**does not**", None: "not comparable"}
 def write_all(folder: Path, experiment: Experiment, results: Results[Any]) -> list[Path]:
     """Rows, figures and page of one run; what an earlier run of the experiment left is replaced."""
     folder.mkdir(parents=True, exist_ok=True)
-    rows = _whole(folder / "rows.parquet", lambda path: write_parquet(results.rows, path))
+    rows = folder / "rows.parquet"
+    with written_whole(rows) as unfinished:
+        write_parquet(results.rows, unfinished)
     return [rows, *_texts(folder, ("rows", "figure", "page"), experiment, results)]
 
 
@@ -43,21 +46,7 @@ def _texts(
     figures = {f"{figure}{suffix}.svg": each.to_svg() + "\n" for suffix, each in drawn.items()}
     texts = {f"{rows}.json": to_json(results)} | figures
     texts[f"{page}.md"] = write_page(experiment, results, list(figures))
-    return [_text(folder / name, text) for name, text in texts.items()]
-
-
-def _text(path: Path, text: str) -> Path:
-    return _whole(path, lambda unfinished: unfinished.write_text(text, encoding="utf-8"))
-
-
-def _whole(path: Path, write: Callable[[Path], object]) -> Path:
-    unfinished = path.with_name(path.name + ".part")
-    try:
-        write(unfinished)
-        unfinished.replace(path)
-    finally:
-        unfinished.unlink(missing_ok=True)
-    return path
+    return [write_whole(folder / name, text) for name, text in texts.items()]
 
 
 def found(experiment: Experiment, results: Results[Any]) -> list[tuple[str, Finding]]:

@@ -23,7 +23,7 @@ _FOREVER_NS = 2**62
 _KEYS = ("at", "every", "rate", "arrivals", "count", "from", "until", "during")
 
 
-def due_times(source: Source, told: Mapping[str, Any], key: Key, times: Times, rng: Random) -> list[int]:
+def due_times(source: Source, spec: Mapping[str, Any], key: Key, times: Times, rng: Random) -> list[int]:
     """The times in ascending order; what is wrong is noted in the source.
 
     Where nothing says when, there is one time all the same, so that the message
@@ -33,13 +33,13 @@ def due_times(source: Source, told: Mapping[str, Any], key: Key, times: Times, r
     if problem := _problem(written):
         source.complain(key, *problem)
         return [0]
-    if "at" in told:
-        return [times.moment(told["at"], (*key, "at"))]
-    if any(name not in told for name in written if name in _KEYS):
+    if "at" in spec:
+        return [times.moment(spec["at"], (*key, "at"))]
+    if any(name not in spec for name in written if name in _KEYS):
         return [0]
-    begin_ns, end_ns = _span(source, told, key, times)
-    count = told.get("count", COUNT_MAX + 1)
-    pace = _pace(source, told, key, begin_ns, rng)
+    begin_ns, end_ns = _span(source, spec, key, times)
+    count = spec.get("count", COUNT_MAX + 1)
+    pace = _pace(source, spec, key, begin_ns, rng)
     due = list(islice(takewhile(lambda at: at < end_ns, pace), count))
     if len(due) > COUNT_MAX:
         source.complain(key, "this is more than a million messages", "a lower rate, or a shorter time")
@@ -73,34 +73,34 @@ def _problem(written: Mapping[str, Any]) -> tuple[str, str] | None:
     return None
 
 
-def _span(source: Source, told: Mapping[str, Any], key: Key, times: Times) -> tuple[int, int]:
+def _span(source: Source, spec: Mapping[str, Any], key: Key, times: Times) -> tuple[int, int]:
     """From when until when (not included)."""
-    if "during" in told:
-        phase = times.phase(told["during"], (*key, "during"))
+    if "during" in spec:
+        phase = times.phase(spec["during"], (*key, "during"))
         return (phase.start_ns, phase.end_ns) if phase else (0, 1)
-    begin_ns = times.moment(told["from"], (*key, "from")) if "from" in told else 0
-    if "until" not in told:
+    begin_ns = times.moment(spec["from"], (*key, "from")) if "from" in spec else 0
+    if "until" not in spec:
         return begin_ns, _FOREVER_NS
-    end_ns = times.moment(told["until"], (*key, "until"))
+    end_ns = times.moment(spec["until"], (*key, "until"))
     if end_ns <= begin_ns:
         source.complain((*key, "until"), "it would end before it begins", "a time after from")
     return begin_ns, end_ns
 
 
-def _pace(source: Source, told: Mapping[str, Any], key: Key, begin_ns: int, rng: Random) -> Iterator[int]:
+def _pace(source: Source, spec: Mapping[str, Any], key: Key, begin_ns: int, rng: Random) -> Iterator[int]:
     """Times without end, ascending."""
-    arrivals = told.get("arrivals", "constant")
+    arrivals = spec.get("arrivals", "constant")
     if isinstance(arrivals, dict):
         burst = arrivals.get("burst") or {}
         if "size" not in burst or "every" not in burst:
             return iter([begin_ns])
         return _bursts(begin_ns, burst["size"], duration_ns(burst["every"]))
-    if "rate" in told:
-        period_ns = Fraction(10**9) / (per_second(told["rate"]) or 1)
-        if not per_second(told["rate"]):
+    if "rate" in spec:
+        period_ns = Fraction(10**9) / (per_second(spec["rate"]) or 1)
+        if not per_second(spec["rate"]):
             source.complain((*key, "rate"), "the rate is zero", "a rate above zero")
     else:
-        period_ns = Fraction(duration_ns(told.get("every", "0s")))
+        period_ns = Fraction(duration_ns(spec.get("every", "0s")))
     if arrivals == "poisson":
         return _poisson(begin_ns, float(period_ns), rng)
     if arrivals == "staggered":

@@ -27,22 +27,22 @@ Draw = Callable[[int], "dict[str, Value] | None"]
 """The n-th message; None if it cannot be had."""
 
 
-def read_message(source: Source, told: str | Mapping[str, Any], key: Key, rng: Random) -> Draw | None:
+def read_message(source: Source, spec: str | Mapping[str, Any], key: Key, rng: Random) -> Draw | None:
     """How to make the messages of one publication; None, and a note in the source, if there is no way."""
-    if isinstance(told, str):
+    if isinstance(spec, str):
         try:
-            message = parse_message(told)
+            message = parse_message(spec)
         except PredicateSyntaxError as error:
             source.complain_text(key, error)
             return None
         return lambda _n: message
-    return _drawn(source, told, key, rng)
+    return _drawn(source, spec, key, rng)
 
 
-def read_draws(source: Source, told: Mapping[str, Any], key: Key, rng: Random) -> dict[str, DrawValue] | None:
+def read_draws(source: Source, spec: Mapping[str, Any], key: Key, rng: Random) -> dict[str, DrawValue] | None:
     """How each of several values is drawn; None, and a note in the source, if one cannot be."""
     draws: dict[str, DrawValue] = {}
-    for name, how in told.items():
+    for name, how in spec.items():
         if _out_of_shape(how):
             continue
         try:
@@ -52,8 +52,8 @@ def read_draws(source: Source, told: Mapping[str, Any], key: Key, rng: Random) -
     return draws if len(draws) == len(source.written(key)) else None
 
 
-def _drawn(source: Source, told: Mapping[str, Any], key: Key, rng: Random) -> Draw | None:
-    draws = read_draws(source, told, key, rng)
+def _drawn(source: Source, spec: Mapping[str, Any], key: Key, rng: Random) -> Draw | None:
+    draws = read_draws(source, spec, key, rng)
     if draws is None:
         return None
 
@@ -116,10 +116,10 @@ def _uniform(bounds: list[Any], rng: Random) -> DrawValue:
 
 
 def _zipf(given: Any, rng: Random) -> DrawValue:
-    told = given if isinstance(given, dict) else {"of": given}
-    if "of" not in told:
+    spec = given if isinstance(given, dict) else {"of": given}
+    if "of" not in spec:
         raise UsageError("zipf: the key of is missing: a list of values, or how many numbers from 1 on")
-    of, exponent = told["of"], float(told.get("exponent", 1))
+    of, exponent = spec["of"], float(spec.get("exponent", 1))
     values = [check_value(v) for v in of] if isinstance(of, list) else range(1, of + 1)
     index = zipf_index(len(values), exponent, rng)
     return lambda _n: values[index()]

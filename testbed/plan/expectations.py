@@ -43,8 +43,8 @@ _EXAMPLE = "a quantity, a comparison and a value, as missing == 0, or latency.p9
 
 def read_expectations(source: Source, data: Mapping[str, Any], times: Times) -> tuple[Expectation, ...]:
     """What the scenario expects; what makes no sense is noted in the source."""
-    told = data.get("expect") or []
-    read = (_read(source, text, ("expect", i), times) for i, text in enumerate(told) if text is not None)
+    spec = data.get("expect") or []
+    read = (_read(source, text, ("expect", i), times) for i, text in enumerate(spec) if text is not None)
     return tuple(expectation for expectation in read if expectation is not None)
 
 

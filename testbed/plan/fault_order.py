@@ -1,7 +1,7 @@
 """Faults one after the other: what is broken cannot break, and only that can be repaired.
 
 Here: the walk along the timeline, which draws who is meant among those it can
-happen to, and finds what a partition cuts. Not here: reading the scenario's
+happen to, and finds which links a partition takes down. Not here: reading the scenario's
 words (`faults`).
 
 What waits for the network to converge comes after all that stands above it in
@@ -171,7 +171,7 @@ class _Timeline:
         return Fault(step.at_ns, applied.name, target, impairment=wire.impairment, back=wire.back)
 
     def _across(self, step: Step) -> list[Fault]:
-        """What a partition does to the links between its groups, and what heals it."""
+        """What a partition does to the links between its groups, and what ends it."""
         kind, broken = step.kind, step.kind.repairs
         if problem := self._problem(kind, _WHOLE):
             self._source.complain(step.key, *problem)
@@ -181,7 +181,7 @@ class _Timeline:
             since = self._failures.of(_WHOLE)[broken.name]
             links = [name for name in self._wires if self._failures.of(name).get(broken.applied_as) == since]
         else:
-            links = [name for name, wire in self._wires.items() if self._is_cut(step, name, wire)]
+            links = [name for name, wire in self._wires.items() if self._goes_down(step, name, wire)]
             if not links:
                 expected = "groups that are joined"
                 self._source.complain(step.key, "no link leads from one group to another", expected)
@@ -190,7 +190,7 @@ class _Timeline:
             self._failures.note(kind.applied_as, link, step.key)
         return [Fault(step.at_ns, kind.applied_as, link) for link in links]
 
-    def _is_cut(self, step: Step, name: str, wire: Wire) -> bool:
+    def _goes_down(self, step: Step, name: str, wire: Wire) -> bool:
         across = step.sides.get(wire.a, -1) != step.sides.get(wire.b, -1)
         up = not self._failures.obstacle(step.kind.applied_as, name)
         return wire.b in self._graph.routers and across and up

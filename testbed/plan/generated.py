@@ -24,13 +24,13 @@ _OPERATORS = {"=": "=", "<": "<", ">": ">", "^": ">*", "$": "*<", "*": "*"}
 class Generated:
     """The lines of the generator, as predicates and messages."""
 
-    def __init__(self, source: Source, told: Mapping[str, Any], seed: int) -> None:
+    def __init__(self, source: Source, spec: Mapping[str, Any], seed: int) -> None:
         self._filters: Iterator[bytes] = iter(())
         self._messages: Iterator[bytes] = iter(())
         self.works = False
-        """Whether there is a generator; if not, the source has been told why."""
+        """Whether there is a generator; if not, the source has the reason among its problems."""
         try:
-            generator = Generator(_recipe(told, seed))
+            generator = Generator(_recipe(spec, seed))
             generator.messages(1)
         except UsageError as error:
             source.complain(("workload",), str(error))
@@ -48,14 +48,14 @@ class Generated:
         return _message(next(self._messages, b"m 0"))
 
 
-def _recipe(told: Mapping[str, Any], seed: int) -> Recipe:
+def _recipe(spec: Mapping[str, Any], seed: int) -> Recipe:
     given: dict[str, Any] = {
-        name: tuple(value) if isinstance(value, list) else value for name, value in told.items()
+        name: tuple(value) if isinstance(value, list) else value for name, value in spec.items()
     }
     if "zipf" in given:
         given["zipf"] = str(given["zipf"])
     # A message cannot have more attributes than there are names.
-    given.setdefault("attributes", (1, min(19, told.get("names", 1000))))
+    given.setdefault("attributes", (1, min(19, spec.get("names", 1000))))
     return Recipe(seed=seed, interfaces=1, filters=_ANY_NUMBER, **given)
 
 

@@ -50,27 +50,27 @@ class Graph:
     """The map that its routers are from: labels and places, for drawings."""
 
 
-def wire_with(source: Source, told: Mapping[str, Any], key: Key, defaults: Wire) -> Wire:
-    """A link with the properties it is told over those it has by default."""
-    impairment = read_impairment(source, told, key, defaults.impairment)
+def wire_with(source: Source, spec: Mapping[str, Any], key: Key, defaults: Wire) -> Wire:
+    """A link with the properties that the scenario gives it, over its defaults."""
+    impairment = read_impairment(source, spec, key, defaults.impairment)
     back = defaults.back
-    if "back" in told or back is not None:
+    if "back" in spec or back is not None:
         # What is said of both ways is said of the way back too.
-        both = impairment if back is None else read_impairment(source, told, key, back)
-        back = read_impairment(source, told.get("back") or {}, (*key, "back"), both)
+        both = impairment if back is None else read_impairment(source, spec, key, back)
+        back = read_impairment(source, spec.get("back") or {}, (*key, "back"), both)
     return replace(
         defaults,
-        cost=told.get("cost", defaults.cost),
-        mtu=told.get("mtu", defaults.mtu),
+        cost=spec.get("cost", defaults.cost),
+        mtu=spec.get("mtu", defaults.mtu),
         impairment=impairment,
         back=back if back != impairment else None,
-        tags=tuple(sorted({*defaults.tags, *(tag for tag in told.get("tags") or () if tag)})),
+        tags=tuple(sorted({*defaults.tags, *(tag for tag in spec.get("tags") or () if tag)})),
     )
 
 
-def add_tags(graph: Graph, node: str, told: Mapping[str, Any]) -> None:
+def add_tags(graph: Graph, node: str, spec: Mapping[str, Any]) -> None:
     """Give a node the tags that the scenario says of it."""
-    tags = sorted({tag for tag in told.get("tags") or () if tag})
+    tags = sorted({tag for tag in spec.get("tags") or () if tag})
     if tags:
         graph.tags[node] = tuple(tags)
 

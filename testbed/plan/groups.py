@@ -23,7 +23,7 @@ BUILT_IN = ("routers", "clients", "nodes", "links", "access")
 """Groups that every scenario has: `links` join routers, `access` joins clients to them."""
 
 _DRAW = re.compile(r"(?P<how>one|all|[0-9]+|[0-9]+(?:\.[0-9]+)?%) +of +(?P<group>.+)")
-Told = str | Sequence[Any]
+Spec = str | Sequence[Any]
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,14 +90,14 @@ class Groups:
         self._source = source
         self._graph = graph
         self._seed = int(data.get("seed", 1))
-        self._told: Mapping[str, Any] = data.get("groups") or {}
+        self._specs: Mapping[str, Any] = data.get("groups") or {}
         self._known: dict[str, tuple[str, ...]] = {}
         self._open: list[str] = []
 
     def check(self) -> None:
         """Note what is wrong with groups, whether anybody uses them or not."""
         nodes = {**self._graph.routers, **self._graph.clients}
-        for name in self._told:
+        for name in self._specs:
             key: Key = ("groups", name)
             if name in BUILT_IN or name in nodes:
                 what = (
@@ -115,36 +115,36 @@ class Groups:
                 ("groups", name), f"the group {name} is part of itself", "groups made of others"
             )
             return ()
-        if name not in self._told:
+        if name not in self._specs:
             return self._built_in(name) if name in BUILT_IN else self._tagged(name)
         self._open.append(name)
-        found = tuple(self._read(name, self._told[name]))
+        found = tuple(self._read(name, self._specs[name]))
         self._open.remove(name)
         self._known[name] = found
         return found
 
-    def choice(self, told: Told, kind: str, key: Key, rng: Random) -> Choice | None:
+    def choice(self, spec: Spec, kind: str, key: Key, rng: Random) -> Choice | None:
         """What a selection means; None and a complaint if it means nothing.
 
         Args:
-            told: A text, or a list of texts.
+            spec: A text, or a list of texts.
             kind: One of `KINDS`: what is wanted.
             key: Where it stands.
             rng: What is drawn is drawn from it.
         """
         parts = []
-        for text, here in self._items(told, key):
+        for text, here in self._items(spec, key):
             part = self._part(text.strip(), kind, here)
             if part is None:
                 return None
             parts.append(part)
         return Choice(tuple(parts), kind, key, rng) if parts else None
 
-    def _items(self, told: Told, key: Key) -> Iterator[tuple[str, Key]]:
-        if isinstance(told, str):
-            yield from ((text, key) for text in told.split(","))
+    def _items(self, spec: Spec, key: Key) -> Iterator[tuple[str, Key]]:
+        if isinstance(spec, str):
+            yield from ((text, key) for text in spec.split(","))
             return
-        for i, item in enumerate(told):
+        for i, item in enumerate(spec):
             if isinstance(item, str):
                 yield item, (*key, i)
 
@@ -187,7 +187,7 @@ class Groups:
         return None if members is None else Part(name, members)
 
     def _exists(self, name: str) -> bool:
-        return name in self._told or name in BUILT_IN or self._tagged(name) is not None
+        return name in self._specs or name in BUILT_IN or self._tagged(name) is not None
 
     def _of_kind(self, group: str, kind: str, key: Key) -> tuple[str, ...] | None:
         """The members of that kind; links between its nodes, where links are wanted of a group of nodes."""
@@ -227,38 +227,38 @@ class Groups:
         links = [name for wire, name in self._links() if tag in wire.tags]
         return (*nodes, *links) or None
 
-    def _read(self, name: str, told: Any) -> Iterator[str]:
+    def _read(self, name: str, spec: Any) -> Iterator[str]:
         key: Key = ("groups", name)
         rng = Random(f"{self._seed}/groups/{name}")
-        if isinstance(told, dict):
-            yield from self._where(told, key)
+        if isinstance(spec, dict):
+            yield from self._where(spec, key)
             return
-        if told is None:
+        if spec is None:
             return
-        for text, here in self._items(told, key):
+        for text, here in self._items(spec, key):
             part = self._part(text.strip(), "any", here)
             if part is not None:
                 yield from Choice((part,), "any", here, rng).draw()
 
-    def _where(self, told: Mapping[str, Any], key: Key) -> Iterator[str]:
-        if "of" not in told or "where" not in told:
+    def _where(self, spec: Mapping[str, Any], key: Key) -> Iterator[str]:
+        if "of" not in spec or "where" not in spec:
             return
         here: Key = (*key, "where")
         try:
-            predicate = parse_predicate(told["where"])
+            predicate = parse_predicate(spec["where"])
         except PredicateSyntaxError as error:
             self._source.complain_text(here, error)
             return
-        found = self.members(told["of"])
+        found = self.members(spec["of"])
         if found is None:
-            self._no_group(told["of"], (*key, "of"))
+            self._no_group(spec["of"], (*key, "of"))
             return
         about = self._attributes()
         chosen = [name for name in found if matches(predicate, about[name])]
         if not chosen:
             known = sorted({attribute for name in found for attribute in about[name]})
             expected = f"a predicate over {', '.join(known)}"
-            self._source.complain(here, f"none of {told['of']} is so", expected)
+            self._source.complain(here, f"none of {spec['of']} is so", expected)
         yield from chosen
 
     def _attributes(self) -> dict[str, dict[str, Value]]:
@@ -319,7 +319,7 @@ class Groups:
     def _names(self) -> list[str]:
         tags = {tag for tags in self._graph.tags.values() for tag in tags}
         tags |= {tag for wire in self._graph.wires for tag in wire.tags}
-        return sorted({*self._told, *tags, *BUILT_IN})
+        return sorted({*self._specs, *tags, *BUILT_IN})
 
 
 def _count(how: str, size: int) -> int:

@@ -33,9 +33,9 @@ NOTHING = Impairment()
 _NANOSECONDS = (("s", 10**9), ("ms", 10**6), ("us", 10**3), ("ns", 1))
 
 
-def read_impairment(source: Source, told: Mapping[str, Any], key: Key, was: Impairment) -> Impairment:
-    """An impairment with what is told over what it was; what makes no sense is noted in the source."""
-    given = {field: read(told[name]) for name, (field, read) in KEYS.items() if name in told}
+def read_impairment(source: Source, spec: Mapping[str, Any], key: Key, was: Impairment) -> Impairment:
+    """An impairment with what is given over what it was; what makes no sense is noted in the source."""
+    given = {field: read(spec[name]) for name, (field, read) in KEYS.items() if name in spec}
     impairment = replace(was, **given)
     if given:
         for name, message, expected in _problems(impairment):
@@ -49,11 +49,11 @@ def _problems(impairment: Impairment) -> list[tuple[str, str, str]]:
     if impairment.jitter_ns > (impairment.delay_ns or 0):
         found.append(("jitter", "the jitter is greater than the delay", "a delay that is no smaller"))
     if not impairment.jitter_ns:
-        for name, told in (
+        for name, spec in (
             ("jitter_shape", impairment.jitter_shape != "uniform"),
             ("jitter_correlation", impairment.jitter_correlation),
         ):
-            if told:
+            if spec:
                 found.append((name, "the delay does not vary", "a jitter above zero"))
     if impairment.reorder and not impairment.delay_ns:
         found.append(("reorder", "without a delay nothing can overtake", "a delay above zero"))
@@ -89,20 +89,20 @@ class Ways:
         return Ways(self.back, self.there)
 
 
-def changed(was: Ways, told: Mapping[str, Any], what: str = "the link") -> Ways:
+def changed(was: Ways, spec: Mapping[str, Any], what: str = "the link") -> Ways:
     """What the link is to do from now on.
 
     Args:
         was: what it does now.
-        told: as in a scenario: `{"delay": "30ms", "back": {"loss": 0.1}}`. What is told holds
+        spec: as in a scenario: `{"delay": "30ms", "back": {"loss": 0.1}}`. What is given holds
             both ways, what `back` says for the way back alone; a value None takes that away.
         what: what to call the link in complaints.
 
     Raises:
         ScenarioError: a word or a value is none; the problems say all that is wrong.
     """
-    both = {word: value for word, value in told.items() if word != "back"}
-    back = told.get("back") or {}
+    both = {word: value for word, value in spec.items() if word != "back"}
+    back = spec.get("back") or {}
     problems: list[Problem] = []
     there = _read(was.there, both, what, problems)
     if not problems:  # else it would be said twice
@@ -118,10 +118,10 @@ def words(impairment: Impairment) -> dict[str, object]:
     return {word: _said(name, value) for word, name, value in found if value != getattr(NOTHING, name)}
 
 
-def _read(was: Impairment, told: Mapping[str, Any], what: str, problems: list[Problem]) -> Impairment:
-    source = Source(what, "", "", {word: value for word, value in told.items() if value is not None})
+def _read(was: Impairment, spec: Mapping[str, Any], what: str, problems: list[Problem]) -> Impairment:
+    source = Source(what, "", "", {word: value for word, value in spec.items() if value is not None})
     shaped = check_part(source, "back")
-    away = [word for word, value in told.items() if value is None]
+    away = [word for word, value in spec.items() if value is None]
     for word in away:
         if word not in KEYS:
             source.complain((word,), "unknown key", f"one of {', '.join(KEYS)}", did_you_mean(word, KEYS))

@@ -192,14 +192,14 @@ def _scripts(
     seed = data.get("seed", 1)
     generated = Generated(source, data.get("workload") or {}, seed)
     workload = Workload(source, seed, room, times, generated)
-    named = [Member(name, told, ("clients", name)) for name, told in (data.get("clients") or {}).items()]
+    named = [Member(name, spec, ("clients", name)) for name, spec in (data.get("clients") or {}).items()]
     scripts: dict[str, tuple[Action, ...]] = {}
     actions, wrong = 0, None
     for member in (*named, *members):
         if member.key == wrong:
             continue  # one complaint a population, not one a client
         known = len(source.problems)
-        scripts[member.name] = workload.script(member.name, member.told, member.key)
+        scripts[member.name] = workload.script(member.name, member.spec, member.key)
         wrong = member.key if len(source.problems) > known else None
         actions += len(scripts[member.name])
         if actions > ACTIONS_MAX:
@@ -222,9 +222,9 @@ def _cores(given: Mapping[str, Any], groups: Groups, seed: int) -> dict[str, flo
 
 
 def _scheme(source: Source, data: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
-    told = data.get("scheme", "pif")
-    options = {} if isinstance(told, str) else dict(told)
-    name = told if isinstance(told, str) else options.pop("name", "pif")
+    spec = data.get("scheme", "pif")
+    options = {} if isinstance(spec, str) else dict(spec)
+    name = spec if isinstance(spec, str) else options.pop("name", "pif")
     known = [option.name for option in CATALOG[name].options]
     for option, value in options.items():
         if option not in known:
@@ -235,14 +235,14 @@ def _scheme(source: Source, data: Mapping[str, Any]) -> tuple[str, dict[str, Any
     return name, options
 
 
-def _record(told: Mapping[str, Any]) -> RecordPlan:
-    plain = {key: value for key, value in told.items() if key != "rotate"}
-    rotate = told.get("rotate", "never")
+def _record(spec: Mapping[str, Any]) -> RecordPlan:
+    plain = {key: value for key, value in spec.items() if key != "rotate"}
+    rotate = spec.get("rotate", "never")
     return RecordPlan(**plain, rotate_bytes=0 if rotate == "never" else size_bytes(rotate))
 
 
-def _timers(source: Source, told: Mapping[str, Any]) -> TimerConfig:
-    timers = TimerConfig(**told)
+def _timers(source: Source, spec: Mapping[str, Any]) -> TimerConfig:
+    timers = TimerConfig(**spec)
     if timers.hold_ms <= timers.hello_ms:
         source.complain(
             ("timers", "hold_ms"),

@@ -23,7 +23,7 @@ from topologies.map import Map, MapLink, sorted_tags
 from topologies.quantities import delay_text
 
 PARAMETERS = tuple(dict.fromkeys(p.name for shape in SHAPES.values() for p in shape.parameters))
-WAYS = ("generate", "map", "import")
+ORIGINS = ("generate", "map", "import")
 """Keys that say where a topology comes from; without one of them it is listed."""
 PARTS = ("largest", "keep", "drop")
 LISTED = ("routers", "links")
@@ -38,31 +38,31 @@ TAKEN: Mapping[str, tuple[str, ...]] = {
 """What the links take of a map unless `take` says otherwise."""
 
 
-def way_of(topology: Mapping[str, Any]) -> str:
-    """Which of `WAYS` is told; empty if the topology is listed."""
-    return next((way for way in WAYS if way in topology), "")
+def origin_of(topology: Mapping[str, Any]) -> str:
+    """Which of `ORIGINS` the scenario takes; empty if the topology is listed."""
+    return next((origin for origin in ORIGINS if origin in topology), "")
 
 
 def misplaced(topology: Mapping[str, Any]) -> list[str]:
-    """Keys that belong to another way of saying a topology, or to another shape."""
-    way = way_of(topology)
+    """Keys that belong to another way of giving a topology, or to another shape."""
+    origin = origin_of(topology)
     own = {
-        "generate": {"take", "links_by_tag", *_told_to(topology.get("generate", ""))},
+        "generate": {"take", "links_by_tag", *_taken_by(topology.get("generate", ""))},
         "map": {"take", "links_by_tag", *PARTS},
         "import": {"take", "links_by_tag", *PARTS},
-    }.get(way, {*LISTED})
-    fitting = {way, "link_defaults", *own}
-    known = (*LISTED, *WAYS, "take", "links_by_tag", *PARTS, *PARAMETERS, "seed")
+    }.get(origin, {*LISTED})
+    fitting = {origin, "link_defaults", *own}
+    known = (*LISTED, *ORIGINS, "take", "links_by_tag", *PARTS, *PARAMETERS, "seed")
     return [name for name in known if name in topology and name not in fitting]
 
 
 def form_of(topology: Mapping[str, Any]) -> str:
-    """A way of saying a topology, as it is called where something does not go with it."""
-    way = way_of(topology)
-    return f"{way}: {topology[way]}" if way else "a topology that lists its routers"
+    """A way of giving a topology, as it is called where something does not go with it."""
+    origin = origin_of(topology)
+    return f"{origin}: {topology[origin]}" if origin else "a topology that lists its routers"
 
 
-def _told_to(shape: str) -> set[str]:
+def _taken_by(shape: str) -> set[str]:
     if shape not in SHAPES:
         return set()
     kind = SHAPES[shape]
@@ -71,16 +71,16 @@ def _told_to(shape: str) -> set[str]:
 
 def add_map(source: Source, topology: Mapping[str, Any], graph: Graph, seed: int, defaults: Wire) -> None:
     """The routers and links of a map, added to the graph; what is wrong is noted in the source."""
-    way = way_of(topology)
-    made = _MAKERS[way](source, topology, seed)
+    origin = origin_of(topology)
+    made = _MAKERS[origin](source, topology, seed)
     if made is None:
         return
-    here: Key = ("topology", way)
+    here: Key = ("topology", origin)
     graph.routers = dict.fromkeys((node.name for node in made.nodes), here)
     graph.tags.update({node.name: node.tags for node in made.nodes if node.tags})
     graph.attributes.update({node.name: _attributes(node.title, node.place) for node in made.nodes})
     graph.map = made
-    taken = topology.get("take", TAKEN[way])
+    taken = topology.get("take", TAKEN[origin])
     by_tag = _by_tag(source, topology, made)
     wire = replace(defaults, key=here)
     graph.wires = [_wire(source, link, taken, by_tag, wire) for link in made.links]
@@ -94,22 +94,22 @@ def _attributes(label: str, place: tuple[float, float] | None) -> dict[str, Any]
 
 
 def _by_tag(source: Source, topology: Mapping[str, Any], made: Map) -> Mapping[str, Any]:
-    told = topology.get("links_by_tag") or {}
+    spec = topology.get("links_by_tag") or {}
     known = sorted({tag for link in made.links for tag in link.tags})
-    for tag in told:
+    for tag in spec:
         if tag not in (ALL, *known):
             expected = f"one of {', '.join(known)}" if known else "no tag: these links have none"
             key = ("topology", "links_by_tag", tag)
             source.complain(key, f"no link has the tag {tag}", expected, did_you_mean(tag, known), True)
-    return told
+    return spec
 
 
 def _wire(source: Source, link: MapLink, taken: Any, by_tag: Mapping[str, Any], defaults: Wire) -> Wire:
     wire = replace(defaults, a=link.a, b=link.b, tags=sorted_tags(defaults.tags + link.tags))
-    told = {"delay": ("delay_ns", link.delay_ns), "rate": ("rate_bps", link.rate_bps),
+    spec = {"delay": ("delay_ns", link.delay_ns), "rate": ("rate_bps", link.rate_bps),
             "loss": ("loss", link.loss or None)}  # fmt: skip
     said: dict[str, Any] = {
-        name: value for key, (name, value) in told.items() if key in taken and value is not None
+        name: value for key, (name, value) in spec.items() if key in taken and value is not None
     }
     if "cost" in taken and link.cost != 1:
         wire = replace(wire, cost=link.cost)
@@ -134,8 +134,8 @@ def _generated(source: Source, topology: Mapping[str, Any], seed: int) -> Map | 
     written = source.value["topology"]
     missing = [p for p in shape.parameters if p.required and p.name not in topology]
     for parameter in (p for p in missing if p.name not in written):
-        told = f"{parameter.name}: {parameter.meaning}"
-        source.complain(("topology",), f"the key {parameter.name} is missing", told)
+        spec = f"{parameter.name}: {parameter.meaning}"
+        source.complain(("topology",), f"the key {parameter.name} is missing", spec)
     if missing:
         return None
     parameters = {p.name: topology[p.name] for p in shape.parameters if p.name in topology}

@@ -43,33 +43,33 @@ def read_cells(source: Source, fixed: Sequence[str] = ()) -> list[Cell]:
         source: The scenario, in shape as far as its matrix goes.
         fixed: Keys that are set from outside: such an axis has that one value.
     """
-    told = source.value.get("matrix") if isinstance(source.value, dict) else None
-    if not isinstance(told, dict) or not _in_shape(source, told):
+    spec = source.value.get("matrix") if isinstance(source.value, dict) else None
+    if not isinstance(spec, dict) or not _in_shape(source, spec):
         return []
     parameters = source.value.get("parameters") or {}
-    axes = {name: values for name, values in told.items() if name not in _RESERVED}
+    axes = {name: values for name, values in spec.items() if name not in _RESERVED}
     keys = {name: f"parameters.{name}" if name in parameters else name for name in axes}
     _check_axes(source, keys)
     axes = {name: values for name, values in axes.items() if keys[name] not in fixed}
-    if "repeat" in told and "seed" not in axes and "seed" not in fixed:
+    if "repeat" in spec and "seed" not in axes and "seed" not in fixed:
         first = source.value.get("seed", 1)
-        axes["seed"], keys["seed"] = list(range(first, first + told["repeat"])), "seed"
-    elif "repeat" in told and "seed" in axes:
+        axes["seed"], keys["seed"] = list(range(first, first + spec["repeat"])), "seed"
+    elif "repeat" in spec and "seed" in axes:
         source.complain(("matrix", "repeat"), "there is an axis seed already", "one of them")
-    return _cells(source, told, axes, keys)
+    return _cells(source, spec, axes, keys)
 
 
-def _in_shape(source: Source, told: Mapping[str, Any]) -> bool:
+def _in_shape(source: Source, spec: Mapping[str, Any]) -> bool:
     """Whether axes are lists of scalars; what is not has been complained of by the check of the shape."""
-    axes = [values for name, values in told.items() if name not in _RESERVED]
-    excluded = told.get("exclude", [])
+    axes = [values for name, values in spec.items() if name not in _RESERVED]
+    excluded = spec.get("exclude", [])
     return (
         all(
             isinstance(values, list) and values and all(isinstance(v, Scalar) for v in values)
             for values in axes
         )
-        and type(told.get("repeat", 1)) is int
-        and told.get("repeat", 1) > 0
+        and type(spec.get("repeat", 1)) is int
+        and spec.get("repeat", 1) > 0
         and isinstance(excluded, list)
         and all(isinstance(one, dict) and one for one in excluded)
         and type(source.value.get("seed", 1)) is int
@@ -88,9 +88,9 @@ def _check_axes(source: Source, keys: Mapping[str, str]) -> None:
 
 
 def _cells(
-    source: Source, told: Mapping[str, Any], axes: Mapping[str, list[Scalar]], keys: Mapping[str, str]
+    source: Source, spec: Mapping[str, Any], axes: Mapping[str, list[Scalar]], keys: Mapping[str, str]
 ) -> list[Cell]:
-    left_out = list(_exclusions(source, told.get("exclude", []), axes, keys))
+    left_out = list(_exclusions(source, spec.get("exclude", []), axes, keys))
     size = 1
     for values in axes.values():
         size *= len(values)
@@ -110,12 +110,12 @@ def _cells(
 
 def _exclusions(
     source: Source,
-    told: Sequence[Mapping[str, Any]],
+    spec: Sequence[Mapping[str, Any]],
     axes: Mapping[str, list[Scalar]],
     known: Mapping[str, str],
 ) -> Iterator[Mapping[str, Any]]:
     """Those that can apply: an axis that is known, but set from outside, excludes nothing."""
-    for position, one in enumerate(told):
+    for position, one in enumerate(spec):
         key: Key = ("matrix", "exclude", position)
         for name, value in one.items():
             if name not in known:

@@ -48,9 +48,6 @@ class NodePlan:
     """How many cores it may use, where the world can limit that; None: as many as there are."""
 
 
-JITTER_SHAPES = ("uniform", "normal", "pareto")
-
-
 @dataclass(frozen=True, slots=True)
 class Impairment:
     """What one direction of a link does to packets. `delay_ns` None: as fast as the world is."""
@@ -59,7 +56,7 @@ class Impairment:
     jitter_ns: int = 0
     """How far the delay varies: the most for a uniform jitter, the standard deviation for the others."""
     jitter_shape: str = "uniform"
-    """One of `JITTER_SHAPES`."""
+    """`uniform`, `normal` or `pareto`."""
     jitter_correlation: float = 0.0
     """How much of a frame's jitter is that of the frame before it, from 0 to 1."""
     loss: float = 0.0
@@ -109,9 +106,6 @@ def link_seed(seed: int, link: str, end: str) -> int:
     return int.from_bytes(digest[:8], "big")
 
 
-FAULT_AFTER = ("start", "converged", "previous")
-
-
 @dataclass(frozen=True, slots=True)
 class Fault:
     """One thing that breaks or is repaired at a time: what all faults of a scenario come down to."""
@@ -123,9 +117,9 @@ class Fault:
     target: str
     """The name of the link or node."""
     after: str = "start"
-    """One of `FAULT_AFTER`: `start`, of the scenario; `converged`, the network's next fixpoint once all
+    """`start`, of the scenario; `converged`, the network's next fixpoint once all
     faults before this one in `Plan.faults` have happened; `previous`, the moment of the fault just before
-    this one, which waited for a fixpoint itself: what makes one thing (a partition cuts many links), or
+    this one, which waited for a fixpoint itself: what makes one thing (a partition takes many links down), or
     belongs together (down, and up again), waits once."""
     impairment: Impairment | None = None
     """Of `impair`: what the link does to packets from now on, from `a` to `b`."""

@@ -30,11 +30,11 @@ class Times:
     source: Source
     phases: tuple[Phase, ...] = ()
 
-    def moment(self, told: str, key: Key) -> int:
+    def moment(self, spec: str, key: Key) -> int:
         """The time that is meant, from the start of the run; 0 and a complaint if there is none."""
-        if told[:1].isdigit():
-            return duration_ns(told)
-        found = _MOMENT.fullmatch(told.strip())
+        if spec[:1].isdigit():
+            return duration_ns(spec)
+        found = _MOMENT.fullmatch(spec.strip())
         phase = self.phase(found["phase"], key) if found else None
         if found is None or phase is None:
             return 0
@@ -45,7 +45,7 @@ class Times:
             else base_ns
         )
         if at_ns < 0:
-            self.source.complain(key, f"{told} is before the run starts", "a time from the start on")
+            self.source.complain(key, f"{spec} is before the run starts", "a time from the start on")
             return 0
         return at_ns
 
@@ -64,19 +64,19 @@ def read_times(source: Source, data: Mapping[str, Any]) -> Times:
     """The scenario's phases, one after the other from its start on."""
     phases: list[Phase] = []
     start_ns = 0
-    for position, told in enumerate(data.get("phases") or []):
+    for position, spec in enumerate(data.get("phases") or []):
         key: Key = ("phases", position)
-        if told is None or "name" not in told or "lasts" not in told:
+        if spec is None or "name" not in spec or "lasts" not in spec:
             continue
-        end_ns = start_ns + duration_ns(told["lasts"])
-        _check(source, told, key, phases, end_ns - start_ns)
-        phases.append(Phase(told["name"], start_ns, end_ns))
+        end_ns = start_ns + duration_ns(spec["lasts"])
+        _check(source, spec, key, phases, end_ns - start_ns)
+        phases.append(Phase(spec["name"], start_ns, end_ns))
         start_ns = end_ns
     return Times(source, tuple(phases))
 
 
-def _check(source: Source, told: Mapping[str, Any], key: Key, before: Sequence[Phase], lasts_ns: int) -> None:
-    name = told["name"]
+def _check(source: Source, spec: Mapping[str, Any], key: Key, before: Sequence[Phase], lasts_ns: int) -> None:
+    name = spec["name"]
     if name in RESERVED:
         source.complain((*key, "name"), f"{name} means something else already", "another name")
     if name in [phase.name for phase in before]:

@@ -38,10 +38,10 @@ def fill_in(source: Source) -> None:
 
 
 def _values(source: Source) -> dict[str, Any]:
-    told = source.value.get("parameters")
+    spec = source.value.get("parameters")
     return {
         name: value
-        for name, value in (told.items() if isinstance(told, dict) else ())
+        for name, value in (spec.items() if isinstance(spec, dict) else ())
         if _NAME.fullmatch(str(name)) and isinstance(value, str | int | float | bool)
     }
 

@@ -25,7 +25,7 @@ class Member:
     """A client of a population."""
 
     name: str
-    told: Mapping[str, Any]
+    spec: Mapping[str, Any]
     key: Key
 
 
@@ -34,41 +34,41 @@ def read_populations(source: Source, data: Mapping[str, Any], graph: Graph, grou
     members: list[Member] = []
     seed = int(data.get("seed", 1))
     populations = data.get("populations") or {}
-    for name, told in populations.items():
-        if told is not None and graph.routers:
+    for name, spec in populations.items():
+        if spec is not None and graph.routers:
             rng = Random(f"{seed}/populations/{name}")
-            choice = groups.choice(told.get("at", "routers"), "router", ("populations", name, "at"), rng)
+            choice = groups.choice(spec.get("at", "routers"), "router", ("populations", name, "at"), rng)
             if choice is not None:
-                members += _populate(source, graph, name, told, choice)
+                members += _populate(source, graph, name, spec, choice)
     if populations and not source.problems:
         check_size(source, graph)
     return members
 
 
 def _populate(
-    source: Source, graph: Graph, name: str, told: Mapping[str, Any], choice: Choice
+    source: Source, graph: Graph, name: str, spec: Mapping[str, Any], choice: Choice
 ) -> list[Member]:
     key: Key = ("populations", name)
-    homes = _homes(source, told, key, choice.draw(), choice.rng)
+    homes = _homes(source, spec, key, choice.draw(), choice.rng)
     names = [f"{name}{n}" for n in range(1, len(homes) + 1)]
     if not _names_fit(source, graph, names, key):
         return []
-    wire = wire_with(source, told.get("access") or {}, (*key, "access"), Wire("", "", key=key))
+    wire = wire_with(source, spec.get("access") or {}, (*key, "access"), Wire("", "", key=key))
     for client, router in zip(names, homes, strict=True):
         graph.clients[client] = key
         graph.wires.append(replace(wire, a=router, b=client))
-        graph.tags[client] = tuple(sorted({name, *(told.get("tags") or ())}))
-    return [Member(client, told, key) for client in names]
+        graph.tags[client] = tuple(sorted({name, *(spec.get("tags") or ())}))
+    return [Member(client, spec, key) for client in names]
 
 
 def _homes(
-    source: Source, told: Mapping[str, Any], key: Key, routers: Sequence[str], rng: Random
+    source: Source, spec: Mapping[str, Any], key: Key, routers: Sequence[str], rng: Random
 ) -> list[str]:
     """The router of each client."""
-    place = told.get("place", "evenly")
-    count = told.get("count", len(routers))
+    place = spec.get("place", "evenly")
+    count = spec.get("count", len(routers))
     if place == "one each":
-        if "count" in told and count != len(routers):
+        if "count" in spec and count != len(routers):
             expected = f"no count, or count: {len(routers)}"
             source.complain((*key, "count"), f"one each are {len(routers)} clients, not {count}", expected)
         return list(routers)
@@ -77,7 +77,7 @@ def _homes(
     if place == "uniform":
         return [rng.choice(routers) for _ in range(count)]
     exponent = float(place.get("zipf", 1)) if isinstance(place, dict) else 1.0
-    # Which router is the most popular is a matter of luck, not of its name.
+    # Which router is the most popular is drawn, and does not depend on its name.
     ranked = rng.sample(routers, len(routers))
     index = zipf_index(len(ranked), exponent, rng)
     return [ranked[index()] for _ in range(count)]

@@ -1,4 +1,4 @@
-"""What is wrong with a scenario: located, collected, told all at once."""
+"""What is wrong with a scenario: located, collected, reported all at once."""
 
 from __future__ import annotations
 

@@ -128,7 +128,7 @@ def compose(text: str, name: str) -> Node | None:
             Problem(name, line, column, "", f"not YAML: {getattr(error, 'reason', error)}")
         ) from None
     except (ValueError, OverflowError):
-        # An escape like "\UFFFFFFFF": there is no such character, and no place is told.
+        # An escape like "\UFFFFFFFF": there is no such character, and the error has no place.
         raise Unreadable(Problem(name, 1, 1, "", "not YAML: an escape names no character")) from None
     except RecursionError:
         raise Unreadable(Problem(name, 1, 1, "", "the file is nested too deep")) from None

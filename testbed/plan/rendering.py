@@ -1,4 +1,4 @@
-"""The Plan as what a node is told: the same in every world but for its paths."""
+"""The configuration of a node, made of the Plan: the same in every world but for its paths."""
 
 from __future__ import annotations
 

@@ -46,8 +46,8 @@ class Room:
             return None
         carried = f" with the one destination it carries under {self.scheme}" if self.route_bytes else ""
         expected = f"at most {self.datagram_bytes}: the smallest MTU, {self.mtu}, less {_DATAGRAM_OVERHEAD}"
-        told = f"the message takes {size} bytes{carried}, and messages are not fragmented"
-        return told, f"{expected} for IP and UDP"
+        what = f"the message takes {size} bytes{carried}, and messages are not fragmented"
+        return what, f"{expected} for IP and UDP"
 
 
 def message_packet_bytes(message: Mapping[str, Value]) -> int:

@@ -21,7 +21,7 @@ from testbed.plan.graph import (
     one_of,
     wire_with,
 )
-from testbed.plan.maps import add_map, form_of, misplaced, way_of
+from testbed.plan.maps import add_map, form_of, misplaced, origin_of
 from testbed.plan.problems import Key, did_you_mean
 from testbed.plan.source import Source
 
@@ -42,12 +42,12 @@ def _read_routers(source: Source, topology: Mapping[str, Any], graph: Graph, see
     here: Key = ("topology",)
     defaults = wire_with(source, topology.get("link_defaults") or {}, (*here, "link_defaults"), Wire("", ""))
     written = source.value["topology"]
-    way = way_of(topology)
-    if way_of(written) != way:
+    origin = origin_of(topology)
+    if origin_of(written) != origin:
         return
     for name in misplaced(topology):
         source.complain((*here, name), f"{name} does not go with {form_of(topology)}", at_key=True)
-    if way:
+    if origin:
         add_map(source, topology, graph, seed, defaults)
     else:
         _list_routers(source, topology.get("routers"), graph)

@@ -61,38 +61,38 @@ class Workload:
             if entry is not None:
                 rng = Random(f"{self.seed}/{name}/subscribe/{i}")
                 actions += self._subscriptions(entry, (*key, "subscribe", i), numbers, rng)
-        for i, told in enumerate(client.get("publish") or []):
-            if told is not None:
+        for i, spec in enumerate(client.get("publish") or []):
+            if spec is not None:
                 seed = f"{self.seed}/{name}/publish/{i}"
-                actions += self._publications(told, (*key, "publish", i), seed)
+                actions += self._publications(spec, (*key, "publish", i), seed)
         return tuple(sorted(actions, key=lambda a: a.at_ns))
 
     def _subscriptions(self, entry: Any, key: Key, numbers: Iterator[int], rng: Random) -> Iterator[Action]:
-        told = {"predicate": entry} if isinstance(entry, str) else entry
+        spec = {"predicate": entry} if isinstance(entry, str) else entry
         where: Key = key if isinstance(entry, str) else (*key, "predicate")
-        from_ns, until_ns = self._in_force(told, key)
-        for text in self._texts(told, key, where, rng):
+        from_ns, until_ns = self._in_force(spec, key)
+        for text in self._texts(spec, key, where, rng):
             number = next(numbers)
             yield Action(from_ns, "subscribe", number, text)
             if until_ns is not None:
                 yield Action(until_ns, "unsubscribe", number)
 
-    def _in_force(self, told: Mapping[str, Any], key: Key) -> tuple[int, int | None]:
-        if "during" in told:
-            if "at" in told or "until" in told:
+    def _in_force(self, spec: Mapping[str, Any], key: Key) -> tuple[int, int | None]:
+        if "during" in spec:
+            if "at" in spec or "until" in spec:
                 self.source.complain(key, "during, and at or until, both say when", "one of them")
-            phase = self.times.phase(told["during"], (*key, "during"))
+            phase = self.times.phase(spec["during"], (*key, "during"))
             return (phase.start_ns, phase.end_ns) if phase else (BEFORE_START_NS, None)
-        at_ns = self.times.moment(told["at"], (*key, "at")) if "at" in told else BEFORE_START_NS
-        if "until" not in told:
+        at_ns = self.times.moment(spec["at"], (*key, "at")) if "at" in spec else BEFORE_START_NS
+        if "until" not in spec:
             return at_ns, None
-        until_ns = self.times.moment(told["until"], (*key, "until"))
+        until_ns = self.times.moment(spec["until"], (*key, "until"))
         if until_ns <= at_ns:
             message = "the subscription would end before it begins"
             self.source.complain((*key, "until"), message, "a time after at")
         return at_ns, until_ns
 
-    def _texts(self, told: Mapping[str, Any], key: Key, where: Key, rng: Random) -> Iterator[str]:
+    def _texts(self, spec: Mapping[str, Any], key: Key, where: Key, rng: Random) -> Iterator[str]:
         """The predicates of one entry."""
         written = self.source.written(key)
         if isinstance(written, Mapping) and ("predicate" in written) == ("generate" in written):
@@ -101,21 +101,21 @@ class Workload:
             )
             self.source.complain(key, message, "predicate: what is wanted, or generate: how many filters")
             return
-        times = told.get("count", 1)
-        if "generate" in told:
+        times = spec.get("count", 1)
+        if "generate" in spec:
             for _ in range(times if self.generated.works else 0):
-                yield self._canonical(self.generated.predicate(told["generate"]), key)
-        elif "predicate" in told:
-            yield from self._from_template(told, key, where, times, rng)
+                yield self._canonical(self.generated.predicate(spec["generate"]), key)
+        elif "predicate" in spec:
+            yield from self._from_template(spec, key, where, times, rng)
 
     def _from_template(
-        self, told: Mapping[str, Any], key: Key, where: Key, times: int, rng: Random
+        self, spec: Mapping[str, Any], key: Key, where: Key, times: int, rng: Random
     ) -> Iterator[str]:
-        text = told["predicate"]
-        if "draw" not in told:
+        text = spec["predicate"]
+        if "draw" not in spec:
             yield from [self._canonical(text, where)] * times
             return
-        draws = read_draws(self.source, told["draw"], (*key, "draw"), rng)
+        draws = read_draws(self.source, spec["draw"], (*key, "draw"), rng)
         if draws is None or not self._all_used(draws, text, (*key, "draw")):
             return
         for n in range(times):
@@ -145,25 +145,25 @@ class Workload:
             self._predicates[text] = found
         return found
 
-    def _publications(self, told: Mapping[str, Any], key: Key, seed: str) -> Iterator[Action]:
-        times = due_times(self.source, told, key, self.times, Random(f"{seed}/arrivals"))
+    def _publications(self, spec: Mapping[str, Any], key: Key, seed: str) -> Iterator[Action]:
+        times = due_times(self.source, spec, key, self.times, Random(f"{seed}/arrivals"))
         where: Key = (*key, "message")
-        draw = self._draw(told, key, where, Random(seed))
+        draw = self._draw(spec, key, where, Random(seed))
         for n, at_ns in enumerate(times):
             message = draw(n) if draw else None
             if message is None or not self._fits(message, where):
                 return  # one complaint a publication, not one a message
             yield Action(at_ns, "publish", text=format_message(message))
 
-    def _draw(self, told: Mapping[str, Any], key: Key, where: Key, rng: Random) -> Draw | None:
+    def _draw(self, spec: Mapping[str, Any], key: Key, where: Key, rng: Random) -> Draw | None:
         written = self.source.written(key)
         if ("message" in written) == ("generate" in written):
             message = "the key message is missing" if "message" not in written else "there are two messages"
             self.source.complain(key, message, "message: what to publish, or generate: true")
             return None
-        if "generate" in told and self.generated.works:
+        if "generate" in spec and self.generated.works:
             return lambda _n: self.generated.message()
-        return read_message(self.source, told["message"], where, rng) if "message" in told else None
+        return read_message(self.source, spec["message"], where, rng) if "message" in spec else None
 
     def _fits(self, message: Mapping[str, Value], key: Key) -> bool:
         complaint = self.room.complaint(message)

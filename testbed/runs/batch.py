@@ -20,11 +20,10 @@ from multiprocessing.connection import Connection, wait
 from multiprocessing.context import ForkProcess
 
 from nodes.daemon.kernel import die_with
-from testbed.runs.interruption import Interruption
+from testbed.runs.interruption import SIGNALS, Interruption
 from testbed.runs.world import Progress
 
 FORK = get_context("fork")
-_FORWARDED = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 _DEFECT = 70
 
 
@@ -41,8 +40,9 @@ class Job:
 class _Running:
     job: Job
     process: ForkProcess
-    told: Connection
-    heard: bool = field(default=True)
+    reports: Connection
+    has_more: bool = field(default=True)
+    """Whether it may still report something."""
 
 
 class Batch:
@@ -52,7 +52,7 @@ class Batch:
         jobs: In the order in which they are started.
         at_once: How many run side by side.
         shown: Makes the progress of a job, by its name.
-        on_end: Told of each job that has ended, with its exit code; says whether
+        on_end: Called with each job that has ended, with its exit code; says whether
             further ones are to be started.
     """
 
@@ -90,41 +90,43 @@ class Batch:
     def _start(self, job: Job) -> None:
         """Nothing may come between a process and our knowing of it."""
         with _signals_held():
-            heard, told = FORK.Pipe(duplex=False)
-            process = FORK.Process(target=_perform, args=(job, told, os.getpid()), name=job.name)
+            reports, pipe = FORK.Pipe(duplex=False)
+            process = FORK.Process(target=_perform, args=(job, pipe, os.getpid()), name=job.name)
             process.start()
-            told.close()
-            self._running.append(_Running(job, process, heard))
+            pipe.close()
+            self._running.append(_Running(job, process, reports))
 
     def _follow(self) -> None:
         """Wait until somebody has something to say, or has ended."""
-        ready = wait([r.told for r in self._running if r.heard] + [r.process.sentinel for r in self._running])
+        ready = wait(
+            [r.reports for r in self._running if r.has_more] + [r.process.sentinel for r in self._running]
+        )
         for running in list(self._running):
-            if running.told in ready:
-                self._hear(running)
+            if running.reports in ready:
+                self._read_reports(running)
             if running.process.sentinel in ready:
                 self._ended(running)
 
-    def _hear(self, running: _Running) -> None:
+    def _read_reports(self, running: _Running) -> None:
         progress = self._progress[running.job.name]
         try:
-            while running.heard and running.told.poll():
-                what, arguments = running.told.recv()
+            while running.has_more and running.reports.poll():
+                what, arguments = running.reports.recv()
                 getattr(progress, what)(*arguments)
         except EOFError:
-            running.heard = False
+            running.has_more = False
 
     def _ended(self, running: _Running) -> None:
-        self._hear(running)
+        self._read_reports(running)
         running.process.join()
-        running.told.close()
+        running.reports.close()
         self._running.remove(running)
         code = running.process.exitcode
         if not self._on_end(running.job.name, _DEFECT if code is None else code):
             self._waiting.clear()
 
     def _end_all(self, interruption: KeyboardInterrupt) -> None:
-        """Pass on what we were told, and wait until all have cleaned up."""
+        """Pass the signal on, and wait until all have cleaned up."""
         number = signal.SIGINT
         if isinstance(interruption, Interruption):
             number = signal.Signals[interruption.signal_name]
@@ -136,37 +138,36 @@ class Batch:
             self._follow()
 
 
-class _Told:
-    """The progress of a job as its process tells it."""
+class _PipedProgress:
+    """The progress of a job, sent by its process."""
 
     def __init__(self, pipe: Connection) -> None:
         self._pipe = pipe
 
     def phase(self, name: str, total: int | None = None) -> None:
-        self._tell("phase", name, total)
+        self._send("phase", name, total)
 
     def advance(self, done: int) -> None:
-        self._tell("advance", done)
+        self._send("advance", done)
 
     def say(self, text: str) -> None:
-        self._tell("say", text)
+        self._send("say", text)
 
-    def _tell(self, what: str, *arguments: object) -> None:
+    def _send(self, what: str, *arguments: object) -> None:
         try:
             self._pipe.send((what, arguments))
         except BrokenPipeError:
-            # Whoever listened has died; that is told by a signal.
-            return
+            return  # whoever listened has died; a signal says so
 
 
-def _perform(job: Job, told: Connection, parent: int) -> None:
+def _perform(job: Job, pipe: Connection, parent: int) -> None:
     """What the process of a job does, and all it does."""
     os.setpgid(0, 0)
     die_with(parent, signal.SIGTERM)
-    signal.pthread_sigmask(signal.SIG_UNBLOCK, _FORWARDED)
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, SIGNALS)
     code = _DEFECT
     try:
-        code = job.perform(_Told(told))
+        code = job.perform(_PipedProgress(pipe))
     except Exception:
         traceback.print_exc()
     finally:
@@ -177,8 +178,8 @@ def _perform(job: Job, told: Connection, parent: int) -> None:
 
 @contextmanager
 def _signals_held() -> Iterator[None]:
-    signal.pthread_sigmask(signal.SIG_BLOCK, _FORWARDED)
+    signal.pthread_sigmask(signal.SIG_BLOCK, SIGNALS)
     try:
         yield
     finally:
-        signal.pthread_sigmask(signal.SIG_UNBLOCK, _FORWARDED)
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, SIGNALS)

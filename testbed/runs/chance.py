@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from math import exp, lgamma, log, log1p, sqrt
+from math import exp, lgamma, log, log1p
 
 TERM_LIMIT = 1e-18
 """Terms of a tail below this share of its first one are left out."""
@@ -51,9 +51,3 @@ def _sum(count: int, trials: int, share: float, step: int) -> float:
 def _term(count: int, trials: int, share: float) -> float:
     ways = lgamma(trials + 1) - lgamma(count + 1) - lgamma(trials - count + 1)
     return exp(ways + count * log(share) + (trials - count) * log1p(-share))
-
-
-def spread(trials: int, share: float, deviations: float = 3.3) -> tuple[float, float]:
-    """About what shares were to be expected, for people: the asked one, give or take that many deviations."""
-    width = deviations * sqrt(share * (1 - share) / trials) if trials else 1.0
-    return max(0.0, share - width), min(1.0, share + width)

@@ -33,7 +33,7 @@ def conduct(
         plan: What to run.
         world: Where.
         directory: What is left of it goes there.
-        progress: Is told how far it is.
+        progress: Shows how far it is.
         scenario: The text that the plan was made of; None where it is not known any more.
         replay_of: The id of the run that is repeated, if one is.
     """

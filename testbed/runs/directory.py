@@ -11,6 +11,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from testbed.plan.recorded import MANIFEST, PLAN
+from testbed.runs.whole_files import write_whole
 
 PARTS = (
     MANIFEST,
@@ -81,7 +82,7 @@ class RunDirectory:
 
     @property
     def config(self) -> Path:
-        """Where what each process was told is kept."""
+        """Where the configuration of each process is kept."""
         return self._folder("config")
 
     @property
@@ -91,10 +92,7 @@ class RunDirectory:
 
     def write_text(self, name: str, text: str) -> None:
         """Write one document, whole or not at all."""
-        target = self.path / name
-        partial = target.with_name(target.name + ".partial")
-        partial.write_text(text, encoding="utf-8")
-        partial.replace(target)
+        write_whole(self.path / name, text)
 
     def write_json(self, name: str, value: object) -> None:
         """Write one JSON document, whole or not at all."""

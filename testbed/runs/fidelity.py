@@ -78,7 +78,6 @@ class Fidelity:
         return asdict(self)
 
 
-__all__ = ["EXACT", "Fidelity", "LinkFidelity", "LinkMeasure", "NodeUse", "sentences"]
 EXACT = Fidelity("exact")
 """Of the simulator: what is asked for is what happens."""
 SHOWN_REASONS = 3

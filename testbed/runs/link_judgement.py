@@ -26,6 +26,8 @@ class Reason:
     affects: tuple[str, ...]
     excess: float | None = None
     """How many times too much, where slower time makes it less; None: it does not."""
+    kind: str = ""
+    """Of links: those that have the same kind of trouble are named together."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,17 +59,6 @@ class _Way:
         if not self.seconds or not measured.frames:
             return None
         return round(measured.bytes * 8 * measured.delivered / measured.frames / self.seconds)
-
-
-@dataclass(frozen=True, slots=True)
-class _Finding:
-    """What is wrong with one direction."""
-
-    kind: str
-    text: str
-    affects: tuple[str, ...]
-    excess: float | None = None
-    """As of a `Reason`."""
 
 
 def judge_links(evidence: Evidence, limits: Limits) -> tuple[tuple[LinkFidelity, ...], list[Reason]]:
@@ -105,7 +96,7 @@ def _ways(evidence: Evidence) -> list[_Way]:
     return [way(measured) for measured in evidence.links]
 
 
-def _findings(way: _Way, limits: Limits, chance: float) -> Iterator[_Finding]:
+def _findings(way: _Way, limits: Limits, chance: float) -> Iterator[Reason]:
     for look in (_late, _probed, _steady, _overrun, _unasked_loss, _refused, _too_fast):
         yield from look(way, limits)
     for name, happened, trials, share in _counts(way):
@@ -113,10 +104,10 @@ def _findings(way: _Way, limits: Limits, chance: float) -> Iterator[_Finding]:
         odds = clumped_tail(happened, trials, share, clump) if clump else tail(happened, trials, share)
         if 2 * odds < chance:  # it might as well have been out on the other side
             text = f"{name} {happened:,} of {trials:,} frames, {happened / trials:.2%}, asked {share:.2%}"
-            yield _Finding(name, text, ("losses",) if name == "lost" else ("losses", "rates"))
+            yield Reason(text, ("losses",) if name == "lost" else ("losses", "rates"), kind=name)
 
 
-def _late(way: _Way, limits: Limits) -> Iterator[_Finding]:
+def _late(way: _Way, limits: Limits) -> Iterator[Reason]:
     """What the carrier itself says of how late it was."""
     measured, delay_ns = way.measured, way.delay_ns
     p50_ns, p99_ns = measured.late_p50_ns, measured.late_p99_ns
@@ -124,14 +115,14 @@ def _late(way: _Way, limits: Limits) -> Iterator[_Finding]:
     if enough and p99_ns is not None and p99_ns > (allowed := limits.allowed_ns(delay_ns)):
         text = f"1 of 100 frames {duration_text(p99_ns)} late or later (limit {duration_text(allowed)})"
         text = f"{text}, asked delay {duration_text(delay_ns)}"
-        yield _Finding("late", text, ("latency",), p99_ns / allowed)
+        yield Reason(text, ("latency",), p99_ns / allowed, kind="late")
     elif p50_ns is not None and measured.frames and p50_ns > (most := limits.allowed_median_ns(delay_ns)):
         text = f"every second frame {duration_text(p50_ns)} late or later (limit {duration_text(most)})"
         text = f"{text}, asked delay {duration_text(delay_ns)}"
-        yield _Finding("late", text, ("latency",), p50_ns / most)
+        yield Reason(text, ("latency",), p50_ns / most, kind="late")
 
 
-def _probed(way: _Way, limits: Limits) -> Iterator[_Finding]:
+def _probed(way: _Way, limits: Limits) -> Iterator[Reason]:
     """What frames met with that were sent before the workload: whether the link is what was asked at all.
 
     The fastest of them is looked at: it shows the link; the others show the machine too.
@@ -142,7 +133,7 @@ def _probed(way: _Way, limits: Limits) -> Iterator[_Finding]:
     if not probe.received:
         if asked.loss**probe.sent < limits.chance:
             text = f"none of {probe.sent} probes arrived, asked loss {asked.loss:.2%}"
-            yield _Finding("dead", text, ("losses", "latency"))
+            yield Reason(text, ("losses", "latency"), kind="dead")
         return
     if asked.reorder or probe.delay_min_ns is None:
         return
@@ -151,11 +142,11 @@ def _probed(way: _Way, limits: Limits) -> Iterator[_Finding]:
     most_ns = due_ns + _reach_ns(asked) + limits.allowed_ns(due_ns)
     if not least_ns <= probe.delay_min_ns <= most_ns:
         text = f"the fastest of {probe.received} probes took {duration_text(probe.delay_min_ns)}"
-        yield _Finding("probe", f"{text}, asked {duration_text(due_ns)}", ("latency",))
+        yield Reason(f"{text}, asked {duration_text(due_ns)}", ("latency",), kind="probe")
 
 
-def _steady(way: _Way, limits: Limits) -> Iterator[_Finding]:
-    """Whether jitter was left out; of so many draws, all being so close is beyond luck."""
+def _steady(way: _Way, limits: Limits) -> Iterator[Reason]:
+    """Whether jitter was left out; it is too unlikely that so many draws are all so close."""
     probe, asked = way.probe, way.asked
     if probe is None or probe.received < limits.least_probes or not asked.jitter_ns:
         return
@@ -165,7 +156,7 @@ def _steady(way: _Way, limits: Limits) -> Iterator[_Finding]:
     assert probe.delay_min_ns is not None
     if (apart_ns := probe.delay_max_ns - probe.delay_min_ns) < asked.jitter_ns / 4:
         text = f"delays of {probe.received} probes were {duration_text(apart_ns)} apart"
-        yield _Finding("jitter", f"{text}, asked jitter {duration_text(asked.jitter_ns)}", ("latency",))
+        yield Reason(f"{text}, asked jitter {duration_text(asked.jitter_ns)}", ("latency",), kind="jitter")
 
 
 def _reach_ns(asked: Impairment) -> int:
@@ -173,18 +164,18 @@ def _reach_ns(asked: Impairment) -> int:
     return asked.jitter_ns if asked.jitter_shape == "uniform" else 4 * asked.jitter_ns
 
 
-def _overrun(way: _Way, _: Limits) -> Iterator[_Finding]:
+def _overrun(way: _Way, _: Limits) -> Iterator[Reason]:
     lost = way.measured.overruns
     overflowed = way.received.overflows if way.received is not None and way.quiet else 0
     if lost:
         text = f"{lost:,} of {way.measured.frames:,} frames were lost for want of time or room (asked 0)"
-        yield _Finding("overrun", text, ("losses", "rates"), OVERLOADED)
+        yield Reason(text, ("losses", "rates"), OVERLOADED, kind="overrun")
     if overflowed:
         text = f"{overflowed:,} packets overflowed the receiver's socket (asked 0)"
-        yield _Finding("overflow", text, ("losses", "rates"), OVERLOADED)
+        yield Reason(text, ("losses", "rates"), OVERLOADED, kind="overflow")
 
 
-def _unasked_loss(way: _Way, _: Limits) -> Iterator[_Finding]:
+def _unasked_loss(way: _Way, _: Limits) -> Iterator[Reason]:
     """Where nothing is to be lost, every message that went in must have come out: the nodes' own counts."""
     sent, received, asked = way.sent, way.received, way.asked
     if sent is None or received is None or not way.quiet:
@@ -194,13 +185,13 @@ def _unasked_loss(way: _Way, _: Limits) -> Iterator[_Finding]:
     missing = sent.sent_messages - received.received_messages
     if missing > 0 and not received.overflows and not way.measured.overruns:
         text = f"{missing:,} of {sent.sent_messages:,} messages did not arrive (asked 0)"
-        yield _Finding("vanished", text, ("losses",), OVERLOADED)
+        yield Reason(text, ("losses",), OVERLOADED, kind="vanished")
 
 
-def _refused(way: _Way, _: Limits) -> Iterator[_Finding]:
+def _refused(way: _Way, _: Limits) -> Iterator[Reason]:
     if way.sent is not None and way.quiet and way.sent.refused:
         text = f"the kernel would not send {way.sent.refused:,} datagrams (asked 0)"
-        yield _Finding("refused", text, ("losses", "rates"), OVERLOADED)
+        yield Reason(text, ("losses", "rates"), OVERLOADED, kind="refused")
 
 
 def _counts(way: _Way) -> Iterator[tuple[str, int, int, float]]:
@@ -220,16 +211,16 @@ def _draws(way: _Way) -> int:
     return sum(1 for _ in _counts(way))
 
 
-def _too_fast(way: _Way, limits: Limits) -> Iterator[_Finding]:
+def _too_fast(way: _Way, limits: Limits) -> Iterator[Reason]:
     """Whether more got through than the rate allows; that it was too slow shows in how late frames were."""
     rate, carried = way.asked.rate_bps, way.carried_bps
     if rate is None or carried is None or not way.constant:
         return
     if carried > rate * (1 + limits.rate_share):
-        yield _Finding("rate", f"carried {carried:,} bit/s, asked at most {rate:,}", ("rates", "latency"))
+        yield Reason(f"carried {carried:,} bit/s, asked at most {rate:,}", ("rates", "latency"), kind="rate")
 
 
-def _row(way: _Way, wrong: Sequence[_Finding]) -> LinkFidelity:
+def _row(way: _Way, wrong: Sequence[Reason]) -> LinkFidelity:
     asked = way.asked
     return LinkFidelity(
         link=way.link.name,
@@ -261,16 +252,16 @@ def _badness(row: LinkFidelity) -> tuple[int, int, str]:
     return len(row.reasons), row.delay_error_ns or 0, row.source
 
 
-def _reasons(found: Sequence[tuple[_Way, Sequence[_Finding]]]) -> list[Reason]:
+def _reasons(found: Sequence[tuple[_Way, Sequence[Reason]]]) -> list[Reason]:
     """One a kind of trouble, with the first few links that have it."""
-    kinds: dict[str, list[tuple[_Way, _Finding]]] = {}
+    kinds: dict[str, list[tuple[_Way, Reason]]] = {}
     for way, wrong in found:
         for finding in wrong:
             kinds.setdefault(finding.kind, []).append((way, finding))
     return [_reason(having) for having in kinds.values()]
 
 
-def _reason(having: Sequence[tuple[_Way, _Finding]]) -> Reason:
+def _reason(having: Sequence[tuple[_Way, Reason]]) -> Reason:
     having = sorted(having, key=lambda pair: -(_delay_error_ns(pair[0]) or 0))
     way, finding = having[0]
     text = f"link {way.link.name} from {way.measured.source}: {finding.text}"

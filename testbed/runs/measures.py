@@ -35,7 +35,7 @@ class LinkMeasure:
     lost_queue: int = 0
     """As asked: there was no room in the queue for the link's rate."""
     lost_down: int = 0
-    """As asked: while the link was cut."""
+    """As asked: while the link was down."""
     duplicated: int = 0
     reordered: int = 0
     corrupted: int = 0
@@ -45,6 +45,13 @@ class LinkMeasure:
     """How much later than due a frame was handed over; None: the back end cannot tell."""
     late_p99_ns: int | None = None
     late_max_ns: int | None = None
+
+
+LINK_COUNTERS = (
+    *("frames", "bytes", "delivered", "lost", "lost_queue", "lost_down"),
+    *("duplicated", "reordered", "corrupted", "overruns"),
+)
+"""Those fields of a `LinkMeasure` that count from the start of the link."""
 
 
 @dataclass(frozen=True, slots=True)

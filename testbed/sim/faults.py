@@ -1,6 +1,6 @@
 """When faults happen in a simulation, and when the network has converged again.
 
-Not here: what a fault does (`network`), what is due and what is told of it
+Not here: what a fault does (`network`), what is due and which events say so
 (`testbed.runs.faults`).
 """
 

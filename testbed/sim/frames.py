@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ipaddress
 import struct
+from typing import Protocol
 
 from nodes.wire.packets import PORT
 
@@ -24,6 +25,13 @@ _UDP = 17
 _MODULUS = 0xFFFF
 _IPV4 = struct.Struct(">BBHHHBBH4s4s")
 _UDP_HEADER = struct.Struct(">HHHH")
+
+
+class Tap(Protocol):
+    """Whoever is shown the frames that pass an interface."""
+
+    def record(self, time_ns: int, frame: bytes) -> None:
+        """Note that `frame` passed at `time_ns`."""
 
 
 def words_sum(data: bytes) -> int:

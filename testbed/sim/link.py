@@ -10,8 +10,7 @@ from dataclasses import dataclass
 
 from fastpath.cable import LinkModel
 from testbed.plan.model import Impairment
-from testbed.sim.capture import Tap
-from testbed.sim.frames import HEADER_BYTES, Framer
+from testbed.sim.frames import HEADER_BYTES, Framer, Tap
 from testbed.sim.scheduler import Scheduler
 
 Receive = Callable[[int, bytes], None]
@@ -107,7 +106,7 @@ class Channel:
                 self._scheduler.now_ns + self._constant_ns, arrive, datagram, self._framed(datagram)
             )
 
-    def cut(self) -> None:
+    def take_down(self) -> None:
         """Carry nothing any more; what is on the way, or waits, is lost."""
         self._up = False
         self._model.empty_queue()
@@ -116,7 +115,7 @@ class Channel:
             has_message = b[1] if isinstance(b, tuple) else b is True
             self._lose(has_message or action == self._arrive_message)
 
-    def repair(self) -> None:
+    def bring_up(self) -> None:
         """Carry again."""
         self._up = True
 

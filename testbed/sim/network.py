@@ -17,8 +17,7 @@ from nodes.routing.router import Router
 from testbed.plan.model import Fault, Impairment, InterfacePlan, LinkPlan, NodePlan, Plan, link_seed
 from testbed.plan.rendering import node_config
 from testbed.runs.faults import FaultState
-from testbed.sim.capture import Tap
-from testbed.sim.frames import Framer
+from testbed.sim.frames import Framer, Tap
 from testbed.sim.link import Channel, End, Flight
 from testbed.sim.node import Life, Record, SimulatedClient, SimulatedNode, SimulatedRouter
 from testbed.sim.scheduler import Scheduler
@@ -97,11 +96,11 @@ class Network:
 
     def _link_down(self, fault: Fault) -> None:
         for channel in self._channels[fault.target]:
-            channel.cut()
+            channel.take_down()
 
     def _link_up(self, fault: Fault) -> None:
         for channel in self._channels[fault.target]:
-            channel.repair()
+            channel.bring_up()
 
     def _impair(self, fault: Fault) -> None:
         there = fault.impairment or Impairment()

@@ -1,6 +1,6 @@
 """A simulation in its phases, on simulated time: ready, workload, drain.
 
-Not here: files (`recording`), how a run is told to people (`world`).
+Not here: files (`recording`), how a run is reported to people (`world`).
 """
 
 from __future__ import annotations
@@ -10,8 +10,8 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 
 from testbed.plan.model import Plan
-from testbed.sim.capture import Tap
 from testbed.sim.faults import OnConverged, SimulatedFaults
+from testbed.sim.frames import Tap
 from testbed.sim.network import Network
 from testbed.sim.node import Record
 from testbed.sim.scheduler import Scheduler
@@ -75,7 +75,7 @@ class Simulation:
         """Let the scripts run and the faults happen; then wait until the network has converged again.
 
         Args:
-            report: Told now and then how many actions were carried out.
+            report: Called now and then with how many actions were carried out.
 
         Raises:
             SimulationFailedError: The network does not converge any more.

@@ -87,7 +87,7 @@ def check_bursts(line: Line) -> list[Row]:
     runs = sum(now and not before for before, now in pairwise([False, *gone]))
     length = sum(gone) / max(runs, 1)
     return [
-        # Neighbours share their fate: the interval is wider by the square root of (1 + r) / (1 - r).
+        # Losses come in runs: the interval is wider by the square root of (1 + r) / (1 - r).
         _share("loss in bursts", 0.2, sum(gone), 5000, 2.7),
         _row("length of bursts", "5.0", f"{length:.1f}", 4 < length < 6),
     ]
@@ -187,9 +187,9 @@ def check_change(line: Line) -> list[Row]:
 def check_cut(line: Line) -> list[Row]:
     line.impair(Impairment(delay_ns=300 * MS))
     line.send([1, 2])
-    line.cut()
+    line.take_down()
     line.send([3])
-    line.repair()
+    line.bring_up()
     line.send([4])
     arrived = {a.number: a for a in line.collect(350 * MS)}
     # Where cutting itself takes as long as the delay, the first two were there already.

@@ -16,7 +16,7 @@ from typing import Protocol
 from fastpath.cable import LinkModel
 from nodes.daemon.kernel import inside_network_of
 from testbed.plan.model import Impairment
-from testbed.runs.fidelity import LinkMeasure
+from testbed.runs.measures import LinkMeasure
 from testbed.sim.frames import Framer
 from testbed.sim.link import Channel, End, Flight
 from testbed.sim.scheduler import Scheduler
@@ -50,10 +50,10 @@ class Line(Protocol):
     def impair(self, there: Impairment, back: Impairment | None = None) -> None:
         """Both ways."""
 
-    def cut(self) -> None:
+    def take_down(self) -> None:
         """Carry nothing."""
 
-    def repair(self) -> None:
+    def bring_up(self) -> None:
         """Carry again."""
 
     def send(self, numbers: Sequence[int], every_ns: int = 0, payload: int = 58, source: int = 0) -> None:
@@ -81,13 +81,13 @@ class SimulatedLine:
         for channel, does in zip(self._channels, (there, back or there), strict=True):
             channel.impair(does)
 
-    def cut(self) -> None:
+    def take_down(self) -> None:
         for channel in self._channels:
-            channel.cut()
+            channel.take_down()
 
-    def repair(self) -> None:
+    def bring_up(self) -> None:
         for channel in self._channels:
-            channel.repair()
+            channel.bring_up()
 
     def send(self, numbers: Sequence[int], every_ns: int = 0, payload: int = 58, source: int = 0) -> None:
         scheduler = self._scheduler
@@ -137,11 +137,11 @@ class RealLine:
     def impair(self, there: Impairment, back: Impairment | None = None) -> None:
         self.lab.links.impair(self.lab.link(), there, back or there)
 
-    def cut(self) -> None:
-        self.lab.links.cut(self.lab.link())
+    def take_down(self) -> None:
+        self.lab.links.take_down(self.lab.link())
 
-    def repair(self) -> None:
-        self.lab.links.repair(self.lab.link())
+    def bring_up(self) -> None:
+        self.lab.links.bring_up(self.lab.link())
 
     def measures(self) -> list[LinkMeasure]:
         """By the carrier's own account."""

@@ -155,7 +155,7 @@ def test_frames_that_find_no_room_are_a_loss_that_nobody_asked_for(
 def test_a_delay_that_was_silently_not_applied_is_seen_by_probes(
     bed: Any, progress: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """What users of testbeds suffer from most: the carrier itself says that all is well."""
+    """What troubles users of testbeds most: the carrier itself says that all is well."""
     cable = CbnNet._cable
     nothing = {"impairment": Impairment(), "back": Impairment()}
     monkeypatch.setattr(CbnNet, "_cable", lambda *given: replace(cable(*given), **nothing))

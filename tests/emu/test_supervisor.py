@@ -1,4 +1,4 @@
-"""How a kept network ends, well or badly, and what its control socket bears."""
+"""How a kept network ends, well or badly, and what its control socket takes."""
 
 from __future__ import annotations
 

@@ -108,9 +108,9 @@ SENSELESS = [
     "[]",
     "{}",
     {"do": "dance"},
-    {"do": "cut"},
-    {"do": "cut", "link": 5},
-    {"do": "repair", "link": "x--y"},
+    {"do": "take_down"},
+    {"do": "take_down", "link": 5},
+    {"do": "bring_up", "link": "x--y"},
     {"do": "impair", "link": "a--b"},
     {"do": "impair", "link": "a--b", "impairment": {"loss": 2}, "back": {}},
     {"do": "impair", "link": "a--b", "impairment": {"loss": "much"}, "back": {}},
@@ -126,7 +126,7 @@ def test_a_command_that_makes_no_sense_is_answered_and_changes_nothing(lab: Lab,
         wires.received()
         for command in SENSELESS:
             assert len(wires.ask(command)["error"]) < 400, command
-            assert wires.ask({"do": "cut", "link": "a--b"}) == {"ok": True, "result": None}
+            assert wires.ask({"do": "take_down", "link": "a--b"}) == {"ok": True, "result": None}
         assert len(wires.ask({"do": "measures"})["result"]) == 2
 
 
@@ -154,7 +154,7 @@ def test_orders_that_are_none_are_refused(tmp_path: Path, text: str, complaint: 
         ({"a": {"mac": "01:00:00:00:00:01"}}, "a-eth0: setting its address 01:00:00:00:00:01"),
         ({"a": {"pid": 2**22}}, "No such file"),
         ({"mtu": 10}, "a-eth0: setting its MTU 10: Invalid argument"),
-        ({"impairment": {"loss": 7}}, "loss is 7"),
+        ({"impairment": {"loss": 7.0}}, "loss is 7"),
         ({"b": {"name": "a-eth0", "pid": "a"}}, "making the tap"),
     ],
     ids=str,

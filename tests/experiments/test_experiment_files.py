@@ -50,7 +50,7 @@ def test_a_good_file_loads(tmp_path: Path) -> None:
         ("check: growth", "check: grwth", "did you mean growth?"),
         ("interfaces: [2]", "interfaces: [11]", "quick.tables.0: more interfaces than filters"),
         ("interfaces: [each]", "interfaces: [all]", "a number, or the word each"),
-        ("drawing: by_constraints", "drawing: by_luck", "by_constraints, by_ratio"),
+        ("drawing: by_constraints", "drawing: by_chance", "by_constraints, by_ratio"),
         ("sweep: {repeat: 1", "sweep: {repeats: 1", "did you mean repeat?"),
         ("kind: forwarding", "kind: forwading", "did you mean forwarding?"),
         ("filters: [10], interfaces: [each]", "filters: [0], interfaces: [each]", "sweep.tables.0.filters.0"),

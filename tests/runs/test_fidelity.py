@@ -1,4 +1,4 @@
-"""From figures to the verdict of the fidelity certificate: no machine, no clock, no luck."""
+"""From figures to the verdict of the fidelity certificate: no machine, no clock, nothing random."""
 
 from __future__ import annotations
 

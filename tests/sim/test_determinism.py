@@ -15,8 +15,8 @@ from nodes.routing.schemes import SCHEMES
 pytestmark = pytest.mark.sim
 
 ROOT = Path(__file__).parents[2]
-LUCKY = """\
-name: lucky
+RANDOM = """\
+name: random
 topology:
   generate: grid
   width: 3
@@ -59,12 +59,12 @@ def run(scenario: str, out: Path, hash_seed: str, *more: str) -> dict[str, str]:
     return digests(out)
 
 
-@pytest.mark.parametrize("name", ["quickstart", "lucky"])
+@pytest.mark.parametrize("name", ["quickstart", "random"])
 def test_events_and_captures_are_the_same_byte_for_byte(name: str, tmp_path: Path) -> None:
     scenario = name
-    if name == "lucky":
-        (tmp_path / "lucky.yaml").write_text(LUCKY)
-        scenario = str(tmp_path / "lucky.yaml")
+    if name == "random":
+        (tmp_path / "random.yaml").write_text(RANDOM)
+        scenario = str(tmp_path / "random.yaml")
     first, second = (run(scenario, tmp_path / h, h, "--seed", "1") for h in ("0", "4242"))
     assert first == second
     assert len(first) > 10
@@ -91,12 +91,12 @@ for name in sorted(SCHEMES):
 
 
 def test_under_every_scheme_and_with_faults_too(tmp_path: Path) -> None:
-    (tmp_path / "lucky.yaml").write_text(LUCKY + FAULTS)
+    (tmp_path / "random.yaml").write_text(RANDOM + FAULTS)
     found = []
     for hash_seed in ("1", "31337"):
         out = tmp_path / hash_seed
         subprocess.run(
-            [sys.executable, "-c", EVERY_SCHEME, str(tmp_path / "lucky.yaml"), str(out)],
+            [sys.executable, "-c", EVERY_SCHEME, str(tmp_path / "random.yaml"), str(out)],
             cwd=ROOT,
             env=os.environ | {"PYTHONHASHSEED": hash_seed},
             check=True,
@@ -142,8 +142,8 @@ NO_RIGHTS = ["unshare", "--user"]
     reason="not root, or root cannot be given up here: the other tests already run without it",
 )
 def test_the_simulator_needs_no_root(tmp_path: Path) -> None:
-    (tmp_path / "lucky.yaml").write_text(LUCKY)
-    run = ["-m", "testbed.cli", "run", str(tmp_path / "lucky.yaml"), "--world", "sim", "-q"]
+    (tmp_path / "random.yaml").write_text(RANDOM)
+    run = ["-m", "testbed.cli", "run", str(tmp_path / "random.yaml"), "--world", "sim", "-q"]
     command = [*NO_RIGHTS, sys.executable, *run, "--out", str(tmp_path / "run")]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr

@@ -8,8 +8,7 @@ import pytest
 
 from fastpath.cable import LONGEST_QUEUE_NS, LinkModel
 from testbed.plan.model import Impairment
-from testbed.sim.capture import Tap
-from testbed.sim.frames import HEADER_BYTES, Framer, words_sum
+from testbed.sim.frames import HEADER_BYTES, Framer, Tap, words_sum
 from testbed.sim.link import Channel, End, Flight
 from testbed.sim.scheduler import Scheduler
 
@@ -198,11 +197,11 @@ def test_a_link_that_is_down_loses_what_is_on_it_and_carries_again_once_up() -> 
     line = Line(Impairment(delay_ns=10, rate_bps=1_000_000))
     for _ in range(3):
         line.channel.send(b"on its way", True)
-    line.channel.cut()
+    line.channel.take_down()
     line.channel.send(b"into nothing", True)
     line.scheduler.run(FAR, FAR)
     assert (line.arrived, line.flight.messages, line.channel.sent()["lost"]) == ([], 0, 4)
-    line.channel.repair()
+    line.channel.bring_up()
     line.channel.send(b"again", True)
     line.scheduler.run(2 * FAR, FAR)
     assert [datagram for _, datagram in line.arrived] == [b"again"]

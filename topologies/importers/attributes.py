@@ -62,30 +62,34 @@ def link_of(raw: Raw, a: str, b: str, line: int, given: Given) -> RawLink:
         if _is_number(attributes.get(name, "")):
             raw.notes.append(f"{name}s without a unit are ignored: their unit is unknown")
             del attributes[name]
-    take = _Taker(raw.path, line, attributes)
+
+    def take(name: str, read: Callable[[str], T], expected: str) -> T | None:
+        text = attributes.get(name, "")
+        return value_of(name, text, read, expected, (raw.path, line)) if text else None
+
     link.delay_ns = take("delay", q.delay_ns, q.DELAY_FORM)
     link.rate_bps = take("rate", q.link_rate_bps, q.RATE_FORM)
     link.loss = take("loss", q.loss_share, q.LOSS_FORM) or 0.0
     link.cost = take("cost", q.cost_number, q.COST_FORM) or _weight(raw, attributes)
     if link.rate_bps is None:
-        link.rate_bps = _zoo_rate(take, attributes)
+        # LinkSpeedRaw is in bits per second; otherwise LinkSpeed and LinkSpeedUnits (K, M, G).
+        link.rate_bps = take("linkspeedraw", lambda t: q.rate_in_limits(float(t)), "bits a second")
+    unit = _UNITS.get(attributes.get("linkspeedunits", "none").lower())
+    if link.rate_bps is None and unit is not None and _is_number(attributes.get("linkspeed", "")):
+        link.rate_bps = take("linkspeed", lambda t: q.rate_in_limits(float(t) * unit), "a number")
     return link
 
 
-class _Taker:
-    """Reads one attribute after the other of one link."""
+def value_of(name: str, text: str, read: Callable[[str], T], expected: str, where: tuple[str, int]) -> T:
+    """What a text at a path and line means.
 
-    def __init__(self, path: str, line: int, attributes: Given) -> None:
-        self._path, self._line, self._attributes = path, line, attributes
-
-    def __call__(self, name: str, read: Callable[[str], T], expected: str) -> T | None:
-        text = self._attributes.get(name, "")
-        try:
-            return read(text) if text else None
-        except (ValueError, OverflowError):
-            raise MapError(
-                f"the {name} is {shown(text)}", self._path, self._line, expected=expected
-            ) from None
+    Raises:
+        MapError: Nothing that `read` knows.
+    """
+    try:
+        return read(text)
+    except (ValueError, OverflowError):
+        raise MapError(f"the {name} is {shown(text)}", *where, expected=expected) from None
 
 
 def _weight(raw: Raw, attributes: Given) -> int:
@@ -95,15 +99,6 @@ def _weight(raw: Raw, attributes: Given) -> int:
     except ValueError:
         raw.notes.append("weights that are no whole numbers from 1 are not taken as costs")
         return 1
-
-
-def _zoo_rate(take: _Taker, attributes: Given) -> int | None:
-    """LinkSpeedRaw is in bits per second; otherwise LinkSpeed and LinkSpeedUnits (K, M, G)."""
-    raw = take("linkspeedraw", lambda t: q.rate_in_limits(float(t)), "bits a second")
-    unit = _UNITS.get(attributes.get("linkspeedunits", "none").lower())
-    if raw is not None or unit is None or not _is_number(attributes.get("linkspeed", "")):
-        return raw
-    return take("linkspeed", lambda t: q.rate_in_limits(float(t) * unit), "a number")
 
 
 def _is_number(text: str) -> bool:

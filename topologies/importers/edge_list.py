@@ -14,10 +14,11 @@ from __future__ import annotations
 
 import csv
 import re
+from collections.abc import Callable, Mapping
 
 from topologies import quantities as q
 from topologies.errors import MapError
-from topologies.importers.attributes import tags_of
+from topologies.importers.attributes import tags_of, value_of
 from topologies.importers.raw import Raw, RawLink, RawNode, plain_label, shown
 
 _ENDS = {"source": "a", "from": "a", "a": "a", "node1": "a", "src": "a", "u": "a",
@@ -116,24 +117,18 @@ def set_property(link: RawLink, key: str, text: str, path: str) -> None:
     Raises:
         MapError: There is no such key, or the text makes no sense.
     """
-    expected = _FORMS.get(key, _EXPECTED)
-    try:
-        if key == "delay":
-            link.delay_ns = q.delay_ns(text)
-        elif key == "rate":
-            link.rate_bps = q.link_rate_bps(text)
-        elif key == "loss":
-            link.loss = q.loss_share(text)
-        elif key == "cost":
-            link.cost = q.cost_number(text.removesuffix(".0"))
-        elif key == "tags":
-            link.tags = tags_of(text, path, link.line)
-        else:
-            raise MapError(f"unknown key {shown(key)}", path, link.line, expected=expected)
-    except ValueError as error:
-        if isinstance(error, MapError):
-            raise
-        raise MapError(f"the {key} is {shown(text)}", path, link.line, expected=expected) from None
+    if key == "tags":
+        link.tags = tags_of(text, path, link.line)
+    elif key in _PROPERTIES:
+        field, read, expected = _PROPERTIES[key]
+        setattr(link, field, value_of(key, text, read, expected, (path, link.line)))
+    else:
+        raise MapError(f"unknown key {shown(key)}", path, link.line, expected=_EXPECTED)
 
 
-_FORMS = {"delay": q.DELAY_FORM, "rate": q.RATE_FORM, "loss": q.LOSS_FORM, "cost": q.COST_FORM}
+_PROPERTIES: Mapping[str, tuple[str, Callable[[str], float], str]] = {
+    "delay": ("delay_ns", q.delay_ns, q.DELAY_FORM),
+    "rate": ("rate_bps", q.link_rate_bps, q.RATE_FORM),
+    "loss": ("loss", q.loss_share, q.LOSS_FORM),
+    "cost": ("cost", lambda text: q.cost_number(text.removesuffix(".0")), q.COST_FORM),
+}

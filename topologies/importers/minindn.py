@@ -14,10 +14,11 @@ from __future__ import annotations
 
 import math
 import re
+from collections.abc import Callable, Mapping
 
 from topologies import quantities as q
 from topologies.errors import MapError
-from topologies.importers.attributes import point_of
+from topologies.importers.attributes import point_of, value_of
 from topologies.importers.raw import Raw, RawLink, RawNode, plain_label, shown
 from topologies.map import Point
 
@@ -95,18 +96,15 @@ def _link(raw: Raw, words: list[str], line: int) -> RawLink:
 
 
 def _set(raw: Raw, link: RawLink, name: str, text: str) -> None:
-    expected = ""
-    try:
-        if name == "delay":
-            expected = q.DELAY_FORM
-            link.delay_ns = q.delay_ns(text)
-        elif name == "bw":
-            expected = "Mbit/s as a number: bw=100"
-            link.rate_bps = q.rate_in_limits(float(text) * 1e6)
-        elif name == "loss":
-            expected = "percent from 0 to 100: loss=2"
-            link.loss = q.loss_share(f"{float(text) / 100!r}")
-        elif re.fullmatch(r"[a-z_]+", name):
-            raw.notes.append(f"{name} of links is not taken")
-    except (ValueError, OverflowError):
-        raise MapError(f"the {name} is {shown(text)}", raw.path, link.line, expected=expected) from None
+    if name in _PROPERTIES:
+        field, read, expected = _PROPERTIES[name]
+        setattr(link, field, value_of(name, text, read, expected, (raw.path, link.line)))
+    elif re.fullmatch(r"[a-z_]+", name):
+        raw.notes.append(f"{name} of links is not taken")
+
+
+_PROPERTIES: Mapping[str, tuple[str, Callable[[str], float], str]] = {
+    "delay": ("delay_ns", q.delay_ns, q.DELAY_FORM),
+    "bw": ("rate_bps", lambda text: q.rate_in_limits(float(text) * 1e6), "Mbit/s as a number: bw=100"),
+    "loss": ("loss", lambda text: q.loss_share(f"{float(text) / 100!r}"), "percent from 0 to 100: loss=2"),
+}

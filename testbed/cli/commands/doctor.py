@@ -34,7 +34,7 @@ _BUILD = "run `make build`"
 ABILITIES = {
     "sim": "simulate (cbn run --world sim)",
     "emu": "emulate with Mininet (cbn run --world emu)",
-    "links": "emulate what links do to packets, and cut them",
+    "links": "emulate what links do to packets, and take them down",
     "netem": "have the kernel do it (cbn run --links netem)",
     "analysis": "analyse runs (cbn analyze)",
     "provision": "provision machines (Vagrant, Ansible)",

@@ -31,22 +31,20 @@ def _arguments(parser: argparse.ArgumentParser) -> None:
 def _export(args: argparse.Namespace) -> int:
     """Write the file, whole or not at all."""
     from fastpath.pcap import PcapError, merge_captures
+    from testbed.runs.whole_files import written_whole
 
     if args.pcapng.exists() and not args.force:
         raise exits.CommandError(
             f"{args.pcapng} is there already; name another file, or replace it with --force"
         )
     captures = _captures(args.directory)
-    partial = args.pcapng.with_name(args.pcapng.name + ".partial")
     try:
-        written = merge_captures(captures, partial)
-        partial.replace(args.pcapng)
+        with written_whole(args.pcapng) as unfinished:
+            written = merge_captures(captures, unfinished)
     except PcapError as error:
         raise exits.CommandError(str(error)) from error
     except OSError as error:
         raise exits.CommandError(f"{error.filename}: {error.strerror}", exits.FAILED) from error
-    finally:
-        partial.unlink(missing_ok=True)
     _report(args, len(captures), written)
     return exits.OK
 

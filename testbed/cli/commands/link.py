@@ -14,7 +14,7 @@ _ALONE = (*LINK_CONTROL, "clear", "reset", "show")
 
 _HELP = """\
 examples:
-  cbn link r1-r2 down                    cut it; `up` repairs it
+  cbn link r1-r2 down                    take it down; `up` brings it up
   cbn link r1-r2 delay 30ms              both ways
   cbn link r1-r2 loss 0.1 back delay 50ms
       loss both ways; on the way from r2 to r1 also a delay

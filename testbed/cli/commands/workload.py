@@ -141,17 +141,14 @@ def _write(
 
 
 def _write_whole(path: Path, pieces: Iterable[bytes], shown: Progress) -> None:
-    """The file is there when it is complete, and not before."""
-    unfinished, lines = path.with_name(path.name + ".part"), 0
-    try:
-        with unfinished.open("wb") as out:
-            for piece in pieces:
-                out.write(piece)
-                lines += piece.count(b"\n")
-                shown.advance(lines)
-        unfinished.replace(path)
-    finally:
-        unfinished.unlink(missing_ok=True)
+    from testbed.runs.whole_files import written_whole
+
+    lines = 0
+    with written_whole(path) as unfinished, unfinished.open("wb") as out:
+        for piece in pieces:
+            out.write(piece)
+            lines += piece.count(b"\n")
+            shown.advance(lines)
 
 
 def _report(args: argparse.Namespace, generator: Generator) -> None:

@@ -29,7 +29,7 @@ from testbed.emu.links.cable import Cable, End
 from testbed.emu.registry import OWNER_MARK, RUN_MARK, Owner
 from testbed.plan.mininet_topo import impairment_of
 from testbed.plan.model import Impairment
-from testbed.runs.fidelity import LinkMeasure
+from testbed.runs.measures import LinkMeasure
 
 
 @dataclass(frozen=True)
@@ -129,11 +129,11 @@ class CbnLink(Link):  # type: ignore[misc]
         """
         raise NotImplementedError
 
-    def cut(self) -> None:
+    def take_down(self) -> None:
         """Carry nothing any more, either way; what is on its way is lost."""
         raise NotImplementedError
 
-    def repair(self) -> None:
+    def bring_up(self) -> None:
         """Carry again, as impaired as before."""
         raise NotImplementedError
 

@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any, Self
 
 from testbed.emu.children import NetworkError, run_batch
 from testbed.emu.links.cable import Cable, End
-from testbed.emu.links.link import CbnLink, Place, counts_of, inside
-from testbed.emu.links.tc import CUT, cannot, commands, verify
-from testbed.emu.links.veth import make_pairs
+from testbed.emu.links.link import Place, inside
+from testbed.emu.links.tc import DOWN, cannot, commands, verify
+from testbed.emu.links.veth import PairLink, make_pairs
 from testbed.plan.model import Impairment
-from testbed.runs.fidelity import LinkMeasure
+from testbed.runs.measures import LinkMeasure
 
 
-class NetemLink(CbnLink):
+class NetemLink(PairLink):
     """A pair with disciplines at both ends; all goes when the namespaces go."""
 
     carrier = "netem"
@@ -47,42 +48,28 @@ class NetemLink(CbnLink):
             _set(end, what, commands(end.name, does, cable.mtu, place.dilate))
             verify(what, does, _read_back(end, what), cable.mtu, place.dilate)
 
-    def cut(self) -> None:
+    def take_down(self) -> None:
         """Put a discipline that loses everything in the place of the others, and with it what waits there."""
         cable, _ = self.made()
         for end in (cable.a, cable.b):
-            _set(end, f"link {cable.name}, {end.name}", [CUT.format(end.name)])
+            _set(end, f"link {cable.name}, {end.name}", [DOWN.format(end.name)])
 
-    def repair(self) -> None:
+    def bring_up(self) -> None:
         """Impair again as it was."""
         assert self.does is not None
         self.impair(*self.does)
 
     @classmethod
-    def measures(cls, links: Sequence[Self]) -> list[LinkMeasure]:
-        """What the kernel counted; netem does not tell a loss as asked from one of the queue."""
-        cables = [link.made()[0] for link in links]
-        counts = counts_of(cables)
-        return [
-            _measure(cable, source, counts[source.pid, source.name], counts[sink.pid, sink.name])
-            for cable in cables
-            for source, sink in ((cable.a, cable.b), (cable.b, cable.a))
-        ]
-
-
-def _measure(cable: Cable, source: End, sent: dict[str, int], received: dict[str, int]) -> LinkMeasure:
-    rows = _read_back(source, f"link {cable.name}, {source.name}", "-s")
-    lost = sum(int(row.get("drops", 0)) for row in rows if "root" in row)
-    return LinkMeasure(
-        link=cable.name,
-        source=source.name,
-        backend="netem",
-        frames=sent["tx_packets"] + lost,
-        bytes=sent["tx_bytes"],
-        delivered=received["rx_packets"],
-        lost=lost,
-        overruns=received["rx_dropped"],
-    )
+    def measure(
+        cls, cable: Cable, source: End, sent: Mapping[str, int], received: Mapping[str, int]
+    ) -> LinkMeasure:
+        """Netem does not tell a loss as asked from one of the queue."""
+        rows = _read_back(source, f"link {cable.name}, {source.name}", "-s")
+        lost = sum(int(row.get("drops", 0)) for row in rows if "root" in row)
+        frames, overruns = sent["tx_packets"] + lost, received["rx_dropped"]
+        return replace(
+            super().measure(cable, source, sent, received), frames=frames, lost=lost, overruns=overruns
+        )
 
 
 def _set(end: End, what: str, lines: Sequence[str]) -> None:

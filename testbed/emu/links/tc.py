@@ -1,4 +1,4 @@
-"""What tc is told so that netem does what an impairment says, and how what it reads back is judged.
+"""The commands for tc so that netem does what an impairment says, and how what it reads back is judged.
 
 A frame meets two netem disciplines: the outer one keeps it until the link's
 rate has sent what was before it, the inner one delays, loses and changes it.
@@ -25,7 +25,7 @@ ROUNDING = 1e-6
 """tc counts time in ticks of 64 ns and shares in parts of 2**32."""
 PROBE_TIMEOUT_S = 10.0
 PROBES = {"netem": "netem delay 1ms"}
-CUT = "qdisc replace dev {} root handle 2: netem loss 100%"
+DOWN = "qdisc replace dev {} root handle 2: netem loss 100%"
 """A discipline of its own: what waits in the one before goes with it."""
 
 
@@ -59,9 +59,9 @@ def commands(interface: str, impairment: Impairment, mtu: int, dilate: int = 1) 
     """The tc commands that impair what leaves an interface; disciplines that are there are changed."""
     outer = f"qdisc replace dev {interface} root handle 1: netem"
     if impairment.duplicate:
-        return [f"{outer} limit {LIMIT_PACKETS}{_fate(impairment, dilate)}"]
+        return [f"{outer} limit {LIMIT_PACKETS}{_options(impairment, dilate)}"]
     inner = f"qdisc replace dev {interface} parent 1:1 handle 10: netem limit {LIMIT_PACKETS}"
-    return [outer + _rate(impairment, mtu, dilate), inner + _fate(impairment, dilate)]
+    return [outer + _rate(impairment, mtu, dilate), inner + _options(impairment, dilate)]
 
 
 def queue_packets(impairment: Impairment, mtu: int) -> int:
@@ -84,8 +84,8 @@ def verify(
     for handle in ("1:",) if impairment.duplicate else ("1:", "10:"):
         if handle not in there:
             raise NetworkError(f"{what}: netem {handle} was asked for and is not there after tc set it")
-    fate = there["1:" if impairment.duplicate else "10:"]
-    rows = _compared_fate(impairment, fate, dilate)
+    found_options = there["1:" if impairment.duplicate else "10:"]
+    rows = _compared(impairment, found_options, dilate)
     rate = float(there["1:"].get("rate", {}).get("rate", 0))
     rows.append(("a rate in bytes/s of", (impairment.rate_bps or 0) / 8 / dilate, rate))
     if impairment.rate_bps:
@@ -102,10 +102,10 @@ def _rate(impairment: Impairment, mtu: int, dilate: int) -> str:
     return f" limit {queue_packets(impairment, mtu)} rate {impairment.rate_bps // dilate}bit"
 
 
-def _fate(impairment: Impairment, dilate: int) -> str:
+def _options(impairment: Impairment, dilate: int) -> str:
     """Delay, loss and the rest, as netem reads them.
 
-    What netem would keep as it was if it were not told is told, also where it is nothing.
+    What netem would keep as it was is named, also where it is nothing.
     """
     i = impairment
     text = f" delay {_time((i.delay_ns or 0) * dilate)}"
@@ -142,7 +142,7 @@ def _share(share: float) -> str:
     return f"{share * 100:.7f}%"
 
 
-def _compared_fate(i: Impairment, options: Mapping[str, Any], dilate: int) -> list[tuple[str, float, float]]:
+def _compared(i: Impairment, options: Mapping[str, Any], dilate: int) -> list[tuple[str, float, float]]:
     """(name, asked, found) in tc's units: seconds, fractions."""
 
     def found(group: str, field: str) -> float:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import NoReturn, Self
 
 from testbed.emu.children import NetworkError, run_batch
@@ -10,10 +10,40 @@ from testbed.emu.links.cable import Cable, End
 from testbed.emu.links.choice import does_something
 from testbed.emu.links.link import CbnLink, Place, counts_of
 from testbed.plan.model import Impairment
-from testbed.runs.fidelity import LinkMeasure
+from testbed.runs.measures import LinkMeasure
 
 
-class VethLink(CbnLink):
+class PairLink(CbnLink):
+    """A veth pair, whatever is done to its packets: the kernel counts at both ends."""
+
+    @classmethod
+    def measures(cls, links: Sequence[Self]) -> list[LinkMeasure]:
+        """What the kernel counted at the ends."""
+        cables = [link.made()[0] for link in links]
+        counts = counts_of(cables)
+        return [
+            cls.measure(cable, source, counts[source.pid, source.name], counts[sink.pid, sink.name])
+            for cable in cables
+            for source, sink in ((cable.a, cable.b), (cable.b, cable.a))
+        ]
+
+    @classmethod
+    def measure(
+        cls, cable: Cable, source: End, sent: Mapping[str, int], received: Mapping[str, int]
+    ) -> LinkMeasure:
+        """One direction, by what was counted at its two ends."""
+        return LinkMeasure(
+            link=cable.name,
+            source=source.name,
+            backend=cls.carrier,
+            frames=sent["tx_packets"] + sent["tx_dropped"],
+            bytes=sent["tx_bytes"],
+            delivered=received["rx_packets"],
+            overruns=sent["tx_dropped"] + received["rx_dropped"],
+        )
+
+
+class VethLink(PairLink):
     """A bare pair, which goes when the namespace of either end goes."""
 
     carrier = "veth"
@@ -31,24 +61,13 @@ class VethLink(CbnLink):
         """Refused: what may have to change is carried by something else (`choice`)."""
         self._refuse()
 
-    def cut(self) -> None:
+    def take_down(self) -> None:
         """Refused, as `impair` is."""
         self._refuse()
 
-    def repair(self) -> None:
+    def bring_up(self) -> None:
         """Refused, as `impair` is."""
         self._refuse()
-
-    @classmethod
-    def measures(cls, links: Sequence[Self]) -> list[LinkMeasure]:
-        """What the kernel counted at the ends."""
-        cables = [link.made()[0] for link in links]
-        counts = counts_of(cables)
-        return [
-            _measure(cable, source, counts[source.pid, source.name], counts[sink.pid, sink.name])
-            for cable in cables
-            for source, sink in ((cable.a, cable.b), (cable.b, cable.a))
-        ]
 
     def _refuse(self) -> NoReturn:
         raise NetworkError(_FIXED.format(self.made()[0].name))
@@ -73,16 +92,4 @@ def _line(cable: Cable) -> str:
     return (
         f"link add name {a.name} address {a.mac} mtu {cable.mtu} netns {a.pid} type veth "
         f"peer name {b.name} address {b.mac} mtu {cable.mtu} netns {b.pid}"
-    )
-
-
-def _measure(cable: Cable, source: End, sent: dict[str, int], received: dict[str, int]) -> LinkMeasure:
-    return LinkMeasure(
-        link=cable.name,
-        source=source.name,
-        backend="veth",
-        frames=sent["tx_packets"] + sent["tx_dropped"],
-        bytes=sent["tx_bytes"],
-        delivered=received["rx_packets"],
-        overruns=sent["tx_dropped"] + received["rx_dropped"],
     )

@@ -16,7 +16,7 @@ from testbed.emu.links.cable import Cable
 from testbed.emu.links.link import CbnLink, Place
 from testbed.emu.links.wire_process import Orders
 from testbed.plan.model import Impairment
-from testbed.runs.fidelity import LinkMeasure
+from testbed.runs.measures import LinkMeasure
 
 READY_TIMEOUT_S = 60.0
 ANSWER_TIMEOUT_S = 30.0
@@ -88,13 +88,13 @@ class WireLink(CbnLink):
         """Both ways change at once, between two frames."""
         self._ask("impair", impairment=asdict(impairment), back=asdict(back))
 
-    def cut(self) -> None:
+    def take_down(self) -> None:
         """Lose what is on its way, and what comes."""
-        self._ask("cut")
+        self._ask("take_down")
 
-    def repair(self) -> None:
+    def bring_up(self) -> None:
         """Carry again."""
-        self._ask("repair")
+        self._ask("bring_up")
 
     @classmethod
     def count_lateness_anew(cls, links: Sequence[Self]) -> None:

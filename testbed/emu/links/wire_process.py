@@ -3,7 +3,7 @@
 It makes a tap at each end of every wire that the file lists, reports that it is ready,
 and carries frames (`fastpath.cable`) until the end of its standard input, which comes
 also when the run's main process is gone. Meanwhile it does what it is asked there
-(`nodes.daemon.json_lines`): {"do": "cut", "link": "r1-r2"}. The run's side is `wire`.
+(`nodes.daemon.json_lines`): {"do": "take_down", "link": "r1-r2"}. The run's side is `wire`.
 """
 
 from __future__ import annotations
@@ -22,20 +22,17 @@ from fastpath.cable import Cables
 from nodes.daemon import kernel
 from nodes.daemon.json_lines import Request, RequestError, done, refused, say, serve
 from nodes.daemon.kernel import interface_counts
+from nodes.records import from_plain, to_plain
 from testbed.emu.links.cable import Cable, End
 from testbed.emu.links.taps import open_tap
 from testbed.plan.model import Impairment, link_seed
-from testbed.runs.fidelity import LinkMeasure
+from testbed.runs.measures import LINK_COUNTERS, LinkMeasure
 
 EXIT_ORDERS = 2
 EXIT_LOOP = 3
 FRAME_EXTRA_BYTES = 18
 """What a frame may have besides its MTU: the header and a VLAN tag."""
 SPARE_DESCRIPTORS = 64
-_COUNTED = (
-    *("frames", "bytes", "delivered", "lost", "lost_queue", "lost_down"),
-    *("duplicated", "reordered", "corrupted", "overruns"),
-)
 _LATE = ("late_p50_ns", "late_p99_ns", "late_max_ns")
 MEMORY_BYTES = 512 << 20
 """For frames on their way; what does not fit is counted as an overrun."""
@@ -46,7 +43,7 @@ Wrong = (ValueError, TypeError, KeyError, OverflowError, OSError)
 
 @dataclass(frozen=True, slots=True)
 class Orders:
-    """All that the process is told at its start."""
+    """All that the process is to know at its start."""
 
     seed: int
     dilate: int
@@ -54,9 +51,13 @@ class Orders:
     memory_bytes: int = MEMORY_BYTES
     tap_queue_frames: int = TAP_QUEUE_FRAMES
 
+    def __post_init__(self) -> None:
+        if not self.wires:
+            raise ValueError("there are no wires in them")
+
     def to_json(self) -> str:
         """As `from_json` reads it."""
-        return json.dumps(asdict(self), indent=1) + "\n"
+        return json.dumps(to_plain(self), indent=1) + "\n"
 
     @classmethod
     def from_json(cls, text: str) -> Orders:
@@ -66,31 +67,9 @@ class Orders:
             ValueError: it is something else; the text says what.
         """
         try:
-            raw = json.loads(text)
-            wires = tuple(_wire(each) for each in raw.pop("wires"))
-            if not wires:
-                raise ValueError("there are no wires in them")
-            return cls(wires=wires, **raw)
-        except (AttributeError, KeyError, TypeError, ValueError) as error:
+            return from_plain(cls, json.loads(text))
+        except ValueError as error:
             raise ValueError(f"these are no orders for wires: {error}") from None
-
-
-def read_impairment(raw: Mapping[str, Any]) -> Impairment:
-    """Read what `asdict` made of an impairment.
-
-    Raises:
-        ValueError: it is something else.
-    """
-    try:
-        return Impairment(**raw)
-    except TypeError as error:
-        raise ValueError(f"this is no impairment: {error}") from None
-
-
-def _wire(raw: Mapping[str, Any]) -> Cable:
-    a, b = (End(**raw[end]) for end in ("a", "b"))
-    there, back = (read_impairment(raw[way]) for way in ("impairment", "back"))
-    return Cable(raw["name"], a, b, raw["mtu"], there, back)
 
 
 class Wires:
@@ -138,14 +117,16 @@ class Wires:
                 self.cables.count_lateness_anew()
             case {"do": "measures"}:
                 return self.measures()
-            case {"do": "cut", "link": str(name)}:
+            case {"do": "take_down", "link": str(name)}:
                 self.cables.cut(self._number(name))
-            case {"do": "repair", "link": str(name)}:
+            case {"do": "bring_up", "link": str(name)}:
                 self.cables.repair(self._number(name))
             case {"do": "impair", "link": str(name), "impairment": dict(there), "back": dict(back)}:
-                self.cables.impair(self._number(name), read_impairment(there), read_impairment(back))
+                self.cables.impair(self._number(name), Impairment(**there), Impairment(**back))
             case _:
-                known = "`measures` or `count_lateness_anew`, or `cut`, `repair` or `impair` with a link"
+                known = (
+                    "`measures` or `count_lateness_anew`, or `take_down`, `bring_up` or `impair` with a link"
+                )
                 raise ValueError(f"expected {known}")
         return None
 
@@ -214,7 +195,7 @@ def allow_descriptors(taps: int) -> None:
 
 def _measure(wire: Cable, end: End, counted: Mapping[str, int], dropped: int) -> LinkMeasure:
     """`dropped` the kernel could not hand to us: it was sent all the same."""
-    fields: dict[str, Any] = {name: counted[name] for name in _COUNTED}
+    fields: dict[str, Any] = {name: counted[name] for name in LINK_COUNTERS}
     fields["frames"] += dropped
     fields["overruns"] += dropped
     if counted["measured"]:

@@ -25,8 +25,7 @@ from testbed.experiments.schemes.networks import Case, Sweep, load_of, scenario
 from testbed.plan.load import plan_of
 from testbed.plan.model import Plan
 from testbed.runs.world import Progress
-from testbed.sim.capture import Tap
-from testbed.sim.frames import HEADER_BYTES, is_sent_by
+from testbed.sim.frames import HEADER_BYTES, Tap, is_sent_by
 from testbed.sim.simulation import EPOCH_NS, Simulation, SimulationFailedError
 from topologies.ideal import DeliveryTree, ShortestPaths
 
