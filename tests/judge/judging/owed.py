@@ -1,0 +1,100 @@
+"""Which client must get a message, may get it, or wants it in vain, by docs/analysis.md, "What is owed"."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from tests.judge.judging.calm import Calm
+from tests.judge.judging.run import FOREVER, Run
+from tests.judge.judging.texts import Message, Test, read_predicate
+
+
+@dataclass(frozen=True, slots=True)
+class Subscription:
+    """What a client wanted from one moment until another."""
+
+    client: int
+    predicate: str
+    from_ns: int
+    until_ns: int | None
+
+    def in_force(self, time_ns: int) -> bool:
+        """Whether the client wants what is published then."""
+        return self.from_ns <= time_ns and (self.until_ns is None or time_ns <= self.until_ns)
+
+
+def subscriptions_of(run: Run) -> list[Subscription]:
+    """All of a run, by its events."""
+    open_: dict[tuple[str, int], tuple[str, int]] = {}
+    found = []
+    for event in run.of("subscribe", "unsubscribe"):
+        key, now_ns = (event["node"], event["subscription"]), event["time_ns"]
+        predicate = event.get("predicate")
+        if key in open_ and open_[key][0] == predicate:
+            continue
+        if key in open_:
+            found.append(Subscription(run.clients[key[0]], *open_.pop(key), now_ns))
+        if predicate is not None:
+            open_[key] = predicate, now_ns
+    return found + [Subscription(run.clients[name], *held, None) for (name, _), held in open_.items()]
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What is to be said of a message and one client."""
+
+    wanted: bool
+    owed: bool | None
+    """False: allowed; None: neither."""
+    reason: str | None
+    """Why it is wanted and not owed."""
+
+
+class Rules:
+    """Decides about messages."""
+
+    def __init__(self, run: Run, calm: Calm) -> None:
+        self._calm = calm
+        self._start_ns = run.start_ns or FOREVER
+        self._settle_ns = run.settle_ns
+        complete = run.manifest["outcome"] == "complete"
+        self._end_ns = FOREVER if complete else run.manifest["end_ns"] - run.settle_ns
+        self.subscriptions = subscriptions_of(run)
+        self._tests: dict[str, Test] = {s.predicate: read_predicate(s.predicate) for s in self.subscriptions}
+
+    def answers(self, publisher: int, time_ns: int, message: Message) -> dict[int, Answer]:
+        """By client, of a message that was published then."""
+        matching: dict[int, list[Subscription]] = {}
+        for s in self.subscriptions:
+            if s.client != publisher and self._tests[s.predicate](message):
+                matching.setdefault(s.client, []).append(s)
+        return {client: self._answer(publisher, client, time_ns, held) for client, held in matching.items()}
+
+    def _answer(self, publisher: int, client: int, time_ns: int, held: list[Subscription]) -> Answer:
+        wanted = any(s.in_force(time_ns) for s in held)
+        steady = any(self._owes(s, time_ns) for s in held)
+        period = self._calm.period(time_ns)
+        apart = period is not None and not period.connects(publisher, client)
+        if period is not None and not apart and steady and time_ns <= self._end_ns:
+            return Answer(wanted, True, None)
+        allowed = not apart and any(self._allows(s, time_ns) for s in held)
+        reason = self._reason(time_ns, apart, steady, period is not None) if wanted else None
+        return Answer(wanted, False if allowed else None, reason)
+
+    def _reason(self, time_ns: int, apart: bool, steady: bool, settled: bool) -> str:
+        if apart:
+            return "cut_off"
+        if time_ns < self._start_ns:
+            return "start"
+        if steady and settled:
+            return "end"
+        return "network" if steady else "subscription"
+
+    def _owes(self, s: Subscription, time_ns: int) -> bool:
+        """Whether it would be owed if nothing happened to the network."""
+        begins_ns = self._start_ns if s.from_ns < self._start_ns else s.from_ns + self._settle_ns
+        return begins_ns <= time_ns and (s.until_ns is None or time_ns <= s.until_ns - self._settle_ns)
+
+    def _allows(self, s: Subscription, time_ns: int) -> bool:
+        ends_ns = FOREVER if s.until_ns is None else self._calm.known_by(s.until_ns)
+        return s.from_ns - self._settle_ns <= self._calm.held_until(time_ns) and time_ns <= ends_ns

@@ -1,0 +1,157 @@
+"""The counts of `verdict.json`, by docs/run-directory.md and docs/analysis.md."""
+
+from __future__ import annotations
+
+import hashlib
+import math
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import zip_longest
+from pathlib import Path
+from typing import Any
+
+from tests.judge.judging.calm import Calm, calm_of
+from tests.judge.judging.packets import MESSAGE, PAD
+from tests.judge.judging.run import FOREVER, Event, Run, read_run
+from tests.judge.judging.tables import Delivery, Pair, Row, Tables, tables_of
+
+ARRIVED = ("delivered", "duplicate")
+Counts = dict[str, Any]
+
+
+def judge(path: Path) -> tuple[Counts, Tables]:
+    """The verdict on a run directory, and the tables behind it."""
+    run = read_run(path)
+    calm = calm_of(run)
+    tables = tables_of(run, calm)
+    whole = _counts(tables.verdicts)
+    return {
+        **whole,
+        "publications": len(tables.publications),
+        "wasted_crossings": sum(c.copies for c in tables.crossings.values() if c.wasted),
+        "delivered_digest": _digest(run, tables),
+        "latency_ns": _latency(tables.deliveries.values()),
+        "hops": _hops(tables.deliveries.values()),
+        **_traffic(run),
+        "captures": _captures(run),
+        "phases": [_part(tables, *part) for part in _phases(run)],
+        "recovery": next((_part(tables, *part) for part in _recovery(calm)), None),
+        "faults": [_disturbance(tables, *part) for part in _disturbances(run, calm)],
+    }, tables
+
+
+def _counts(rows: Mapping[Pair, Row]) -> Counts:
+    of = Counter(row.verdict for row in rows.values())
+    wanted = sum(row.wanted for row in rows.values())
+    owed = sum(row.owed is True for row in rows.values())
+    failed = of["missing"] + of["unknown"] + of["lost"]
+    arrived = [row for row in rows.values() if row.verdict in ARRIVED]
+    return {
+        "wanted": wanted,
+        "owed": owed,
+        "delivered": len(arrived),
+        "allowed": sum(not row.owed for row in arrived),
+        "missing": of["missing"],
+        "duplicate": sum(max(0, row.copies - 1) for row in rows.values()),
+        "spurious": of["spurious"],
+        "lost": of["lost"],
+        "cut_off": sum(row.verdict == "lost" and row.reason == "cut_off" for row in rows.values()),
+        "unknown": of["unknown"],
+        "delivery_ratio": round((wanted - failed) / wanted, 6) if wanted else None,
+        "judged": round(owed / wanted, 6) if wanted else None,
+        "not_owed": dict(Counter(row.reason for row in rows.values() if row.reason)),
+    }
+
+
+def _part(tables: Tables, name: str, from_ns: int, until_ns: int) -> Counts:
+    """What was published from one moment until before another."""
+    ids = {key for key, p in tables.publications.items() if from_ns <= p.published_ns < until_ns}
+    rows = {pair: row for pair, row in tables.verdicts.items() if pair[:2] in ids}
+    deliveries = [tables.deliveries[pair] for pair in rows if pair in tables.deliveries]
+    return {
+        "name": name,
+        "from_ns": from_ns,
+        "until_ns": None if until_ns == FOREVER else until_ns,
+        "publications": len(ids),
+        **_counts(rows),
+        "latency_ns": _latency(deliveries),
+    }
+
+
+def _phases(run: Run) -> Iterator[tuple[str, int, int]]:
+    for phase in run.plan["phases"]:
+        yield phase["name"], run.start_ns + phase["start_ns"], run.start_ns + phase["end_ns"]
+
+
+def _recovery(calm: Calm) -> Iterator[tuple[str, int, int]]:
+    """What was published after the last fixpoint, if no fault came after it."""
+    if calm.periods and calm.periods[-1].until_ns == FOREVER:
+        yield "recovery", calm.periods[-1].after_ns + 1, FOREVER
+
+
+def _disturbances(run: Run, calm: Calm) -> Iterator[tuple[int, int, list[Event]]]:
+    """The times between settled periods, and the faults in each."""
+    begins = [period.after_ns for period in calm.periods[1:]]
+    for from_ns, until_ns in zip_longest((p.until_ns for p in calm.periods), begins, fillvalue=FOREVER):
+        if from_ns != FOREVER:
+            faults = [e for e in run.of("fault") if from_ns <= e["time_ns"] <= until_ns]
+            yield from_ns, until_ns, faults
+
+
+def _disturbance(tables: Tables, from_ns: int, until_ns: int, faults: list[Event]) -> Counts:
+    name = ", ".join(f"{fault['do']} {fault['target']}" for fault in faults)
+    converged = until_ns != FOREVER
+    return {
+        **_part(tables, name, from_ns, until_ns + 1 if converged else FOREVER),
+        "causes": [{key: fault[key] for key in ("time_ns", "do", "target")} for fault in faults],
+        "converged": converged,
+    }
+
+
+def _digest(run: Run, tables: Tables) -> str:
+    names = {node_id: name for name, node_id in run.ids.items()}
+    lines = [
+        f"{names.get(source, source)} {sequence} {names[client]}\n".encode()
+        for (source, sequence, client), row in tables.verdicts.items()
+        if row.verdict in ARRIVED
+    ]
+    return hashlib.sha256(b"".join(sorted(lines))).hexdigest()
+
+
+def _latency(deliveries: Iterable[Delivery]) -> dict[str, int] | None:
+    known = sorted(d.latency_ns for d in deliveries if d.latency_ns is not None)
+    if not known:
+        return None
+    shares = {"min": 0.0, "p50": 0.5, "p90": 0.9, "p99": 0.99, "max": 1.0}
+    return {name: _quantile(known, share) for name, share in shares.items()} | {
+        "mean": round(sum(known) / len(known))
+    }
+
+
+def _quantile(ascending: Sequence[int], share: float) -> int:
+    """The smallest value that so large a share of all does not exceed."""
+    return ascending[max(0, math.ceil(share * len(ascending)) - 1)]
+
+
+def _hops(deliveries: Iterable[Delivery]) -> dict[str, float] | None:
+    counts = [d.hop_count for d in deliveries]
+    if not counts:
+        return None
+    return {"min": min(counts), "mean": round(sum(counts) / len(counts), 3), "max": max(counts)}
+
+
+def _traffic(run: Run) -> Counts:
+    """Each packet of a link once: where a router sends it, or where a client's arrives."""
+    control, messages = [], []
+    for sight in run.captures.sights:
+        if (sight.sent or sight.at_client) and sight.packet.type != PAD:
+            (messages if sight.packet.type == MESSAGE else control).append(sight.packet.size)
+    return {
+        "control": {"packets": len(control), "bytes": sum(control)},
+        "messages": {"packets": len(messages), "bytes": sum(messages)},
+    }
+
+
+def _captures(run: Run) -> Counts:
+    skipped = {name: count for name, count in sorted(run.captures.skipped.items()) if count}
+    return {"frames": run.captures.frames, "packets": len(run.captures.sights), "skipped": skipped}

@@ -1,0 +1,149 @@
+"""The judge by itself: it shares nothing with the product, and reads what the documents say."""
+
+from __future__ import annotations
+
+import ast
+import json
+import re
+import struct
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.judge.judging.packets import (
+    FLOAT,
+    INTEGER,
+    PORT,
+    STRING,
+    TIME,
+    SkippedError,
+    open_frame,
+    split,
+)
+from tests.judge.judging.pcap import Record, read_capture
+from tests.judge.judging.texts import read_message, read_predicate
+
+ROOT = Path(__file__).parents[2]
+JUDGING = sorted((ROOT / "tests/judge/judging").glob("*.py"))
+VECTORS = ROOT / "tests/vectors"
+PACKETS = ("pad", "message", "hello", "control", "ack", "datagram")
+
+
+@pytest.mark.parametrize("module", JUDGING, ids=lambda path: path.stem)
+def test_the_judge_imports_the_standard_library_and_itself_alone(module: Path) -> None:
+    imported = set()
+    for node in ast.walk(ast.parse(module.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            imported |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom):
+            assert not node.level, "a relative import"
+            imported.add(str(node.module))
+    others = {n for n in imported if n.partition(".")[0] not in sys.stdlib_module_names}
+    assert all(name.startswith("tests.judge.judging.") for name in others), others
+    assert "importlib" not in imported
+
+
+def _bytes(lines: list[str]) -> bytes:
+    return bytes.fromhex("".join(line.partition("#")[0] for line in lines))
+
+
+def _vectors(name: str) -> list[dict[str, object]]:
+    vectors: list[dict[str, object]] = json.loads((VECTORS / f"{name}.json").read_text())["vectors"]
+    return vectors
+
+
+@pytest.mark.parametrize("name", PACKETS)
+def test_the_judge_reads_every_packet_of_the_vectors(name: str) -> None:
+    for vector in _vectors(name):
+        packets, malformed = split(_bytes(vector["hex"]))  # type: ignore[arg-type]
+        assert packets, vector["name"]
+        assert not malformed, vector["name"]
+
+
+def test_the_judge_reads_no_packet_that_the_vectors_call_invalid() -> None:
+    """Vectors whose mistake is within a control payload are not its business."""
+    for vector in _vectors("invalid"):
+        if vector["of"] in ("packet", "datagram") and "kind" not in vector:
+            packets, malformed = split(_bytes(vector["hex"]))  # type: ignore[arg-type]
+            assert malformed or (vector["of"] == "packet" and len(packets) != 1), vector["name"]
+
+
+def test_the_judge_matches_as_the_page_on_predicates_says() -> None:
+    text = (ROOT / "docs/predicate-syntax.md").read_text(encoding="utf-8")
+    rows = re.findall(r"^\| `(.*)` \| `(.*)` \| (match|no match) \|$", text, re.MULTILINE)
+    assert len(rows) > 5
+    for predicate, message, expected in rows:
+        assert read_predicate(predicate)(read_message(message)) == (expected == "match"), predicate
+
+
+def test_the_judge_reads_values_of_all_types() -> None:
+    message = read_message(
+        '`two words` = "caf\\u{e9}\\n", i = -3, f = 1e3, u = true, '
+        "t = @2026-01-01T06:00:00.000000001Z, n = @5ns"
+    )
+    assert message["two words"] == (STRING, "café\n")
+    assert message["i"] == (INTEGER, -3)
+    assert message["f"] == (FLOAT, 1000.0)
+    assert message["t"] == (TIME, 1_767_247_200_000_000_001)
+    assert message["n"] == (TIME, 5)
+    assert read_predicate('(i < 0 or f > 2e3) and `two words` >* "caf"')(message)
+    assert not read_predicate("i = -3.0")(message)
+
+
+def _frame(payload: bytes, checksum: int | None = None) -> bytes:
+    ends = b"\x0a\0\0\1\x0a\0\0\2"
+    bare = struct.pack(">4H", PORT, PORT, 8 + len(payload), 0) + payload
+    words = ends + struct.pack(">HH", 17, len(bare)) + bare + b"\0" * (len(bare) % 2)
+    total = sum(struct.unpack(f">{len(words) // 2}H", words)) % 0xFFFF
+    udp = bare[:6] + struct.pack(">H", (0xFFFF - total) if checksum is None else checksum) + payload
+    ip = struct.pack(">BBHHHBBH", 0x45, 0, 20 + len(udp), 0, 0, 64, 17, 0) + ends
+    return b"\2\0\0\0\0\2" + b"\2\0\0\0\0\1" + b"\x08\0" + ip + udp
+
+
+def test_a_frame_is_skipped_for_the_first_thing_that_is_wrong_with_it() -> None:
+    good = _frame(b"\1\0\0\4")
+    assert open_frame(good, len(good)).payload == b"\1\0\0\4"
+    assert open_frame(_frame(b"\1\0\0\4", 0), len(good)).payload, "a checksum of 0 is none"
+    for data, why in (
+        (_frame(b"\1\0\0\4", 77), "bad_checksum"),
+        (good[:12] + b"\x08\x06" + good[14:], "not_cbn"),
+        (good[:14] + b"\x44" + good[15:], "bad_frame"),
+        (good[:20] + b"\x20\0" + good[22:], "ip_fragments"),
+    ):
+        with pytest.raises(SkippedError, match=why):
+            open_frame(data, len(data))
+
+
+def test_of_a_frame_that_was_captured_in_part_the_whole_packets_at_its_front_count() -> None:
+    data = _frame(b"\1\0\0\4" * 3)
+    frame = open_frame(data[:-2], len(data))
+    assert frame.partial
+    assert [len(split(frame.payload, partial)[0]) for partial in (True, False)] == [2, 0]
+
+
+def _pcapng(records: list[Record]) -> bytes:
+    def block(kind: int, body: bytes) -> bytes:
+        size = 12 + len(body) + -len(body) % 4
+        return struct.pack("<II", kind, size) + body + bytes(-len(body) % 4) + struct.pack("<I", size)
+
+    section = block(0x0A0D0D0A, struct.pack("<IHHq", 0x1A2B3C4D, 1, 0, -1))
+    interface = block(1, struct.pack("<HHI", 1, 0, 0) + struct.pack("<HHB3xHH", 9, 1, 9, 0, 0))
+    packets = []
+    for r in records:
+        high, low = divmod(r.time_ns, 1 << 32)
+        packets.append(block(6, struct.pack("<5I", 0, high, low, len(r.data), r.original_bytes) + r.data))
+    return section + interface + b"".join(packets)
+
+
+def test_both_formats_of_captures_hold_the_same_records(tmp_path: Path) -> None:
+    records = [Record(1_700_000_000_123_456_789, b"abc", 3), Record(1_700_000_001_000_000_001, b"defgh", 60)]
+    parts = [struct.pack(">IHHiIII", 0xA1B23C4D, 2, 4, 0, 0, 65535, 1)]
+    for r in records:
+        parts.append(struct.pack(">4I", *divmod(r.time_ns, 10**9), len(r.data), r.original_bytes) + r.data)
+    (tmp_path / "a.pcap").write_bytes(b"".join(parts))
+    (tmp_path / "b.pcapng").write_bytes(_pcapng(records))
+    assert read_capture(tmp_path / "a.pcap").records == read_capture(tmp_path / "b.pcapng").records == records
+    (tmp_path / "c.pcap").write_bytes(b"".join(parts)[:-1])
+    cut = read_capture(tmp_path / "c.pcap")
+    assert (cut.records, dict(cut.skipped)) == (records[:1], {"truncated_file": 1})
