@@ -1,0 +1,119 @@
+"""Runs scenarios and has them judged twice: by the analysis, and by the judge that shares nothing with it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import pyarrow.parquet as pq
+from ruamel.yaml import YAML
+
+from analysis.pipeline import analyze
+from testbed.cli.progress import SilentProgress
+from testbed.plan.load import read_scenario
+from testbed.runs.conduct import conduct
+from testbed.runs.directory import RunDirectory
+from testbed.runs.world import World
+from testbed.sim.world import SimulatedWorld
+from tests.judge.judging.tables import Tables
+from tests.judge.judging.verdict import judge
+
+SHOWN = 3
+Rows = dict[tuple[Any, ...], dict[str, Any]]
+
+
+def carry_out(scenario: Mapping[str, Any], folder: Path, world: World | None = None) -> Path:
+    """Run a scenario in a folder that it may fill; the directory of the run."""
+    folder.mkdir(parents=True, exist_ok=True)
+    path = folder / "scenario.yaml"
+    with path.open("w", encoding="utf-8") as out:
+        YAML(typ="safe", pure=True).dump(scenario, out)
+    read = read_scenario(path)
+    directory = RunDirectory.create(folder / "run", str(scenario["name"]))
+    outcome = conduct(read.plan(), world or SimulatedWorld(), directory, SilentProgress(), scenario=read.text)
+    assert outcome.outcome == "complete", f"{scenario['name']}: {outcome.message}"
+    return directory.path
+
+
+@dataclass(frozen=True, slots=True)
+class Compared:
+    """What two judges say of a run."""
+
+    wrong: list[str]
+    """Where they do not agree."""
+    counts: dict[str, int]
+
+
+def differences(run: Path) -> Compared:
+    """Where the two judges of a run do not agree; the run is analysed if it was not."""
+    written = run / "verdict.json"
+    verdict = json.loads(written.read_text(encoding="utf-8")) if written.exists() else analyze(run)
+    counts, tables = judge(run)
+    wrong = [*_of_values(counts, verdict, "verdict.json"), *_of_tables(tables, run / "tables")]
+    plain = {name: count for name, count in counts.items() if isinstance(count, int)}
+    return Compared(wrong, {**plain, "crossings": len(tables.crossings)})
+
+
+def _of_values(ours: Any, theirs: Any, where: str) -> Iterator[str]:
+    """Key by key, each key that the judge has."""
+    if isinstance(ours, dict) and isinstance(theirs, dict):
+        for key, value in ours.items():
+            if key not in theirs:
+                yield f"{where}.{key}: the analysis has none"
+            else:
+                yield from _of_values(value, theirs[key], f"{where}.{key}")
+    elif isinstance(ours, list) and isinstance(theirs, list) and len(ours) == len(theirs):
+        for at, (one, two) in enumerate(zip(ours, theirs, strict=True)):
+            yield from _of_values(one, two, f"{where}[{at}]")
+    elif ours != theirs:
+        yield f"{where}: the judge has {ours}, the analysis {theirs}"
+
+
+def _of_tables(ours: Tables, folder: Path) -> Iterator[str]:
+    """Row by row."""
+    publications = {
+        key: {
+            "node_id": p.node,
+            "time_ns": p.time_ns,
+            "publish_time_ns": p.publish_time_ns,
+            "announced_ns": p.announced_ns,
+            "message": p.message,
+        }
+        for key, p in ours.publications.items()
+    }
+    deliveries = {key: _renamed(asdict(d), node="node_id") for key, d in ours.deliveries.items()}
+    crossings = {key: asdict(c) for key, c in ours.crossings.items()}
+    verdicts = {key: asdict(row) for key, row in ours.verdicts.items()}
+    pair = ("source", "sequence", "subscriber")
+    crossing = ("source", "sequence", "from_id", "to_id", "hop_count")
+    yield from _of_rows("publications", publications, _read(folder, "publications", pair[:2]))
+    yield from _of_rows("deliveries", deliveries, _read(folder, "deliveries", pair))
+    yield from _of_rows("crossings", crossings, _read(folder, "crossings", crossing))
+    yield from _of_rows("verdicts", verdicts, _read(folder, "verdicts", pair))
+
+
+def _renamed(row: dict[str, Any], **names: str) -> dict[str, Any]:
+    return {names.get(key, key): value for key, value in row.items()}
+
+
+def _read(folder: Path, table: str, key: tuple[str, ...]) -> Rows:
+    rows = pq.read_table(folder / f"{table}.parquet").to_pylist()
+    found = {tuple(row[name] for name in key): row for row in rows}
+    assert len(found) == len(rows), f"{table} has two rows of one key"
+    return found
+
+
+def _of_rows(table: str, ours: Mapping[Any, dict[str, Any]], theirs: Rows) -> Iterator[str]:
+    """The columns that the judge has."""
+    wrong = [f"{table}: the judge alone has {key}" for key in ours if key not in theirs]
+    wrong += [f"{table}: the analysis alone has {key}" for key in theirs if key not in ours]
+    for key in ours.keys() & theirs.keys():
+        row = theirs[key]
+        apart = {name: (v, row[name]) for name, v in ours[key].items() if v != row[name]}
+        wrong += [f"{table}: {key}: judge and analysis have {apart}"] if apart else []
+    yield from wrong[:SHOWN]
+    if len(wrong) > SHOWN:
+        yield f"{table}: {len(wrong) - SHOWN} more"

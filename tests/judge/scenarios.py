@@ -1,0 +1,134 @@
+"""Draws scenarios: schemes, faults, bad links, populations, phases; a pure function of the seed."""
+
+from __future__ import annotations
+
+from random import Random
+from typing import Any
+
+from nodes.scheme_catalog import CATALOG
+
+SCHEMES = tuple(sorted(CATALOG))
+LASTS_MS = 3000
+PREDICATES = (
+    'k = "a"', "x < 4", 'k = "b" and x >= 5', 'x != 7 and k * "c" or x = 2', "all", "x > 2 and x < 8",
+    'k >* "c" or y any float', "t >= @2026-01-01T00:00:00Z", "u = true", 'k *< "b" and y < 0.5',
+)  # fmt: skip
+"""Of all operators and types."""
+TEXTS = ("a", "b", "bc", "cab", "")
+
+
+def draw(seed: int, scheme: str | None = None) -> dict[str, Any]:
+    """The scenario of a seed, under that scheme or one in turn."""
+    rng = Random(f"judge/{seed}")
+    routers = [f"r{n}" for n in range(1, rng.randint(2, 8) + 1)]
+    return {
+        "name": f"judged-{seed}",
+        "seed": seed,
+        "scheme": scheme or SCHEMES[seed % len(SCHEMES)],
+        "topology": {"routers": routers, "links": _links(rng, routers)},
+        "clients": {f"c{n}": _client(rng, routers) for n in range(1, rng.randint(2, 5) + 1)},
+        "populations": {"p": _population(rng)} if rng.random() < 0.6 else {},
+        "phases": _phases(rng),
+        "faults": _faults(rng, routers),
+        "timing": {"settle": rng.choice(["100ms", "300ms", "600ms"])},
+        "record": _record(rng),
+    }
+
+
+def _links(rng: Random, routers: list[str]) -> list[dict[str, Any]]:
+    """A tree, and some links more."""
+    pairs = [(rng.choice(routers[:n]), name) for n, name in enumerate(routers) if n]
+    for _ in range(rng.randint(0, len(routers))):
+        a, b = rng.sample(routers, 2)
+        if (a, b) not in pairs and (b, a) not in pairs:
+            pairs.append((a, b))
+    return [{"between": [a, b], "cost": rng.randint(1, 3), **_does(rng)} for a, b in pairs]
+
+
+def _does(rng: Random) -> dict[str, Any]:
+    """What a link does to packets; nothing bad as a rule."""
+    delay_us = rng.randint(100, 5000)
+    found: dict[str, Any] = {"delay": f"{delay_us}us"}
+    if rng.random() < 0.3:
+        found["jitter"] = f"{delay_us // 2}us"
+    if rng.random() < 0.15:
+        found["loss"] = rng.choice([0.02, 0.1, 0.4])
+    if rng.random() < 0.15:
+        found["duplicate"] = 0.1
+    if rng.random() < 0.15:
+        found["reorder"] = 0.1
+    if rng.random() < 0.1:
+        found["corrupt"] = 0.05
+    if rng.random() < 0.1:
+        found["rate"] = "2mbit"
+    if rng.random() < 0.15:
+        found["back"] = {"delay": f"{delay_us + 1000}us"}
+    return found
+
+
+def _client(rng: Random, routers: list[str]) -> dict[str, Any]:
+    found: dict[str, Any] = {"at": rng.choice(routers)}
+    if rng.random() < 0.15:
+        found["access"] = _does(rng)
+    found["subscribe"] = [_subscription(rng) for _ in range(rng.choice([0, 1, 1, 2, 3]))]
+    found["publish"] = [_publication(rng) for _ in range(rng.choice([0, 1, 2]))]
+    return found
+
+
+def _subscription(rng: Random) -> dict[str, Any]:
+    found: dict[str, Any] = {"predicate": rng.choice(PREDICATES)}
+    if rng.random() < 0.3:
+        at_ms = rng.randrange(LASTS_MS)
+        found["at"] = f"{at_ms}ms"
+        if rng.random() < 0.5:
+            found["until"] = f"{at_ms + rng.randint(1, LASTS_MS)}ms"
+    elif rng.random() < 0.2:
+        found["until"] = f"{rng.randint(1, LASTS_MS)}ms"
+    return found
+
+
+def _publication(rng: Random) -> dict[str, Any]:
+    message: dict[str, Any] = {"k": {"choice": list(TEXTS)}, "x": {"uniform": [0, 9]}}
+    if rng.random() < 0.4:
+        message |= {"y": {"uniform": [0.0, 1.0]}, "u": {"choice": [True, False]}}
+    if rng.random() < 0.3:
+        message["t"] = {"time": ["2025-12-31T23:59:59Z", "2026-01-01T00:00:01.5Z"]}
+    every_ms = rng.choice([7, 20, 60])
+    arrivals = rng.choice(["constant", "poisson", "staggered"])
+    return {"every": f"{every_ms}ms", "count": LASTS_MS // every_ms, "arrivals": arrivals, "message": message}
+
+
+def _population(rng: Random) -> dict[str, Any]:
+    found: dict[str, Any] = {"count": rng.randint(2, 6), "place": rng.choice(["evenly", "uniform"])}
+    return found | {"subscribe": [_subscription(rng)], "publish": [_publication(rng)] * rng.randint(0, 1)}
+
+
+def _phases(rng: Random) -> list[dict[str, str]]:
+    if rng.random() < 0.4:
+        return []
+    first_ms = rng.randint(200, LASTS_MS - 200)
+    return [
+        {"name": "early", "lasts": f"{first_ms}ms"},
+        {"name": "late", "lasts": f"{LASTS_MS - first_ms}ms"},
+    ]
+
+
+def _faults(rng: Random, routers: list[str]) -> list[dict[str, str]]:
+    """Each with its end, most of the time."""
+    if rng.random() < 0.3:
+        return []
+    faults: list[dict[str, str]] = []
+    at_ms = 200
+    for _ in range(rng.randint(1, 4)):
+        at_ms += rng.randint(50, 900)
+        lasts = f" for {rng.choice([30, 200, 600])}ms"
+        kinds = [f"crash {rng.choice(routers)}{lasts}", f"pause one of nodes{lasts}",
+                 f"link_down one of links{lasts}", f"leave one of clients{lasts}",
+                 f"impair one of links loss 0.3{lasts}"]  # fmt: skip
+        faults.append({f"at {at_ms}ms": rng.choice(kinds)})
+        at_ms += 700 if rng.random() < 0.6 else 10
+    return faults
+
+
+def _record(rng: Random) -> dict[str, Any]:
+    return {"format": rng.choice(["pcap", "pcapng"]), "rotate": rng.choice(["never", "never", "16KiB"])}
