@@ -9,8 +9,9 @@ its drawing (`drawing`).
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import TypeVar
 
 EARTH_RADIUS_KM = 6371.0088
 LIGHT_IN_FIBRE_KM_S = 299_792.458 * 2 / 3
@@ -19,6 +20,7 @@ LEAST_KM = 1.0
 """No fibre is shorter than this: two routers of one city are not at one point."""
 
 Point = tuple[float, float]
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,9 +100,9 @@ class Map:
         return tuple(sorted({tag for node in self.nodes for tag in node.tags}))
 
 
-def pieces(neighbours: dict[str, list[str]]) -> list[list[str]]:
+def pieces(neighbours: Mapping[T, Sequence[T]]) -> list[list[T]]:
     """The connected pieces of a graph, largest first, of equals that of the first node first."""
-    found, seen = [], set[str]()
+    found, seen = [], set[T]()
     for first in neighbours:
         if first not in seen:
             piece = reached(neighbours, first)
@@ -109,7 +111,7 @@ def pieces(neighbours: dict[str, list[str]]) -> list[list[str]]:
     return sorted(found, key=len, reverse=True)
 
 
-def reached(neighbours: dict[str, list[str]], first: str) -> list[str]:
+def reached(neighbours: Mapping[T, Sequence[T]], first: T) -> list[T]:
     """What can be reached from a node, near ones first, itself among them."""
     found = {first: None}
     order = [first]

@@ -138,6 +138,11 @@ def counted(number: int, what: str) -> str:
     return f"one {what}" if number == 1 else f"{number} {what}s"
 
 
+def how_many(number: int, what: str) -> str:
+    """`1 node`, `1,200 nodes`."""
+    return f"{number:,} {what}{'s' * (number != 1)}"
+
+
 def listed(words: Iterable[str], most: int, between: str = ", ") -> str:
     """The first of the words, and how many more there are: `a, b and 3 more`."""
     found = list(words)

@@ -148,10 +148,8 @@ def _world(name: str, options: EmuOptions) -> World:
 def directory_for(name: str, world: str, out: Path | None, force: bool) -> RunDirectory:
     """The directory of a new run: `out`, or a place of its own under `runs`."""
     run_id = new_run_id(name, world)
-    try:
+    with exits.explained(RunDirectoryError):
         return RunDirectory.create(out or RUNS / run_id, run_id, force=force)
-    except RunDirectoryError as error:
-        raise exits.CommandError(str(error), exits.USAGE) from error
 
 
 def analyse(directory: Path, shown: Progress) -> dict[str, object]:
@@ -164,10 +162,8 @@ def analyse(directory: Path, shown: Progress) -> dict[str, object]:
     from analysis import AnalysisError
     from analysis.pipeline import analyze as run_analysis
 
-    try:
+    with exits.explained(AnalysisError, code=exits.FAILED):
         return run_analysis(directory, progress=shown)
-    except AnalysisError as error:
-        raise exits.CommandError(str(error), exits.FAILED) from error
 
 
 def check_analysable() -> None:
@@ -186,10 +182,8 @@ def check_analysable() -> None:
             "or `pip install 'cbn-testbed[analysis]'`; `cbn doctor` shows what else is missing",
             exits.MACHINE,
         )
-    try:
+    with exits.explained(AnalysisError, code=exits.MACHINE):
         find_java(os.environ)
-    except AnalysisError as error:
-        raise exits.CommandError(str(error), exits.MACHINE) from error
 
 
 def print_verdict(directory: Path, verdict: dict[str, object]) -> None:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import signal
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from types import FrameType
 
 from testbed.runs.interruption import Interruption, SignalHandler
@@ -29,6 +31,15 @@ class CommandError(Exception):
     def __init__(self, text: str, code: int = USAGE) -> None:
         super().__init__(text)
         self.code = code
+
+
+@contextmanager
+def explained(*kinds: type[Exception], code: int = USAGE) -> Iterator[None]:
+    """Errors of these kinds end the command, with their own text."""
+    try:
+        yield
+    except kinds as error:
+        raise CommandError(str(error), code) from error
 
 
 class Signals(SignalHandler):

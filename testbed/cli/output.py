@@ -5,10 +5,21 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 
+from testbed.cli import exits
+
 
 def print_json(value: object) -> None:
     """The one document that `--json` prints."""
     print(json.dumps(value, indent=1, ensure_ascii=False))
+
+
+def show(as_json: bool, value: object, text: str) -> int:
+    """The document with `--json`, else the text; the exit code of a command that has done its work."""
+    if as_json:
+        print_json(value)
+    else:
+        print(text)
+    return exits.OK
 
 
 def columns(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:

@@ -6,7 +6,7 @@ NAME|FILE is a file, a map, a shape, a scenario or a run, in this order.
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 from pathlib import Path
 
@@ -48,7 +48,8 @@ def target_map(args: argparse.Namespace) -> Map:
     if path.is_file() or path.is_dir():
         return _of_path(path, args)
     if name in map_names():
-        return _read(lambda: library_map(name, map_options_of(args)))
+        with exits.explained(MapError):
+            return library_map(name, map_options_of(args))
     if name in SHAPES:
         return generated(name, args.parameters, args.seed)
     if name in shipped():
@@ -62,10 +63,8 @@ def target_map(args: argparse.Namespace) -> Map:
 
 def _of_path(path: Path, args: argparse.Namespace) -> Map:
     if path.is_dir():
-        try:
+        with exits.explained(RecordedRunError):
             return map_of_plan(read_plan(path, read_manifest(path)))
-        except RecordedRunError as error:
-            raise exits.CommandError(str(error)) from error
     if path.suffix.lower() in (".yaml", ".yml") and args.format is None:
         return _scenario(path, args.seed)
     return imported(path, args)
@@ -78,9 +77,10 @@ def imported(path: Path, args: argparse.Namespace) -> Map:
         CommandError: There is none in it.
     """
     options = map_options_of(args)
-    if is_reference(path):
-        return _read(lambda: import_topo(str(path), options))
-    return _read(lambda: read_map(path, options, args.format))
+    with exits.explained(MapError, ScenarioError):
+        if is_reference(path):
+            return import_topo(str(path), options)
+        return read_map(path, options, args.format)
 
 
 def map_options_of(args: argparse.Namespace) -> MapOptions:
@@ -88,13 +88,6 @@ def map_options_of(args: argparse.Namespace) -> MapOptions:
     if args.keep is not None and args.keep < 1:
         raise exits.CommandError(f"--keep {args.keep}: expected at least 1")
     return MapOptions(args.largest, args.keep, tuple(args.drop))
-
-
-def _read(read: Callable[[], Map]) -> Map:
-    try:
-        return read()
-    except (MapError, ScenarioError) as error:
-        raise exits.CommandError(str(error)) from error
 
 
 def _scenario(path: Path, seed: int | None) -> Map:

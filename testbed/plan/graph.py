@@ -11,7 +11,7 @@ from testbed.plan.impairment import read_impairment
 from testbed.plan.model import Impairment
 from testbed.plan.problems import Key
 from testbed.plan.source import Source
-from topologies.map import Map
+from topologies.map import Map, reached
 from topologies.quantities import listed
 
 NODES_MAX = 65_536
@@ -84,12 +84,8 @@ def check_connected(source: Source, graph: Graph) -> None:
         neighbours[wire.a].append(wire.b)
         neighbours[wire.b].append(wire.a)
     first = next(iter(graph.routers))
-    reached, frontier = {first}, [first]
-    while frontier:
-        near = neighbours[frontier.pop()]
-        frontier += [n for n in near if n not in reached]
-        reached.update(near)
-    apart = [name for name in graph.routers if name not in reached]
+    near = {*reached(neighbours, first)}
+    apart = [name for name in graph.routers if name not in near]
     if apart:
         source.complain(
             graph.routers[apart[0]],

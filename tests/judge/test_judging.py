@@ -22,7 +22,8 @@ from tests.judge.judging.packets import (
     split,
 )
 from tests.judge.judging.pcap import Record, read_capture
-from tests.judge.judging.texts import read_message, read_predicate
+from tests.judge.judging.subscribing import decode_predicate
+from tests.judge.judging.texts import matches, read_message, read_predicate
 
 ROOT = Path(__file__).parents[2]
 JUDGING = sorted((ROOT / "tests/judge/judging").glob("*.py"))
@@ -74,7 +75,8 @@ def test_the_judge_matches_as_the_page_on_predicates_says() -> None:
     rows = re.findall(r"^\| `(.*)` \| `(.*)` \| (match|no match) \|$", text, re.MULTILINE)
     assert len(rows) > 5
     for predicate, message, expected in rows:
-        assert read_predicate(predicate)(read_message(message)) == (expected == "match"), predicate
+        matched = matches(read_predicate(predicate), read_message(message))
+        assert matched == (expected == "match"), predicate
 
 
 def test_the_judge_reads_values_of_all_types() -> None:
@@ -87,8 +89,18 @@ def test_the_judge_reads_values_of_all_types() -> None:
     assert message["f"] == (FLOAT, 1000.0)
     assert message["t"] == (TIME, 1_767_247_200_000_000_001)
     assert message["n"] == (TIME, 5)
-    assert read_predicate('(i < 0 or f > 2e3) and `two words` >* "caf"')(message)
-    assert not read_predicate("i = -3.0")(message)
+    assert matches(read_predicate('(i < 0 or f > 2e3) and `two words` >* "caf"'), message)
+    assert not matches(read_predicate("i = -3.0"), message)
+
+
+def test_the_judge_reads_the_same_predicate_from_bytes_and_from_text() -> None:
+    """The example of docs/wire-format.md."""
+    encoded = (
+        "00000002 0001 01 07 07 6169726c696e65 0001 55"
+        "0002 01 01 04 64657374 0003 4f5244 02 03 05 7072696365 0000000000000190"
+    )
+    predicate = decode_predicate(bytes.fromhex(encoded))
+    assert predicate == read_predicate('airline >* "U" or dest = "ORD" and price < 400')
 
 
 def _frame(payload: bytes, checksum: int | None = None) -> bytes:

@@ -75,12 +75,8 @@ def _with_neighbours(drawn: Map) -> Iterator[tuple[MapNode, list[str]]]:
 
 def _counts(drawn: Map) -> str:
     clients = sum(CLIENT in node.tags for node in drawn.nodes)
-    parts = [_count(len(drawn.nodes) - clients, "router")] + [_count(clients, "client")] * bool(clients)
-    return ", ".join([*parts, _count(len(drawn.links), "link")])
-
-
-def _count(number: int, what: str) -> str:
-    return f"{number:,} {what}{'s' * (number != 1)}"
+    counts = {"router": len(drawn.nodes) - clients, "client": clients, "link": len(drawn.links)}
+    return ", ".join(q.how_many(count, what) for what, count in counts.items() if count or what != "client")
 
 
 def _description(drawn: Map, colours: Colours) -> str:
@@ -129,7 +125,7 @@ def _node(node: MapNode, sheet: Sheet, colours: Colours, degree: int) -> str:
     (x, y), r = sheet.at[node.name], _radius(node, sheet, degree)
     parts = [node.title, node.name] if node.label else [node.name]
     tags = f" ({', '.join(node.tags)})" if node.tags else ""
-    title = f"<title>{escape(' = '.join(parts) + tags)}: {_count(degree, 'link')}</title>"
+    title = f"<title>{escape(' = '.join(parts) + tags)}: {q.how_many(degree, 'link')}</title>"
     kind = f'class="n{colours.of(node)}"'
     if CLIENT in node.tags:
         corner = f'x="{x - r:.1f}" y="{y - r:.1f}" width="{2 * r:.1f}" height="{2 * r:.1f}"'

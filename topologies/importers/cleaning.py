@@ -20,6 +20,7 @@ from dataclasses import dataclass
 from topologies.errors import MapError
 from topologies.importers.raw import Raw, RawLink, RawNode
 from topologies.map import Map, MapLink, MapNode, pieces, reached, sorted_tags, with_delays
+from topologies.quantities import how_many
 
 ROUTERS_MAX = 2_000
 LINKS_MAX = 200_000
@@ -64,7 +65,7 @@ def _wanted(raw: Raw, options: MapOptions, notes: list[str]) -> dict[str, RawNod
     if not nodes:
         raise MapError(f"nothing is left without {', '.join(options.drop)}", raw.path, expected="a node")
     if gone := len(raw.nodes) - len(nodes):
-        notes.append(f"{_count(gone, 'node')} left out: {', '.join(options.drop)}")
+        notes.append(f"{how_many(gone, 'node')} left out: {', '.join(options.drop)}")
     return nodes
 
 
@@ -81,10 +82,10 @@ def _merged(links: Sequence[RawLink], notes: list[str]) -> list[RawLink]:
         else:
             found[ends] = link
     if loops:
-        notes.append(f"{_count(loops, 'link')} from a node to itself left out")
+        notes.append(f"{how_many(loops, 'link')} from a node to itself left out")
     if parallel:
         notes.append(
-            f"{_count(parallel, 'parallel link')} merged into others, with the best of each property"
+            f"{how_many(parallel, 'parallel link')} merged into others, with the best of each property"
         )
     return list(found.values())
 
@@ -115,14 +116,14 @@ def _in_one_piece(
         return nodes, links
     if not options.largest:
         raise MapError(
-            f"the map is in {len(others) + 1} pieces: of {_count(len(largest), 'node')} the largest, and no "
-            f"path leads from there to {nodes[others[0][0]].label or others[0][0]}",
+            f"the map is in {len(others) + 1} pieces: of {how_many(len(largest), 'node')} the largest, and "
+            f"no path leads from there to {nodes[others[0][0]].label or others[0][0]}",
             path,
             nodes[others[0][0]].line,
             expected="a network in one piece",
             hint="take the largest piece (`--largest`, in a scenario `largest: true`), or add links",
         )
-    notes.append(f"{_count(len(nodes) - len(largest), 'node')} outside of the largest piece left out")
+    notes.append(f"{how_many(len(nodes) - len(largest), 'node')} outside of the largest piece left out")
     return _part(largest, nodes, links)
 
 
@@ -171,7 +172,7 @@ def _as_map(
     placed = sum(node.place is not None for node in nodes.values())
     if 0 < placed < len(nodes):
         notes.append(
-            f"{_count(len(nodes) - placed, 'node')} without coordinates: no delay follows from distance"
+            f"{how_many(len(nodes) - placed, 'node')} without coordinates: no delay follows from distance"
         )
     return Map(
         raw.name or stem,
@@ -192,10 +193,6 @@ def _link(link: RawLink, names: Mapping[str, str]) -> MapLink:
     return MapLink(
         names[link.a], names[link.b], link.delay_ns, link.rate_bps, link.loss, link.cost, link.tags
     )
-
-
-def _count(number: int, what: str) -> str:
-    return f"{number:,} {what}{'s' * (number != 1)}"
 
 
 NAME = re.compile(r"[a-z][a-z0-9-]{0,8}")

@@ -12,7 +12,7 @@ import math
 from collections.abc import Callable, Iterable, Mapping
 from random import Random
 
-from topologies.map import Point, delay_of_km
+from topologies.map import Point, delay_of_km, pieces
 from topologies.shapes.kind import Draft, Edge, Given, Parameter, Shape, size
 
 PAIRS_MAX = 3_000
@@ -113,7 +113,11 @@ def _waxman_count(given: Given) -> tuple[int, int]:
 
 def join_pieces(n: int, edges: Iterable[Edge], choose: Choice) -> list[Edge]:
     """Links that make one piece of many: each piece is joined to the largest and those joined before."""
-    whole, *parts = _pieces(n, edges)
+    near: dict[int, list[int]] = {node: [] for node in range(n)}
+    for a, b in edges:
+        near[a].append(b)
+        near[b].append(a)
+    whole, *parts = pieces(near)
     added = []
     for part in parts:
         a, b = choose(whole, part)
@@ -137,24 +141,6 @@ def joining_note(joined: list[Edge]) -> tuple[str, ...]:
         return ()
     count = f"{len(joined)} link{'s' * (len(joined) > 1)}"
     return (f"{count} added to what was drawn, to make one piece of {len(joined) + 1}",)
-
-
-def _pieces(n: int, edges: Iterable[Edge]) -> list[list[int]]:
-    near: list[list[int]] = [[] for _ in range(n)]
-    for a, b in edges:
-        near[a].append(b)
-        near[b].append(a)
-    seen, found = [False] * n, []
-    for first in range(n):
-        if not seen[first]:
-            seen[first], piece = True, [first]
-            for node in piece:
-                for other in near[node]:
-                    if not seen[other]:
-                        seen[other] = True
-                        piece.append(other)
-            found.append(piece)
-    return sorted(found, key=len, reverse=True)
 
 
 _MEAN = Parameter("degree", "how many links a router has on average", 0, 1000, whole=False)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from testbed.cli import exits
 from testbed.cli.command import MEASURING, Command, add_json, add_quiet
-from testbed.cli.output import print_json
+from testbed.cli.output import show
 from testbed.cli.progress import progress
 
 if TYPE_CHECKING:
@@ -93,11 +93,7 @@ def _match(args: argparse.Namespace) -> int:
     with _explained_errors(), progress(args.quiet) as shown:
         figures = _measure(args, shown)
     warn_of_memory(figures)
-    if args.json:
-        print_json(figures)
-    else:
-        print(result_line(figures))
-    return exits.OK
+    return show(args.json, figures, result_line(figures))
 
 
 @contextmanager

@@ -56,11 +56,8 @@ def _diff(args: argparse.Namespace) -> int:
     from analysis.compare.output import to_text
 
     shift_ns = None if args.threshold is None else round(args.threshold * 1e9)
-    try:
-        with progress(args.quiet) as shown:
-            found = compare(args.before, args.after, shift_ns=shift_ns, progress=shown)
-    except AnalysisError as error:
-        raise exits.CommandError(str(error)) from error
+    with exits.explained(AnalysisError), progress(args.quiet) as shown:
+        found = compare(args.before, args.after, shift_ns=shift_ns, progress=shown)
     if args.out is not None:
         _write(args.out, found)
     if args.json:

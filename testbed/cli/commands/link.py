@@ -7,7 +7,7 @@ from typing import Any
 
 from testbed.cli import exits
 from testbed.cli.command import NETWORKS, Command, add_json, add_network
-from testbed.cli.output import print_json
+from testbed.cli.output import show
 from topologies.fault_kinds import LINK_CONTROL
 
 _ALONE = (*LINK_CONTROL, "clear", "reset", "show")
@@ -45,11 +45,7 @@ def _link(args: argparse.Namespace) -> int:
             links = caller.ask("links")["links"]
         else:
             links = [caller.ask("link", link=args.link, **request(args.words))]
-    if args.json:
-        print_json(links if args.link is None else links[0])
-    else:
-        print("\n".join(_line(row) for row in links))
-    return exits.OK
+    return show(args.json, links if args.link is None else links[0], "\n".join(map(_line, links)))
 
 
 def request(words: list[str]) -> dict[str, Any]:

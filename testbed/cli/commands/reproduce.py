@@ -99,10 +99,8 @@ def _load(name: str, quick: bool) -> Experiment:
     except KeyError:
         hint = did_you_mean(name, experiment_names()) or f"expected one of {', '.join(experiment_names())}"
         raise exits.CommandError(f"there is no experiment {name!r}; {hint}") from None
-    try:
+    with exits.explained(ScenarioError):
         return load_experiment(path, quick)
-    except ScenarioError as error:
-        raise exits.CommandError(str(error)) from error
 
 
 def _results(args: argparse.Namespace, experiment: Experiment) -> Results[Any]:

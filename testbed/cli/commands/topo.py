@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from testbed.cli import exits
 from testbed.cli.command import SCENARIOS, Command, add_json
-from testbed.cli.output import print_json
+from testbed.cli.output import print_json, show
 
 if TYPE_CHECKING:
     from topologies.map import Map
@@ -150,11 +150,7 @@ def _add_wishes(parser: argparse.ArgumentParser) -> None:
 def _list(args: argparse.Namespace) -> int:
     from testbed.cli import topology
 
-    if args.json:
-        print_json(topology.shapes_and_maps())
-    else:
-        print(topology.listing())
-    return exits.OK
+    return show(args.json, topology.shapes_and_maps(), topology.listing())
 
 
 def _show(args: argparse.Namespace) -> int:

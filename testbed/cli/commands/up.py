@@ -18,7 +18,7 @@ from testbed.cli.command import (
     add_scenario,
     emu_options,
 )
-from testbed.cli.output import print_json
+from testbed.cli.output import show
 from testbed.cli.progress import progress
 
 if TYPE_CHECKING:
@@ -69,11 +69,7 @@ def _up(args: argparse.Namespace) -> int:
             shown.say("interrupted; the network is being removed")
             _ends(launched)
             raise
-    if args.json:
-        print_json(facts)
-    else:
-        print(_next(supervision, facts))
-    return exits.OK
+    return show(args.json, facts, _next(supervision, facts))
 
 
 def _supervision(args: argparse.Namespace, plan: Plan, scenario: str) -> Supervision:
@@ -85,15 +81,13 @@ def _supervision(args: argparse.Namespace, plan: Plan, scenario: str) -> Supervi
     _check_name(name, args.name is not None)
     run_id = new_run_id(name, "emu")
     options = replace(emu_options(args), adjustable=True)
-    try:
-        # Problems of the machine come first: then no directory is left behind.
-        probe = SupervisedWorld(Supervision(plan, scenario, RunDirectory(Path(), run_id), options, name))
-        if problems := probe.problems(plan):
-            lines = "\n".join(f"  {problem}" for problem in problems)
-            raise exits.CommandError(f"this network cannot be built on this machine:\n{lines}", exits.MACHINE)
+    # Problems of the machine come first: then no directory is left behind.
+    probe = SupervisedWorld(Supervision(plan, scenario, RunDirectory(Path(), run_id), options, name))
+    if problems := probe.problems(plan):
+        lines = "\n".join(f"  {problem}" for problem in problems)
+        raise exits.CommandError(f"this network cannot be built on this machine:\n{lines}", exits.MACHINE)
+    with exits.explained(RunDirectoryError):
         directory = RunDirectory.create(args.out or RUNS / run_id, run_id, force=args.force)
-    except RunDirectoryError as error:
-        raise exits.CommandError(str(error), exits.USAGE) from error
     return Supervision(plan, scenario, directory, options, name, workload=args.workload)
 
 

@@ -103,11 +103,9 @@ def _workload(args: argparse.Namespace) -> int:
     from fastpath.workload import Generator, UsageError
 
     recipe = _recipe(args)
-    try:
+    with exits.explained(UsageError):
         generator = Generator(recipe)
         generator.messages(args.messages)
-    except UsageError as error:
-        raise exits.CommandError(str(error)) from error
     try:
         with progress(args.quiet) as shown:
             _write(args.directory, generator, recipe, args, shown)

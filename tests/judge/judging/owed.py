@@ -6,7 +6,8 @@ from dataclasses import dataclass
 
 from tests.judge.judging.calm import Calm
 from tests.judge.judging.run import FOREVER, Run
-from tests.judge.judging.texts import Message, Test, read_predicate
+from tests.judge.judging.subscribing import changes_of
+from tests.judge.judging.texts import Message, Predicate, matches
 
 
 @dataclass(frozen=True, slots=True)
@@ -14,7 +15,7 @@ class Subscription:
     """What a client wanted from one moment until another."""
 
     client: int
-    predicate: str
+    predicate: Predicate
     from_ns: int
     until_ns: int | None
 
@@ -24,19 +25,18 @@ class Subscription:
 
 
 def subscriptions_of(run: Run) -> list[Subscription]:
-    """All of a run, by its events."""
-    open_: dict[tuple[str, int], tuple[str, int]] = {}
+    """All of a run."""
+    open_: dict[tuple[int, int], tuple[Predicate, int]] = {}
     found = []
-    for event in run.of("subscribe", "unsubscribe"):
-        key, now_ns = (event["node"], event["subscription"]), event["time_ns"]
-        predicate = event.get("predicate")
-        if key in open_ and open_[key][0] == predicate:
+    for change in changes_of(run):
+        key = change.client, change.number
+        if key in open_ and open_[key][0] == change.predicate:
             continue
         if key in open_:
-            found.append(Subscription(run.clients[key[0]], *open_.pop(key), now_ns))
-        if predicate is not None:
-            open_[key] = predicate, now_ns
-    return found + [Subscription(run.clients[name], *held, None) for (name, _), held in open_.items()]
+            found.append(Subscription(change.client, *open_.pop(key), change.time_ns))
+        if change.predicate is not None:
+            open_[key] = change.predicate, change.time_ns
+    return found + [Subscription(client, *held, None) for (client, _), held in open_.items()]
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,13 +60,12 @@ class Rules:
         complete = run.manifest["outcome"] == "complete"
         self._end_ns = FOREVER if complete else run.manifest["end_ns"] - run.settle_ns
         self.subscriptions = subscriptions_of(run)
-        self._tests: dict[str, Test] = {s.predicate: read_predicate(s.predicate) for s in self.subscriptions}
 
     def answers(self, publisher: int, time_ns: int, message: Message) -> dict[int, Answer]:
         """By client, of a message that was published then."""
         matching: dict[int, list[Subscription]] = {}
         for s in self.subscriptions:
-            if s.client != publisher and self._tests[s.predicate](message):
+            if s.client != publisher and matches(s.predicate, message):
                 matching.setdefault(s.client, []).append(s)
         return {client: self._answer(publisher, client, time_ns, held) for client, held in matching.items()}
 

@@ -39,6 +39,7 @@ class Packet:
     kind: int | None = None
     source: int = 0
     sequence: int = 0
+    """Of a message at its source, or of a CONTROL packet in its session."""
     publish_time_ns: int = 0
     hop_count: int = 0
     attributes: dict[str, Value] = field(default_factory=dict)
@@ -46,6 +47,8 @@ class Packet:
     """The fragment of a CONTROL packet."""
     first: bool = False
     last: bool = False
+    incarnation: int = 0
+    peer_incarnation: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -262,7 +265,17 @@ def _read_control(data: bytes) -> Packet:
     if not kind or not incarnation or not peer or not sequence:
         raise MalformedError("a field of CONTROL")
     first, last = bool(data[4] & 2), bool(data[4] & 4)
-    return Packet(CONTROL, len(data), kind, payload=data[32:end], first=first, last=last)
+    return Packet(
+        CONTROL,
+        len(data),
+        kind,
+        sequence=sequence,
+        payload=data[32:end],
+        first=first,
+        last=last,
+        incarnation=incarnation,
+        peer_incarnation=peer,
+    )
 
 
 def _read_ack(data: bytes) -> Packet:

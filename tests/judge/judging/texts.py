@@ -9,7 +9,10 @@ from datetime import UTC, datetime
 from tests.judge.judging.packets import BOOLEAN, FLOAT, INTEGER, STRING, TIME, Value
 
 Message = Mapping[str, Value]
-Test = Callable[[Message], bool]
+Constraint = tuple[str, int, str, str | int | float | bool | None]
+"""Name, type, operator, operand."""
+Predicate = frozenset[frozenset[Constraint]]
+"""Filters."""
 TYPES = {"string": STRING, "integer": INTEGER, "float": FLOAT, "boolean": BOOLEAN, "time": TIME}
 _TOKEN = re.compile(
     r"""\s*(?:
@@ -63,51 +66,63 @@ class _Words:
         return True
 
 
-def read_predicate(text: str) -> Test:
-    """Whether a message matches; raises ValueError if the text is no predicate."""
+def matches(predicate: Predicate, message: Message) -> bool:
+    """Whether a message matches: one of the filters holds, each of its constraints."""
+    return any(all(_holds(constraint, message) for constraint in each) for each in predicate)
+
+
+def _holds(constraint: Constraint, message: Message) -> bool:
+    name, kind, sign, operand = constraint
+    found, value = message.get(name, (0, 0))
+    return found == kind and (sign == "any" or _SIGNS[sign](value, operand))
+
+
+def read_predicate(text: str) -> Predicate:
+    """The filters of a predicate; raises ValueError if the text is none."""
     if text == "none":
-        return lambda _: False
+        return frozenset()
     words = _Words(text)
-    test = _either(words)
+    found = _either(words)
     if words.next[0] != "end":
         raise ValueError(text)
-    return test
+    return found
 
 
-def _either(words: _Words) -> Test:
-    parts = [_both(words)]
+def _either(words: _Words) -> Predicate:
+    found = _both(words)
     while words.takes("word", "or"):
-        parts.append(_both(words))
-    return lambda message: any(part(message) for part in parts)
+        found |= _both(words)
+    return found
 
 
-def _both(words: _Words) -> Test:
-    parts = [_constraint(words)]
+def _both(words: _Words) -> Predicate:
+    found = _primary(words)
     while words.takes("word", "and"):
-        parts.append(_constraint(words))
-    return lambda message: all(part(message) for part in parts)
+        other = _primary(words)
+        found = frozenset(one | two for one in found for two in other)
+    return found
 
 
-def _constraint(words: _Words) -> Test:
+def _primary(words: _Words) -> Predicate:
     if words.takes("sign", "("):
         inner = _either(words)
         if not words.takes("sign", ")"):
             raise ValueError("a ( without its )")
         return inner
     if words.takes("word", "all"):
-        return lambda _: True
+        return frozenset([frozenset()])
+    return frozenset([frozenset([_constraint(words)])])
+
+
+def _constraint(words: _Words) -> Constraint:
     name = _name(words)
     if words.takes("word", "any"):
-        kind = TYPES[words.take()[1]]
-        return lambda message: name in message and message[name][0] == kind
-    sign = _SIGNS[words.take()[1]]
-    wanted, operand = _value(words)
-
-    def holds(message: Message) -> bool:
-        kind, value = message.get(name, (0, 0))
-        return kind == wanted and sign(value, operand)
-
-    return holds
+        return name, TYPES[words.take()[1]], "any", None
+    sign = words.take()[1]
+    if sign not in _SIGNS:
+        raise ValueError(f"{sign} compares nothing")
+    kind, operand = _value(words)
+    return name, kind, sign, operand
 
 
 def read_message(text: str) -> dict[str, Value]:

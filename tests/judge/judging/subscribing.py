@@ -1,0 +1,109 @@
+"""What clients subscribed to: by their events, and what captures show beyond these.
+
+By docs/analysis.md ("Unlogged") and docs/wire-format.md (SUBSCRIBE, UNSUBSCRIBE, predicates).
+"""
+
+from __future__ import annotations
+
+import struct
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from tests.judge.judging.packets import MalformedError, read_value
+from tests.judge.judging.run import Run, Sight
+from tests.judge.judging.texts import Constraint, Predicate, read_predicate
+
+SUBSCRIBE, UNSUBSCRIBE = 3, 4
+SIGNS = ("", "=", "!=", "<", ">", "<=", ">=", ">*", "*<", "*", "any")
+"""By number."""
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """A client subscribes (with a predicate) or withdraws a subscription (without)."""
+
+    time_ns: int
+    client: int
+    number: int
+    predicate: Predicate | None
+
+    @property
+    def what(self) -> tuple[int, int, Predicate | None]:
+        """Without its time."""
+        return self.client, self.number, self.predicate
+
+
+def changes_of(run: Run) -> list[Change]:
+    """All changes of a run, in order of time; of equal times, those of the events first."""
+    logged = []
+    for event in run.of("subscribe", "unsubscribe"):
+        text = event.get("predicate")
+        predicate = None if text is None else read_predicate(text)
+        logged.append(Change(event["time_ns"], run.clients[event["node"]], event["subscription"], predicate))
+    return sorted([*logged, *_unlogged(run, logged)], key=lambda change: change.time_ns)
+
+
+def _unlogged(run: Run, logged: list[Change]) -> list[Change]:
+    """What a session shows more often than the events have it in all."""
+    known = Counter(change.what for change in logged)
+    found = []
+    for captured in _sessions(run):
+        seen: Counter[tuple[int, int, Predicate | None]] = Counter()
+        for change in captured:
+            seen[change.what] += 1
+            found += [change] if seen[change.what] > known[change.what] else []
+    return found
+
+
+def _sessions(run: Run) -> Iterator[list[Change]]:
+    """By session of a client: the payloads that it sent, each once, in order of the session."""
+    sessions: dict[tuple[int, int, int], dict[int, Sight]] = {}
+    for sight in run.captures.sights:
+        packet = sight.packet
+        if sight.at_client and not sight.sent and packet.kind in (SUBSCRIBE, UNSUBSCRIBE):
+            key = sight.peer, packet.incarnation, packet.peer_incarnation
+            sessions.setdefault(key, {}).setdefault(packet.sequence, sight)
+    for (client, _, _), sights in sessions.items():
+        yield list(_changes(client, [sights[sequence] for sequence in sorted(sights)]))
+
+
+def _changes(client: int, sights: list[Sight]) -> Iterator[Change]:
+    """The payloads that are whole; fragments of one kind follow each other."""
+    parts: dict[int | None, tuple[int, bytes]] = {}
+    for sight in sights:
+        packet = sight.packet
+        before = (sight.time_ns, b"") if packet.first else parts.get(packet.kind)
+        if before is None:
+            continue
+        parts[packet.kind] = before[0], before[1] + packet.payload
+        if packet.last:
+            time_ns, payload = parts.pop(packet.kind)
+            number = struct.unpack_from(">I", payload)[0]
+            predicate = decode_predicate(payload[4:]) if packet.kind == SUBSCRIBE else None
+            yield Change(time_ns, client, number, predicate)
+
+
+def decode_predicate(data: bytes) -> Predicate:
+    """A predicate as it is on the wire."""
+    (count,), at, filters = struct.unpack_from(">I", data), 4, []
+    for _ in range(count):
+        constraints = []
+        (size,) = struct.unpack_from(">H", data, at)
+        at += 2
+        for _ in range(size):
+            constraint, at = _constraint(data, at)
+            constraints.append(constraint)
+        filters.append(frozenset(constraints))
+    if at != len(data):
+        raise MalformedError("bytes remain")
+    return frozenset(filters)
+
+
+def _constraint(data: bytes, at: int) -> tuple[Constraint, int]:
+    kind, sign, size = struct.unpack_from(">BBB", data, at)
+    name, at = data[at + 3 : at + 3 + size].decode(), at + 3 + size
+    if SIGNS[sign] == "any":
+        return (name, kind, "any", None), at
+    value, at = read_value(data, at, kind)
+    return (name, kind, SIGNS[sign], value), at
