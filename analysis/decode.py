@@ -31,7 +31,7 @@ OF_INTERFACE = pa.schema(
     ]
 )
 """Of a packet: the fields of its `Piece`."""
-SCHEMA = pa.schema([*OF_INTERFACE, *pcap.SCHEMA])
+SCHEMA = pa.schema([*OF_INTERFACE, *(field for field in pcap.SCHEMA if field.name != "control")])
 """Of `packets.parquet`: whose capture it is, and what the reader decodes."""
 
 
@@ -44,6 +44,7 @@ class Piece:
     end: int
     interface: str
     mac: str
+    peer_mac: str
     node_id: int
     peer_id: int
     peer_is_client: bool
@@ -61,43 +62,73 @@ class Piece:
 class BinReport(TypedDict):
     """What a task reports to the driver."""
 
-    counts: dict[str, int]
+    counts: dict[str, dict[str, int]]
+    """By interface."""
     problems: list[str]
+    unreadable: list[str]
+    """Interfaces of which a capture could not be read."""
     wrongly_split: list[str]
     """Captures of which a piece does not begin or end where it should."""
+    foreign: dict[str, tuple[str, str]]
+    """By interface: source and destination of a frame of another link."""
+    control: list[tuple[str, int, str]]
+    """Interface, time and packet (hexadecimal) of what is kept of control traffic."""
+
+
+def empty_report() -> BinReport:
+    """Of a task that has done nothing yet."""
+    return BinReport(counts={}, problems=[], unreadable=[], wrongly_split=[], foreign={}, control=[])
 
 
 def decode_bin(number: int, pieces: list[Piece], target: str) -> BinReport:
     """Decode the pieces into one Parquet file that appears whole or not at all."""
-    counts: Counter[str] = Counter()
-    problems: list[str] = []
-    wrongly_split: set[str] = set()
+    report = empty_report()
     final = Path(target) / f"part-{number:05d}.parquet"
     partial = final.with_name(f".{final.name}.partial")
     with pq.ParquetWriter(partial, SCHEMA, compression="zstd") as writer:
         for piece in pieces:
             try:
-                batch, found, fits = decode_piece(piece)
+                writer.write_batch(decode_piece(piece, report))
             except (PcapError, OSError) as error:
-                problems.append(unreadable(Path(piece.path), error))
-                continue
-            wrongly_split |= set() if fits else {piece.path}
-            counts.update(found)
-            writer.write_batch(batch)
+                report["problems"].append(unreadable(Path(piece.path), error))
+                report["unreadable"].append(piece.interface)
     partial.replace(final)
-    return {"counts": dict(counts), "problems": problems, "wrongly_split": sorted(wrongly_split)}
+    return report
 
 
-def decode_piece(piece: Piece) -> tuple[pa.RecordBatch, dict[str, int], bool]:
-    """The rows of table `packets` in one piece, what was read and skipped, and whether its edges fit."""
-    batch, counts, edges = decode_range(piece.path, piece.start, piece.end, mac=piece.mac)
-    size, names = batch.num_rows, batch.schema.names
+def decode_piece(piece: Piece, report: BinReport) -> pa.RecordBatch:
+    """The rows of table `packets` in one piece; notes in the report what was read, skipped and kept."""
+    batch, counts, edges, foreign = decode_range(
+        piece.path, piece.start, piece.end, mac=piece.mac, peer_mac=piece.peer_mac
+    )
+    if not fits(piece, edges):
+        report["wrongly_split"].append(piece.path)
+    if foreign:
+        report["foreign"].setdefault(piece.interface, foreign)
+    totals = Counter(report["counts"].get(piece.interface, {}))
+    totals.update(counts)
+    report["counts"][piece.interface] = dict(totals)
+    report["control"] += _kept(piece, batch)
+    return _rows(piece, batch)
+
+
+def _rows(piece: Piece, batch: pa.RecordBatch) -> pa.RecordBatch:
+    size = batch.num_rows
     interface = [pa.repeat(pa.scalar(getattr(piece, f.name), f.type), size) for f in OF_INTERFACE]
     unwanted = batch["sent"] if piece.peer_is_client else pa.repeat(pa.scalar(True), size)
     attributes = pc.if_else(unwanted, None, batch["attributes"])  # those of publications alone
-    decoded = batch.set_column(names.index("attributes"), "attributes", attributes)
-    rows = pa.RecordBatch.from_arrays([*interface, *decoded.columns], schema=SCHEMA)
-    return rows, counts, fits(piece, edges)
+    columns = {name: batch[name] for name in batch.schema.names} | {"attributes": attributes}
+    del columns["control"]
+    return pa.RecordBatch.from_arrays([*interface, *columns.values()], schema=SCHEMA)
+
+
+def _kept(piece: Piece, batch: pa.RecordBatch) -> Iterator[tuple[str, int, str]]:
+    """What a client subscribes to, and what the router announces of its own links."""
+    kept = pc.greater(pc.binary_length(batch["control"]), 0)
+    if not piece.peer_is_client:
+        kept = pc.and_(kept, pc.fill_null(pc.equal(batch["source"], piece.node_id), False))
+    rows = batch.select(["time_ns", "control"]).filter(kept).to_pylist()
+    return ((piece.interface, row["time_ns"], row["control"].hex()) for row in rows)
 
 
 def fits(piece: Piece, edges: RangeEdges) -> bool:

@@ -23,12 +23,14 @@ _PLACES = {
 }  # fmt: skip
 """Where the verdict has a family of quantities, if not under its name."""
 _DURATIONS = ("convergence.start", "convergence.p50", "convergence.max")
+_RATIOS = ("delivery_ratio", "judged")
 _TRUSTED = ("trusted", "exact")
 
 
 def to_expectations(findings: Findings, verdict: Mapping[str, Any]) -> list[dict[str, Any]]:
     """Each expectation with what was measured, and whether it holds."""
-    scopes = {scope.name: scope for scope in findings.scopes}
+    parts = [*findings.phases, *([findings.recovery] if findings.recovery else [])]
+    scopes = {part.scope.name: part for part in parts}
     return [_judged(expected, verdict, scopes) for expected in findings.run.plan.expect]
 
 
@@ -47,6 +49,8 @@ def measured_text(expectation: Mapping[str, Any]) -> str:
         return "nothing"
     if quantity == "fidelity":
         return "trusted" if measured else "degraded"
+    if expectation["share"] or quantity in _RATIOS:
+        return f"{100 * measured:.4g} %"
     if quantity.partition(".")[0] == "latency" or quantity in _DURATIONS:
         return axes.duration(measured)
     return f"{measured:,}"
@@ -62,6 +66,7 @@ def _judged(
         "quantity": expected.quantity,
         "scope": expected.scope,
         "asked": expected.value,
+        "share": expected.share,
         "measured": measured,
         "holds": holds,
         "why": why,
@@ -80,11 +85,21 @@ def _measured(
     if expected.quantity == "problems":
         return len(verdict["problems"]), ""
     if not expected.scope:
-        return _figure(verdict, expected.quantity)
+        return _asked(verdict, expected)
     scope = scopes.get(expected.scope)
     if scope is None:
         return None, "the network did not converge after the last fault"
-    return _figure(scope.as_verdict(), expected.quantity)
+    return _asked(scope.as_verdict(), expected)
+
+
+def _asked(counts: Mapping[str, Any], expected: Expectation) -> tuple[float | None, str]:
+    """The figure of a run, or of a part of it; of what was wanted, where that is asked for."""
+    figure, why = _figure(counts, expected.quantity)
+    if figure is None and expected.quantity in _RATIOS:
+        return None, "nothing was wanted"
+    if figure is None or not expected.share:
+        return figure, why
+    return (figure / counts["wanted"], "") if counts["wanted"] else (None, "nothing was wanted")
 
 
 def _figure(verdict: Mapping[str, Any], quantity: str) -> tuple[float | None, str]:

@@ -1,6 +1,7 @@
-"""Table `expected`: the oracle asked about every publication, in Spark's Python workers.
+"""What needs the reference model in Spark's Python workers: table `expected`, and what clients announced.
 
-Claims travel there as text. Not here: the oracle itself (`oracle`).
+The oracle is asked about every publication. Claims travel there as text. Not here: the oracle itself
+(`oracle`).
 """
 
 from __future__ import annotations
@@ -11,12 +12,37 @@ from typing import Any
 import pyarrow as pa
 from pyspark.sql import DataFrame
 from pyspark.sql.pandas.types import to_arrow_schema
+from pyspark.sql.types import BooleanType, StructField, StructType
 
 from analysis.history import History
 from analysis.oracle import Claim, Oracle
 from analysis.schemas import EXPECTED
-from nodes.model import PredicateSyntaxError, Value, parse_message
+from nodes.model import PredicateSyntaxError, Value, format_message, parse_message
 from nodes.wire.codec import WireError, decode_attributes
+
+
+def with_agreement(publications: DataFrame) -> DataFrame:
+    """Add `as_announced`: whether what was captured is what the client reports; null if one is missing."""
+    schema = StructType([*publications.schema.fields, StructField("as_announced", BooleanType())])
+    return publications.mapInArrow(_compare, schema)
+
+
+def _compare(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    for batch in batches:
+        columns = (batch[name].to_pylist() for name in ("attributes", "attribute_count", "message"))
+        agree = [_agree(*row) for row in zip(*columns, strict=True)]
+        yield batch.append_column("as_announced", pa.array(agree, pa.bool_()))
+
+
+def _agree(attributes: bytes | None, count: int, message: str | None) -> bool | None:
+    if attributes is None or message is None:
+        return None
+    try:
+        captured = decode_attributes(attributes, count)
+        return format_message(captured) == message or parse_message(message) == captured
+    except (WireError, PredicateSyntaxError):
+        return False
+
 
 Publication = tuple[int, int, int, Mapping[str, Value]]
 """source, sequence, time_ns, attributes"""
@@ -24,7 +50,7 @@ _ARROW = to_arrow_schema(EXPECTED)
 
 
 def to_expected(publications: DataFrame, claims: Sequence[Claim], history: History) -> DataFrame:
-    """Who is owed and who may get each publication: table `expected`."""
+    """Who wants, is owed and may get each publication: table `expected`."""
     needed = publications.select(
         "source", "sequence", "time_ns", "announced_ns", "attribute_count", "attributes", "message"
     )
@@ -45,11 +71,11 @@ def _judge(
 def expected_batch(oracle: Oracle, batch: pa.RecordBatch) -> pa.RecordBatch:
     """The expectations of one batch of publications."""
     rows = [
-        (source, sequence, subscriber, owed)
+        (source, sequence, subscriber, due.owed, due.wanted, due.reason or None)
         for source, sequence, time_ns, attributes in _publications(batch)
-        for subscriber, owed in oracle.expected(source, time_ns, attributes).items()
+        for subscriber, due in oracle.expected(source, time_ns, attributes).items()
     ]
-    columns = list(zip(*rows, strict=True)) or [()] * 4
+    columns = list(zip(*rows, strict=True)) or [()] * len(_ARROW)
     arrays = [pa.array(values, field.type) for values, field in zip(columns, _ARROW, strict=True)]
     return pa.RecordBatch.from_arrays(arrays, schema=_ARROW)
 

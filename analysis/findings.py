@@ -2,28 +2,41 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Any, ClassVar
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from functools import reduce
+from operator import add
+from typing import Any
 
-from analysis.history import FOREVER
+from analysis.counts import Counts
+from analysis.history import FOREVER, Disturbance
 from analysis.network import RouterState
 from analysis.rundir import Run
 from nodes.scheme_formulas import Figures
+from nodes.wire.packets import PacketType
 
 RECOVERY = "recovery"
 """The part of a run after the last fixpoint; no phase is called so."""
+NO_CONTROL = (int(PacketType.MESSAGE), int(PacketType.PAD))
+"""Types of packets that are no control traffic."""
+FLAWS = ("unsent", "hops", "pathless")
+"""Of crossings (`transforms.with_descent`): what is wrong with where copies came from."""
 QUANTILES = tuple(i / 200 for i in range(201))
 """Where the distribution of latencies is read; the CDF's resolution."""
 
 
 @dataclass(frozen=True, slots=True)
 class PublicationCounts:
-    """How many messages there were, by captures and by clients."""
+    """How many messages there were of one client, by captures and by its own report."""
 
+    source: int
     total: int
-    not_captured: int
-    not_announced: int
+    not_captured: int = 0
+    not_announced: int = 0
+    otherwise_announced: int = 0
+    """Captured with another content than reported."""
+    first_otherwise: int | None = None
+    """The sequence of the first of these."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,14 +44,9 @@ class SubscriberCounts:
     """What one client was owed and what it got."""
 
     subscriber: int
-    owed: int
-    delivered: int
-    allowed: int
-    missing: int
-    duplicate: int
-    spurious: int
-    unreported: int
-    unseen: int
+    counts: Counts = field(default_factory=Counts)
+    unreported: int = 0
+    unseen: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,32 +66,44 @@ class LatencyCurve:
 
 
 @dataclass(frozen=True, slots=True)
-class ScopeCounts:
-    """What became of the messages that were published in a part of the run."""
+class Scope:
+    """What was published from one moment until before another."""
 
     name: str
     from_ns: int
     until_ns: int
-    counts: Mapping[str, int]
-    """By each of `COUNTS`."""
-    latency_ns: Mapping[str, int] | None
-    """Some quantiles and the mean; None if nothing was delivered."""
-
-    COUNTS: ClassVar = (
-        "publications",
-        "expected",
-        "delivered",
-        "allowed",
-        "missing",
-        "duplicate",
-        "spurious",
-    )
+    """FOREVER: the end of the run."""
+    disturbance: Disturbance | None = None
+    """If it is a time in which the network was not settled."""
 
     def as_verdict(self) -> dict[str, Any]:
         """As in the verdict."""
         until_ns = None if self.until_ns == FOREVER else self.until_ns
-        times = {"from_ns": self.from_ns, "until_ns": until_ns}
-        return {"name": self.name, **times, **self.counts, "latency_ns": self.latency_ns}
+        times = {"name": self.name, "from_ns": self.from_ns, "until_ns": until_ns}
+        if self.disturbance is None:
+            return times
+        causes = [asdict(cause) for cause in self.disturbance.causes]
+        return {**times, "causes": causes, "converged": until_ns is not None}
+
+
+@dataclass(frozen=True, slots=True)
+class ScopeCounts:
+    """What became of the messages that were published in a part of the run."""
+
+    scope: Scope
+    publications: int
+    counts: Counts
+    latency_ns: Mapping[str, int] | None
+    """Some quantiles and the mean; None if nothing was delivered."""
+
+    def as_verdict(self) -> dict[str, Any]:
+        """As in the verdict."""
+        return {
+            **self.scope.as_verdict(),
+            "publications": self.publications,
+            **self.counts.as_verdict(),
+            "latency_ns": self.latency_ns,
+        }
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,6 +114,20 @@ class CrossingCounts:
     to_id: int
     messages: int
     wasted: int
+
+
+@dataclass(frozen=True, slots=True)
+class Oddity:
+    """Something odd about messages in one direction of a link, by its name: `altered`, or one of `FLAWS`."""
+
+    name: str
+    from_id: int
+    to_id: int
+    count: int
+    source: int
+    """Of the first of them, and likewise what follows."""
+    sequence: int
+    hop_count: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,6 +191,15 @@ class Failure:
 
 
 @dataclass(frozen=True, slots=True)
+class KeptPacket:
+    """A packet of control traffic that is looked into."""
+
+    interface: str
+    time_ns: int
+    data: bytes
+
+
+@dataclass(frozen=True, slots=True)
 class Ingested:
     """What ingesting came to."""
 
@@ -166,6 +209,33 @@ class Ingested:
     problems: list[str] = field(default_factory=list)
     splits: dict[str, int] = field(default_factory=dict)
     """How many captures were split, and by what (`analysis.decode`)."""
+    captures: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
+    """By interface: `records`, `packets`, and what was skipped, by reason."""
+    unreadable: Collection[str] = ()
+    """Interfaces with a file that could not be read."""
+    foreign: Mapping[str, tuple[str, str]] = field(default_factory=dict)
+    """By interface: source and destination of a frame of another link."""
+    control: Sequence[KeptPacket] = ()
+    """What clients subscribed to, and what routers announced of their own links."""
+
+
+CHECKS = (
+    "altered", "clock_offsets", "swapped_captures", "pathless", "unlogged", "undone", "convergence_events",
+    "incomplete_captures", "calm",
+)  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Checks:
+    """What the checks of the run directory against itself have found."""
+
+    counts: Mapping[str, int] = field(default_factory=dict)
+    """By the names of `CHECKS`; what is not there is 0."""
+    problems: Sequence[str] = ()
+    offsets_ns: Mapping[str, int] = field(default_factory=dict)
+    """Of the nodes whose clocks are off."""
+    busiest: str = ""
+    """What kept the network from settling at the end; empty: nothing."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -175,7 +245,8 @@ class Findings:
     run: Run
     ingested: Ingested
     subscriptions: int
-    publications: PublicationCounts
+    publications: Sequence[PublicationCounts]
+    """By client."""
     subscribers: Sequence[SubscriberCounts]
     curves: Sequence[LatencyCurve]
     crossings: Sequence[CrossingCounts]
@@ -187,11 +258,33 @@ class Findings:
     notes: Sequence[str]
     """What was odd about the run directory itself."""
     scopes: Sequence[ScopeCounts] = ()
-    """The phases, in order of time, and the recovery."""
+    """The phases, in order of time, the recovery, and the times in which the network was not settled."""
+    checks: Checks = field(default_factory=Checks)
 
-    def total(self, field: str) -> int:
-        """The sum of one count over all subscribers."""
-        return sum(getattr(s, field) for s in self.subscribers)
+    @property
+    def published(self) -> int:
+        """All messages."""
+        return sum(client.total for client in self.publications)
+
+    @property
+    def phases(self) -> list[ScopeCounts]:
+        """Those that the scenario names."""
+        return [s for s in self.scopes if s.scope.name != RECOVERY and s.scope.disturbance is None]
+
+    @property
+    def recovery(self) -> ScopeCounts | None:
+        """What came after the last fixpoint."""
+        return next((s for s in self.scopes if s.scope.name == RECOVERY), None)
+
+    @property
+    def unrest(self) -> list[ScopeCounts]:
+        """The times in which the network was not settled, because of faults."""
+        return [s for s in self.scopes if s.scope.disturbance is not None]
+
+    @property
+    def counts(self) -> Counts:
+        """The sums over all subscribers."""
+        return reduce(add, (s.counts for s in self.subscribers), Counts())
 
     @property
     def drops(self) -> int:

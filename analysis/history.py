@@ -47,6 +47,17 @@ class SettledPeriod:
 
 
 @dataclass(frozen=True, slots=True)
+class Disturbance:
+    """A time between two settled periods: from a fault until the network had converged again, inclusive."""
+
+    from_ns: int
+    until_ns: int
+    """FOREVER: it did not converge any more."""
+    causes: Sequence[NetworkChange]
+    """The faults in it, in order of time."""
+
+
+@dataclass(frozen=True, slots=True)
 class History:
     """The settled periods of a run, in order. `settle_ns` bounds how long a message takes to arrive."""
 
@@ -54,21 +65,21 @@ class History:
     settle_ns: int
     pauses: Sequence[tuple[int, int]] = ()
     """From when until when nodes were paused, in order of their ends; messages may have waited there."""
+    disturbances: Sequence[Disturbance] = ()
+    """The times between settled periods, in order."""
     _ends: list[int] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         """Keep the ends for searching."""
         self._ends[:] = [period.until_ns - 1 for period in self.settled]
 
-    def owes(self, source: int, subscriber: int, published_ns: int) -> bool:
-        """Whether a message published then must get from one to the other."""
-        period = self._period_of(published_ns)
-        return period is not None and period.connects(source, subscriber)
-
-    def allows(self, source: int, subscriber: int, published_ns: int) -> bool:
-        """Whether a message published then may get from one to the other."""
-        period = self._period_of(published_ns)
-        return period is None or period.connects(source, subscriber)
+    def period_of(self, published_ns: int) -> SettledPeriod | None:
+        """The period in which a message published then was sent and has arrived; None: in none."""
+        at = bisect_left(self._ends, published_ns)
+        period = self.settled[at] if at < len(self.settled) else None
+        if period and period.after_ns < published_ns <= period.until_ns - self.settle_ns:
+            return period
+        return None
 
     def unsettled(self) -> list[tuple[int, int]]:
         """From when until when a message that was published may get lost without anything being wrong."""
@@ -81,7 +92,7 @@ class History:
     def held_until(self, published_ns: int) -> int:
         """Until when a paused node may have held back a message published then."""
         until_ns = published_ns
-        if self._period_of(published_ns):
+        if self.period_of(published_ns):
             return until_ns
         for paused_ns, resumed_ns in self.pauses:
             if paused_ns <= until_ns + self.settle_ns and resumed_ns > until_ns:
@@ -95,18 +106,10 @@ class History:
         again: a node that was paused, or cut off, learned of it later.
         """
         known_ns = changed_ns + self.settle_ns
-        if self._period_of(changed_ns):
+        if self.period_of(changed_ns):
             return known_ns
         begins = (period.after_ns for period in self.settled if period.after_ns >= changed_ns)
         return max(known_ns, next(begins, FOREVER))
-
-    def _period_of(self, published_ns: int) -> SettledPeriod | None:
-        """The period in which a message published then was sent and has arrived."""
-        at = bisect_left(self._ends, published_ns)
-        period = self.settled[at] if at < len(self.settled) else None
-        if period and period.after_ns < published_ns <= period.until_ns - self.settle_ns:
-            return period
-        return None
 
 
 def network_change(event: Mapping[str, Any]) -> NetworkChange | None:
@@ -141,7 +144,20 @@ def history_of(plan: Plan, changes: Iterable[NetworkChange], start_ns: int) -> H
             after_ns = change.time_ns
     if after_ns is not None:
         periods.append(SettledPeriod(after_ns, FOREVER, _parts(failures, plan)))
-    return History(periods, plan.timing.settle_ns, _pauses(changes))
+    return History(periods, plan.timing.settle_ns, _pauses(changes), _disturbances(changes))
+
+
+def _disturbances(changes: Iterable[NetworkChange]) -> list[Disturbance]:
+    """What the faults come to that no fixpoint separates."""
+    found: list[Disturbance] = []
+    causes: list[NetworkChange] = []
+    for change in changes:
+        if change.do:
+            causes.append(change)
+        elif causes:
+            found.append(Disturbance(causes[0].time_ns, change.time_ns, causes))
+            causes = []
+    return [*found, Disturbance(causes[0].time_ns, FOREVER, causes)] if causes else found
 
 
 def _pauses(changes: Iterable[NetworkChange]) -> list[tuple[int, int]]:

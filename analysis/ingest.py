@@ -20,7 +20,7 @@ import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 
 from analysis.decode import BinReport, Piece, Range, decode_bin, split, unreadable
-from analysis.findings import Ingested
+from analysis.findings import Ingested, KeptPacket
 from analysis.rundir import Capture, Run
 from analysis.schemas import PACKETS, REPORTS
 from fastpath.pcap import PcapError
@@ -57,6 +57,8 @@ class _Work:
 
     reports: list[BinReport]
     problems: list[str]
+    unread: list[str]
+    """Interfaces of which a capture could not be read."""
     splits: Counter[str]
 
 
@@ -64,9 +66,10 @@ def _decode(
     spark: SparkSession, run: Run, target: Path, split_bytes: int, distrusted: Collection[str]
 ) -> _Work:
     target.mkdir(parents=True)
-    pieces, problems, splits = _pieces(run, split_bytes, distrusted)
+    pieces, work = _plan(run, split_bytes, distrusted)
     bins = pack(pieces, spark.sparkContext.defaultParallelism, split_bytes)
-    return _Work(_run_tasks(spark, bins, target) if bins else [], problems, splits)
+    work.reports = _run_tasks(spark, bins, target) if bins else []
+    return work
 
 
 def _wrongly_split(work: _Work) -> set[str]:
@@ -89,11 +92,11 @@ def pack(pieces: Sequence[Piece], cores: int, split_bytes: int = SPLIT_BYTES) ->
     return bins
 
 
-def _pieces(
-    run: Run, split_bytes: int, distrusted: Collection[str]
-) -> tuple[list[Piece], list[str], Counter[str]]:
+def _plan(run: Run, split_bytes: int, distrusted: Collection[str]) -> tuple[list[Piece], _Work]:
+    """What to decode, and what is known before."""
     pieces: list[Piece] = []
     problems: list[str] = []
+    unread: list[str] = []
     splits: Counter[str] = Counter()
     for capture, name in ((c, name) for c in run.captures for name in c.files):
         path = (run.path / "captures" / name).resolve()
@@ -101,13 +104,15 @@ def _pieces(
             ranges, how = split(path, split_bytes, trusted=str(path) not in distrusted)
         except FileNotFoundError:
             problems.append(f"captures/{name}: missing, though index.json lists it")
+            unread.append(capture.interface.name)
         except (PcapError, OSError) as error:
             problems.append(unreadable(path, error))
+            unread.append(capture.interface.name)
         else:
             splits[how] += 1
             pieces += [_piece(path, capture, ranges, each) for each in ranges]
     del splits["whole"]
-    return pieces, problems, splits
+    return pieces, _Work([], problems, unread, splits)
 
 
 def _piece(path: Path, capture: Capture, ranges: Sequence[Range], piece: Range) -> Piece:
@@ -116,6 +121,7 @@ def _piece(path: Path, capture: Capture, ranges: Sequence[Range], piece: Range) 
         *piece,
         capture.interface.name,
         capture.interface.mac,
+        capture.interface.peer_mac,
         capture.node.node_id,
         capture.peer.node_id,
         capture.peer_is_client,
@@ -143,11 +149,20 @@ def _task(
 
 
 def _summary(work: _Work) -> Ingested:
-    counts: Counter[str] = Counter()
-    problems = list(work.problems)
+    captures: dict[str, Counter[str]] = {}
     for report in work.reports:
-        counts.update(report["counts"])
-        problems += report["problems"]
-    records, packets = counts.pop("records", 0), counts.pop("packets", 0)
-    skipped = {k: v for k, v in sorted(counts.items()) if v}
-    return Ingested(records, packets, skipped, problems, dict(sorted(work.splits.items())))
+        for interface, counts in report["counts"].items():
+            captures.setdefault(interface, Counter()).update(counts)
+    totals: Counter[str] = sum(captures.values(), Counter())
+    records, packets = totals.pop("records", 0), totals.pop("packets", 0)
+    return Ingested(
+        records,
+        packets,
+        {k: v for k, v in sorted(totals.items()) if v},
+        work.problems + [problem for report in work.reports for problem in report["problems"]],
+        dict(sorted(work.splits.items())),
+        captures,
+        {*work.unread, *(interface for report in work.reports for interface in report["unreadable"])},
+        {name: addresses for report in work.reports for name, addresses in report["foreign"].items()},
+        [KeptPacket(name, at, bytes.fromhex(raw)) for r in work.reports for name, at, raw in r["control"]],
+    )

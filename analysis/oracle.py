@@ -1,4 +1,4 @@
-"""What is owed: which client must get, and which may get, each message.
+"""What is owed: which client wants, must get, and may get, each message.
 
 Truth is `nodes.model`, in the plainest Python: every subscription against every publication.
 The one definition for the analysis (`expected`), the experiments and the test harnesses that
@@ -10,9 +10,10 @@ subscription in force from `a` until `b`, with the scenario's time zero `start`
 (when all subscriptions made before it have converged), a message published at
 `t` is
 
+- wanted, if `a <= t <= b`, whatever the network does;
 - owed, if `a < start <= t` or `start <= a + settle <= t`, and `t <= b - settle`;
 - allowed, if `a - settle <= t <= b + settle`;
-- else neither.
+- else none of these. What is owed is wanted.
 
 A subscription never withdrawn has no `b`. In a run that was cut short, nothing
 published less than `settle` before its end is owed; in one whose network never
@@ -30,8 +31,9 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, NamedTuple
 
+from analysis.counts import ARRIVED, Counts, counts_of
 from analysis.history import FOREVER, History, history_of, network_change
 from nodes.model import Predicate, PredicateSyntaxError, Value, matches, parse_message, parse_predicate
 from testbed.plan.model import Plan
@@ -60,30 +62,6 @@ def subscription_change(event: Mapping[str, Any]) -> SubscriptionChange | None:
 
 
 @dataclass(frozen=True, slots=True)
-class Claim:
-    """A client's claim to the messages of a predicate; all bounds are inclusive."""
-
-    subscriber: int
-    predicate: str
-    allowed_from_ns: int
-    owed_from_ns: int
-    owed_until_ns: int
-    allowed_until_ns: int
-
-    def owes(self, published_ns: int) -> bool:
-        """Whether a matching message published then must be delivered."""
-        return self.owed_from_ns <= published_ns <= self.owed_until_ns
-
-    def allows(self, published_ns: int, held_until_ns: int | None = None) -> bool:
-        """Whether a matching message published then may be delivered.
-
-        One that a paused node may have held back is as good as published at any time until then.
-        """
-        latest_ns = published_ns if held_until_ns is None else held_until_ns
-        return self.allowed_from_ns <= latest_ns and published_ns <= self.allowed_until_ns
-
-
-@dataclass(frozen=True, slots=True)
 class Clock:
     """The times of a run that claims depend on."""
 
@@ -97,11 +75,55 @@ class Clock:
         return Claim(
             subscriber,
             predicate,
+            from_ns,
+            FOREVER if until_ns is None else until_ns,
             allowed_from_ns=from_ns - self.settle_ns,
             owed_from_ns=self.start_ns if from_ns < self.start_ns else from_ns + self.settle_ns,
             owed_until_ns=min(self.owed_until_ns, ends_ns),
             allowed_until_ns=FOREVER if until_ns is None else until_ns + self.settle_ns,
+            clock=self,
         )
+
+
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """A client's claim to the messages of a predicate; all bounds are inclusive."""
+
+    subscriber: int
+    predicate: str
+    from_ns: int
+    until_ns: int
+    """FOREVER: it was not withdrawn."""
+    allowed_from_ns: int
+    owed_from_ns: int
+    owed_until_ns: int
+    allowed_until_ns: int
+    clock: Clock
+
+    def wants(self, published_ns: int) -> bool:
+        """Whether the subscription is in force then."""
+        return self.from_ns <= published_ns <= self.until_ns
+
+    def owes(self, published_ns: int) -> bool:
+        """Whether a matching message published then must be delivered."""
+        return self.owed_from_ns <= published_ns <= self.owed_until_ns
+
+    def allows(self, published_ns: int, held_until_ns: int | None = None) -> bool:
+        """Whether a matching message published then may be delivered.
+
+        One that a paused node may have held back is as good as published at any time until then.
+        """
+        latest_ns = published_ns if held_until_ns is None else held_until_ns
+        return self.allowed_from_ns <= latest_ns and published_ns <= self.allowed_until_ns
+
+    def reason(self, published_ns: int) -> str:
+        """Why it does not owe what it wants, where a path leads to the client (`counts.REASONS`)."""
+        if published_ns < self.clock.start_ns:
+            return "start"
+        if self.owes(published_ns):
+            return "network"
+        ends_ns = FOREVER if self.until_ns == FOREVER else self.until_ns - self.clock.settle_ns
+        return "end" if self.owed_from_ns <= published_ns <= ends_ns else "subscription"
 
 
 def claims_of(
@@ -131,8 +153,27 @@ Pair = tuple[int, int, int]
 """A message by source and sequence, and a subscriber."""
 
 
+class Due(NamedTuple):
+    """What a client is due of a message that it wants or may get."""
+
+    owed: bool | None
+    """True: it must come; False: it may; None: it must not, though it is wanted."""
+    wanted: bool
+    reason: str = ""
+    """Why it is not owed though wanted, one of `counts.REASONS`; else empty."""
+
+    def joined(self, other: Due) -> Due:
+        """Of two subscriptions of one client: what owes outweighs what allows."""
+        owed = None if self.owed is other.owed is None else bool(self.owed or other.owed)
+        if owed:
+            return Due(True, True)
+        reasons = [each.reason for each in (self, other) if each.reason]
+        reason = next((each for each in reasons if each != "subscription"), reasons[0] if reasons else "")
+        return Due(owed, self.wanted or other.wanted, reason)
+
+
 class Oracle:
-    """Decides which clients are owed a message, and which may get it.
+    """Decides which clients want a message, are owed it, and may get it.
 
     Args:
         claims: What the subscriptions claim.
@@ -152,22 +193,29 @@ class Oracle:
         """The claims of all predicates that match, whenever they hold."""
         return [c for predicate, claims in self._predicates if matches(predicate, attributes) for c in claims]
 
-    def judge(self, source: int, time_ns: int, wanting: Sequence[Claim]) -> dict[int, bool]:
-        """Owed (true) or allowed (false) by subscriber; no other client may get it, nor the publisher."""
-        verdict: dict[int, bool] = {}
+    def judge(self, source: int, time_ns: int, wanting: Sequence[Claim]) -> dict[int, Due]:
+        """What is due to each subscriber that wants or may get it; never to the publisher."""
         history = self._history
-        held_until_ns = time_ns if history is None else history.held_until(time_ns)
+        period = history.period_of(time_ns) if history else None
+        settled = history is None or period is not None
+        held_until_ns = time_ns if settled or history is None else history.held_until(time_ns)
+        dues: dict[int, Due] = {}
         for claim in wanting:
             subscriber = claim.subscriber
-            if subscriber == source or not claim.allows(time_ns, held_until_ns):
+            if subscriber == source:
                 continue
-            if history is not None and not history.allows(source, subscriber, time_ns):
+            connected = period is None or period.connects(source, subscriber)
+            wanted = claim.wants(time_ns)
+            allowed = connected and claim.allows(time_ns, held_until_ns)
+            if not (wanted or allowed):
                 continue
-            owed = claim.owes(time_ns) and (history is None or history.owes(source, subscriber, time_ns))
-            verdict[subscriber] = verdict.get(subscriber, False) or owed
-        return dict(sorted(verdict.items()))
+            owed = (settled and claim.owes(time_ns)) if allowed else None
+            reason = "" if owed or not wanted else claim.reason(time_ns) if connected else "cut_off"
+            due = Due(owed, wanted, reason)
+            dues[subscriber] = due.joined(dues[subscriber]) if subscriber in dues else due
+        return dict(sorted(dues.items()))
 
-    def expected(self, source: int, time_ns: int, attributes: Mapping[str, Value]) -> dict[int, bool]:
+    def expected(self, source: int, time_ns: int, attributes: Mapping[str, Value]) -> dict[int, Due]:
         """`judge` for a message."""
         return self.judge(source, time_ns, self.wanting(attributes))
 
@@ -209,35 +257,68 @@ def oracle_of(plan: Plan, events: Sequence[Mapping[str, Any]], start_ns: int) ->
 class Judged:
     """What became of a run's messages."""
 
-    owed: int = 0
-    """Pairs of message and subscriber."""
-    allowed: int = 0
-    """Delivered though not owed."""
+    counts: Counts = field(default_factory=Counts)
     missing: list[Pair] = field(default_factory=list)
     duplicate: list[Pair] = field(default_factory=list)
-    """Of what was owed, one for each copy too many."""
+    """One for each copy too many."""
     spurious: list[Pair] = field(default_factory=list)
 
 
 def judge_events(oracle: Oracle, events: Iterable[Mapping[str, Any]], ids: Mapping[str, int]) -> Judged:
-    """Judge a run by its clients' events, which are held in memory; `ids` are the nodes' by name."""
+    """Judge a run by its clients' events, which are held in memory; `ids` are the nodes' by name.
+
+    What a client reports counts as what its router sent it, for there are no captures.
+    """
     judged, events = Judged(), list(events)
     got = Counter((e["source"], e["sequence"], ids[e["node"]]) for e in events if e["event"] == "deliver")
     wanting: dict[str, list[Claim]] = {}
+    tally: Counter[str] = Counter()
     for event in events:
         if event["event"] != "publish":
             continue
         source, sequence, text = event["source"], event["sequence"], event["message"]
         if text not in wanting:
             wanting[text] = oracle.wanting(parse_message(text))
-        for subscriber, owed in oracle.judge(source, event["time_ns"], wanting[text]).items():
-            pair = (source, sequence, subscriber)
-            copies = got.pop(pair, 0)
-            if not owed:
-                judged.allowed += copies > 0
-                continue
-            judged.owed += 1
-            judged.missing += [pair] * (copies == 0)
-            judged.duplicate += [pair] * (copies - 1)
-    judged.spurious += got
+        for subscriber, due in oracle.judge(source, event["time_ns"], wanting[text]).items():
+            _note(
+                judged, tally, (source, sequence, subscriber), due, got.pop((source, sequence, subscriber), 0)
+            )
+    for pair, copies in got.items():
+        _note(judged, tally, pair, Due(None, False), copies)
+    judged.counts = counts_of(tally)
     return judged
+
+
+def _note(judged: Judged, tally: Counter[str], pair: Pair, due: Due, copies: int) -> None:
+    verdict = verdict_of(due, copies)
+    tally.update(counted_as(due, verdict, copies))
+    judged.duplicate += [pair] * (copies - 1)
+    if verdict == "missing":
+        judged.missing.append(pair)
+    elif verdict == "spurious":
+        judged.spurious.append(pair)
+
+
+def verdict_of(due: Due, copies: int) -> str:
+    """What became of a pair, where the evidence is complete; empty if it is none to count.
+
+    `transforms.to_verdicts` is the same for tables; a test holds the two together.
+    """
+    if copies:
+        return "spurious" if due.owed is None else "duplicate" if copies > 1 else "delivered"
+    return "missing" if due.owed else "lost" if due.wanted else ""
+
+
+def counted_as(due: Due, verdict: str, copies: int) -> Iterator[str]:
+    """Under what a pair counts: names of `Counts`, and `not_owed` or `lost_by` with a reason."""
+    yield from ["wanted"] * due.wanted
+    yield from ["owed"] * bool(due.owed)
+    yield from ["duplicate"] * max(copies - 1, 0)
+    if verdict in ARRIVED:
+        yield "delivered"
+        yield from ["allowed"] * (not due.owed)
+    elif verdict:
+        yield verdict
+    if due.reason:
+        yield f"not_owed {due.reason}"
+        yield from [f"lost_by {due.reason}"] * (verdict == "lost")

@@ -18,20 +18,31 @@ from typing import Any, Protocol
 from py4j.protocol import Py4JError  # type: ignore[import-untyped]
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F  # noqa: N812
 from pyspark.sql.types import StructType
 
-from analysis import AnalysisError, network, summary, transforms
-from analysis.expected import to_expected
-from analysis.findings import Findings, Ingested, SchemeFindings, ScopeCounts, SubscriberCounts
-from analysis.history import History
+from analysis import AnalysisError, calm, clocks, logs, network, summary, transforms
+from analysis.checks import Found, to_checks
+from analysis.clocks import Way
+from analysis.evidence import Evidence, evidence_of, swapped_access
+from analysis.expected import to_expected, with_agreement
+from analysis.findings import (
+    Findings,
+    Ingested,
+    PublicationCounts,
+    SchemeFindings,
+    ScopeCounts,
+    SubscriberCounts,
+)
+from analysis.history import History, NetworkChange, history_of
 from analysis.ingest import captured_bytes, ingest
-from analysis.oracle import Claim, claims_of, readable_claims
+from analysis.oracle import Claim, SubscriptionChange, claims_of, readable_claims
 from analysis.report.page import render
-from analysis.rundir import Run, load_run, network_history, subscription_changes
+from analysis.rundir import Run, load_run, network_changes, subscription_changes
 from analysis.schemas import CLIENTS, ENDS, EVENTS, HOMES, KINDS, LINKS, NAMES
 from analysis.session import start_session
 from analysis.summary import count_by_scope, scopes_of
-from analysis.transforms import to_hops, to_link_delays
+from analysis.transforms import to_control_hops, to_hops, to_link_delays
 from analysis.trees import to_stretches, to_trees
 from analysis.verdict import to_verdict
 from nodes.wire.packets import Kind, PacketType
@@ -105,18 +116,43 @@ def analyze(run_dir: Path, *, progress: Progress | None = None, master: str | No
 
 
 def _find(spark: SparkSession, run: Run, tables: Path, progress: Progress) -> Findings:
-    changes, odd_lines = subscription_changes(run)
-    claims, odd_claims = claims_of(changes, run.client_ids, run.clock)
-    claims, unreadable = readable_claims(claims)
+    logged, odd_lines = subscription_changes(run)
+    network_events, odd_changes = network_changes(run)
     progress.phase("ingest")
     packets, ingested = ingest(spark, run, tables / "packets.parquet")
     if wrong := ingested.splits.get("distrusted"):
         progress.say(f"The index beside {wrong:,} captures was wrong; their records were counted one by one")
+    unlogged = logs.unlogged(run, ingested.control, logged)
+    changes = sorted([*logged, *unlogged], key=lambda change: change.time_ns) if unlogged else logged
+    claims, odd_claims = claims_of(changes, run.client_ids, run.clock)
+    claims, unreadable = readable_claims(claims)
     progress.phase("tables", STEPS)
     work = _Tables(spark, run, tables, progress, packets)
-    history, odd_changes = network_history(run)
-    notes = [*odd_lines, *odd_changes, *odd_claims, *unreadable]
-    return work.findings(claims, history, ingested, notes)
+    known = Known(
+        ingested,
+        evidence_of(run, ingested),
+        changes,
+        unlogged,
+        network_events,
+        claims,
+        [*odd_lines, *odd_changes, *odd_claims, *unreadable],
+    )
+    return work.findings(known)
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """What is known before the tables are made."""
+
+    ingested: Ingested
+    evidence: Evidence
+    changes: Sequence[SubscriptionChange]
+    """Those that were logged, and those that were captured only."""
+    unlogged: Sequence[SubscriptionChange]
+    network_events: Sequence[NetworkChange]
+    claims: Sequence[Claim]
+    notes: Sequence[str]
+    """What was odd about the run directory."""
 
 
 @dataclass
@@ -130,48 +166,106 @@ class _Tables:
     packets: DataFrame
     _done: int = 0
 
-    def findings(
-        self, claims: Sequence[Claim], history: History, ingested: Ingested, notes: Sequence[str]
-    ) -> Findings:
+    def findings(self, known: Known) -> Findings:
         """Write all tables and count what the verdict and the report show."""
+        claims, unseen = known.claims, known.evidence.unseen_clients
+        history = history_of(self.run.plan, known.network_events, self.run.start_ns)
         events = self.spark.read.schema(EVENTS).json(str(self.run.shared_path / "events.jsonl"))
-        publications = self._stage("publications", transforms.to_publications(self.packets, events))
+        published = with_agreement(transforms.to_publications(self.packets, events))
+        publications = self._stage("publications", published)
         expected = self._stage("expected", to_expected(publications, claims, history))
         deliveries = self._stage("deliveries", transforms.to_deliveries(self.packets, publications))
-        crossings = self._stage("crossings", transforms.to_crossings(self.packets, deliveries))
+        crossings = self._stage("crossings", transforms.to_crossings(self.packets, deliveries, publications))
         verdicts = self._stage(
-            "verdicts", transforms.to_verdicts(expected, deliveries, events, self._clients())
+            "verdicts", transforms.to_verdicts(expected, deliveries, events, self._clients(), unseen)
         )
         edges = network.cost_edges(self.run)
         trees = self._stage("trees", to_trees(publications, verdicts, crossings, self._homes(), edges))
         hops = to_hops(
             crossings, publications, deliveries, events, clients=self._clients(), homes=self._homes()
         )
-        self._stage("link_delays", to_link_delays(hops, self._ends()))
+        delays = to_link_delays(hops, to_control_hops(self.packets), self._ends())
+        ways = self._ways(self._stage("link_delays", delays))
         traffic = transforms.to_traffic(self.packets)
         self._stage("control", transforms.to_control(traffic, self._links(), self._kinds()))
         subscribers = summary.count_by_subscriber(verdicts)
         self._step()
+        publishers = summary.count_publications(publications, history, unseen)
+        counted, oddities = summary.count_crossings(crossings)
+        swapped, offsets_ns = self._clocks(ways)
+        checks = to_checks(
+            Found(
+                known.evidence,
+                oddities,
+                publishers,
+                offsets_ns,
+                [*swapped, *swapped_access(self.run, known.ingested)],
+                known.unlogged,
+                self._undone(known, publishers),
+                list(logs.lacking_events(self.run, known.network_events)),
+                [
+                    *self._contradictions(known),
+                    *calm.restless(self.run, history, known.ingested.control),
+                ],
+            ),
+            calm.busiest(self.run, history, known.ingested.control),
+        )
         found = Findings(
             self.run,
-            ingested,
+            known.ingested,
             len(claims),
-            summary.count_publications(publications, history),
+            publishers,
             subscribers,
             summary.latency_curves(deliveries),
-            summary.count_crossings(crossings),
+            counted,
             summary.collect_traffic(traffic),
-            summary.first_failures(verdicts) if any(_failed(s) for s in subscribers) else (),
+            summary.first_failures(verdicts) if any(map(_failed, subscribers)) else (),
             summary.first_disagreements(verdicts)
             if any(s.unreported or s.unseen for s in subscribers)
             else (),
             summary.delivered_digest(verdicts, self._names()),
             self._scheme(claims, trees, deliveries, publications),
-            notes,
+            known.notes,
             self._scopes(history, publications, verdicts, deliveries),
+            checks,
         )
         self._step()
         return found
+
+    def _ways(self, link_delays: DataFrame) -> list[Way]:
+        rows = link_delays.where(F.col("least_ns").isNotNull()).orderBy("from_id", "to_id").collect()
+        return [Way(r.link or "", r.from_id, r.to_id, r.least_ns, r.most_ns) for r in rows]
+
+    def _clocks(self, ways: Sequence[Way]) -> tuple[list[tuple[str, str]], dict[int, int]]:
+        """Which captures of links between routers were exchanged, and by how much whose clock is off."""
+        swapped = clocks.swapped_ends(ways)
+        links = {link.name: (link.a_interface, link.b_interface) for link in self.run.plan.links}
+        certificate = self.run.certificate or {"links": ()}
+        backends = {str(row["source"]): str(row["backend"]) for row in certificate["links"]}
+        good = [way for way in ways if way.link not in swapped]
+        offsets_ns = clocks.offsets_ns(good, self.run.plan, str(self.run.manifest["world"]), backends)
+        return [links[name] for name in swapped], offsets_ns
+
+    def _undone(self, known: Known, publishers: Sequence[PublicationCounts]) -> list[logs.Undone]:
+        if not self.run.complete:
+            return []
+        return logs.undone(self.run, known.changes, {client.source: client.total for client in publishers})
+
+    def _contradictions(self, known: Known) -> list[calm.Contradiction]:
+        """The fixpoints that the captures deny."""
+        fixpoints = calm.fixpoints_of(self.run, known.network_events)
+        if not fixpoints or len(self.run.plan.routers) < 2:
+            return []
+        records = calm.to_last_records(self.packets, fixpoints).toArrow()
+        columns = {name: records.column(name).to_numpy().astype("int64") for name in records.schema.names}
+        seen = calm.Seen(
+            self.run,
+            columns,
+            known.ingested.control,
+            known.changes,
+            known.evidence.partial_routers,
+        )
+        return calm.contradictions(seen, fixpoints)
 
     def _scopes(
         self, history: History, publications: DataFrame, verdicts: DataFrame, deliveries: DataFrame
@@ -235,8 +329,8 @@ class _Tables:
         return self._rows([*plain, *kinds], KINDS)
 
 
-def _failed(counts: SubscriberCounts) -> bool:
-    return bool(counts.missing or counts.duplicate or counts.spurious)
+def _failed(subscriber: SubscriberCounts) -> bool:
+    return bool(subscriber.counts.wrong or subscriber.counts.unknown)
 
 
 @contextmanager

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from analysis import AnalysisError
-from analysis.history import FOREVER, History, history_of, network_change
+from analysis.history import FOREVER, NetworkChange, network_change
 from analysis.oracle import NEVER, Clock, SubscriptionChange, subscription_change
 from nodes.wire.packets import Role
 from testbed.plan.model import InterfacePlan, NodePlan, Plan
@@ -30,7 +30,7 @@ class Capture:
     peer: NodePlan
     files: tuple[str, ...]
     """One after the other."""
-    packets: int
+    frames: int
     drops: int
 
     @property
@@ -139,8 +139,8 @@ def subscription_changes(run: Run) -> tuple[list[SubscriptionChange], list[str]]
     return changes, problems
 
 
-def network_history(run: Run) -> tuple[History, list[str]]:
-    """When the network was settled, by the `fault` and `converged` events, and what was wrong with any."""
+def network_changes(run: Run) -> tuple[list[NetworkChange], list[str]]:
+    """The `fault` and `converged` events in their order, and what was wrong with any."""
     changes, problems = [], []
     for number, line in _lines(run.path / "events.jsonl"):
         if '"event":"fault"' not in line and '"event":"converged"' not in line:
@@ -156,7 +156,7 @@ def network_history(run: Run) -> tuple[History, list[str]]:
                 f"{run.path / 'events.jsonl'}:{number}: unknown fault {change.do!r}; known are {known}"
             )
         changes += [change] if change else []
-    return history_of(run.plan, changes, run.start_ns), problems
+    return changes, problems
 
 
 def _lines(path: Path) -> Iterator[tuple[int, str]]:
@@ -181,7 +181,7 @@ def _captures(path: Path, manifest: Mapping[str, Any], plan: Plan) -> tuple[Capt
     try:
         rows = read_json(path)["interfaces"]
         return tuple(
-            Capture(*captured[row["interface"]], tuple(row["files"]), int(row["packets"]), int(row["drops"]))
+            Capture(*captured[row["interface"]], tuple(row["files"]), int(row["frames"]), int(row["drops"]))
             for row in rows
             if row["role"] != "client"
         )

@@ -35,7 +35,7 @@ EVENTS = _schema(
 )
 """Of `events.jsonl`, what Spark reads; a line that is not JSON becomes a row of nulls."""
 
-EXPECTED = _schema(source=_LONG, sequence=_LONG, subscriber=_INT, owed=_FLAG)
+EXPECTED = _schema(source=_LONG, sequence=_LONG, subscriber=_INT, owed=_FLAG, wanted=_FLAG, reason=_TEXT)
 TREES = _schema(
     source=_LONG,
     sequence=_LONG,
@@ -46,7 +46,7 @@ TREES = _schema(
     ideal=_LONG,
     exact=_FLAG,
 )
-SCOPES = _schema(scope=_TEXT, from_ns=_LONG, until_ns=_LONG)
+SCOPES = _schema(scope=_INT, from_ns=_LONG, until_ns=_LONG)
 STRETCHES = _schema(stretch=DoubleType())
 HOMES = _schema(subscriber=_INT, router=_INT)
 LINKS = _schema(interface=_TEXT, link=_TEXT)

@@ -2,56 +2,75 @@
 
 Each function is one Spark action whose answer is small: at most one row a
 client, a link, a hop count or a quantile. A part of the run (`Scope`) is a phase that the scenario
-names, or `recovery`: all that comes after the fixpoint that followed the last fault. A message
-belongs to the part in which it was published.
+names, `recovery` (all that comes after the fixpoint that followed the last fault), or a time in
+which the network was not settled. A message belongs to the parts in which it was published.
 """
 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Mapping, Sequence
+from typing import Any
 
 import pyarrow as pa
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812
 
+from analysis.counts import ARRIVED, REASONS, TALLIED, Counts, counts_of
 from analysis.findings import (
+    FLAWS,
     QUANTILES,
     RECOVERY,
     CrossingCounts,
     Failure,
     LatencyCurve,
+    Oddity,
     PublicationCounts,
+    Scope,
     ScopeCounts,
     Stretch,
     SubscriberCounts,
     Traffic,
     TreeCounts,
 )
-from analysis.history import FOREVER, History
+from analysis.history import FOREVER, Disturbance, History
 from analysis.rundir import Run
 from analysis.schemas import SCOPES
 from analysis.transforms import MESSAGE_ID, PAIR
 
+SHARES = {"min": 0.0, "p50": 0.5, "p90": 0.9, "p99": 0.99, "max": 1.0}
 ACCURACY = 10_000
 SHOWN = 50
 """How many missing, spurious and duplicate deliveries are listed one by one."""
 
 
-def count_publications(publications: DataFrame, history: History) -> PublicationCounts:
-    """How many publications there are, and how many are in the captures alone, or in the events alone.
+def count_publications(
+    publications: DataFrame, history: History, unseen: Collection[int] = ()
+) -> list[PublicationCounts]:
+    """How many messages there are of each client, and what is odd about them.
 
-    What a client published while the network was not settled may have met a link that
-    was down or a router that did not run: it need not be in a capture.
+    What a client published while the network was not settled may have met a link that was
+    down or a router that did not run: it need not be in a capture. Nor need it if the capture is incomplete.
+
+    Args:
+        publications: The table.
+        history: When the network was settled.
+        unseen: Clients of which not everything was captured.
     """
-    row = publications.agg(
-        F.count("*").alias("total"),
-        F.count_if(F.col("time_ns").isNull() & ~_while_unsettled(history)).alias("not_captured"),
-        F.count_if(F.col("announced_ns").isNull()).alias("not_announced"),
-    ).first()
-    assert row is not None, "an aggregate without groups has one row"
-    return PublicationCounts(row.total, row.not_captured, row.not_announced)
+    excused = _while_unsettled(history) | (F.col("source").isin(*unseen) if unseen else F.lit(False))
+    rows = (
+        publications.groupBy("source")
+        .agg(
+            F.count("*").alias("total"),
+            F.count_if(F.col("time_ns").isNull() & ~excused).alias("not_captured"),
+            F.count_if(F.col("announced_ns").isNull()).alias("not_announced"),
+            how_many(~F.col("as_announced"), "otherwise_announced"),
+            F.min(F.when(~F.col("as_announced"), F.col("sequence"))).alias("first_otherwise"),
+        )
+        .orderBy("source")
+        .collect()
+    )
+    return [PublicationCounts(**row.asDict()) for row in rows]
 
 
 def _while_unsettled(history: History) -> Column:
@@ -67,24 +86,39 @@ def _while_unsettled(history: History) -> Column:
 
 def count_by_subscriber(verdicts: DataFrame) -> list[SubscriberCounts]:
     """One row a client that was owed, or got, anything, in order of id."""
-    came = F.col("verdict").isin("delivered", "duplicate")
     left = F.col("copies") > 0
     reported = F.col("reports") > 0
     rows = (
         verdicts.groupBy("subscriber")
         .agg(
-            how_many(F.col("owed"), "owed"),
-            how_many(came, "delivered"),
-            how_many(came & ~F.col("owed"), "allowed"),
-            how_many(F.col("verdict") == "missing", "missing"),
-            F.sum(F.greatest(F.col("copies") - 1, F.lit(0))).alias("duplicate"),
-            how_many(F.col("verdict") == "spurious", "spurious"),
+            *_counted(),
             how_many(left & ~reported, "unreported"),
             how_many(reported & ~left, "unseen"),
         )
         .collect()
     )
-    return sorted((SubscriberCounts(**r.asDict()) for r in rows), key=lambda c: c.subscriber)
+    found = (SubscriberCounts(r.subscriber, _counts(r.asDict()), r.unreported, r.unseen) for r in rows)
+    return sorted(found, key=lambda c: c.subscriber)
+
+
+def _counted() -> list[Column]:
+    """The aggregates behind `Counts`, over rows of `verdicts`."""
+    verdict, owed, reason = F.col("verdict"), F.col("owed"), F.col("reason")
+    came = verdict.isin(*ARRIVED)
+    return [
+        how_many(F.col("wanted"), "wanted"),
+        how_many(owed, "owed"),
+        how_many(came, "delivered"),
+        how_many(came & ~owed, "allowed"),
+        *(how_many(verdict == name, name) for name in ("missing", "spurious", "lost", "unknown")),
+        F.sum(F.greatest(F.col("copies") - 1, F.lit(0))).alias("duplicate"),
+        *(how_many(reason == name, f"not_owed {name}") for name in REASONS),
+        *(how_many((reason == name) & (verdict == "lost"), f"lost_by {name}") for name in REASONS),
+    ]
+
+
+def _counts(row: Mapping[str, Any]) -> Counts:
+    return counts_of({name: int(row.get(name) or 0) for name in TALLIED})
 
 
 def how_many(condition: Column, name: str) -> Column:
@@ -116,19 +150,34 @@ def latency_curves(deliveries: DataFrame) -> list[LatencyCurve]:
     return sorted(curves, key=lambda c: -1 if c.hop_count is None else c.hop_count)
 
 
-def count_crossings(crossings: DataFrame) -> list[CrossingCounts]:
-    """Messages and wasted messages by direction of a link, in order of ids."""
+def count_crossings(crossings: DataFrame) -> tuple[list[CrossingCounts], list[Oddity]]:
+    """Messages and wasted messages by direction of a link between routers; and what is odd about any."""
+    where = {"altered": F.col("altered"), **{flaw: F.col("flaw") == flaw for flaw in FLAWS}}
+    example, when = F.struct("source", "sequence", "hop_count"), F.coalesce("time_ns", "received_ns")
+    none = F.lit(0).cast("bigint")
     rows = (
         crossings.groupBy("from_id", "to_id")
         .agg(
+            F.first("access").alias("access"),
             F.sum("copies").alias("messages"),
-            F.sum(F.when(F.col("wasted"), F.col("copies")).otherwise(F.lit(0).cast("bigint"))).alias(
-                "wasted"
+            F.sum(F.when(F.col("wasted"), F.col("copies")).otherwise(none)).alias("wasted"),
+            *(how_many(odd, name) for name, odd in where.items()),
+            *(
+                F.min_by(F.when(odd, example), F.when(odd, when)).alias(f"{n}_first")
+                for n, odd in where.items()
             ),
         )
+        .orderBy("from_id", "to_id")
         .collect()
     )
-    return sorted((CrossingCounts(**r.asDict()) for r in rows), key=lambda c: (c.from_id, c.to_id))
+    counts = [CrossingCounts(r.from_id, r.to_id, r.messages, r.wasted) for r in rows if not r.access]
+    oddities = [
+        Oddity(name, r.from_id, r.to_id, r[name], *r[f"{name}_first"])
+        for r in rows
+        for name in where
+        if r[name]
+    ]
+    return [c for c in counts if c.messages], oddities
 
 
 def count_trees(trees: DataFrame) -> TreeCounts:
@@ -169,7 +218,7 @@ def collect_traffic(traffic: DataFrame) -> list[Traffic]:
 
 def first_failures(verdicts: DataFrame, limit: int = SHOWN) -> list[Failure]:
     """The first deliveries, by message, that are missing, spurious or duplicate."""
-    bad = verdicts.where(F.col("verdict").isin("missing", "spurious", "duplicate"))
+    bad = verdicts.where(F.col("verdict").isin("missing", "unknown", "spurious", "duplicate"))
     rows = bad.select(*PAIR, "verdict", "copies").orderBy(*PAIR).limit(limit).collect()
     return [Failure(**r.asDict()) for r in rows]
 
@@ -188,7 +237,7 @@ def delivered_digest(verdicts: DataFrame, names: DataFrame) -> str:
     publisher = names.select(F.col("id").alias("source"), F.col("name").alias("publisher"))
     receiver = names.select(F.col("id").cast("int").alias("subscriber"), F.col("name").alias("receiver"))
     lines = (
-        verdicts.where(F.col("verdict").isin("delivered", "duplicate"))
+        verdicts.where(F.col("verdict").isin(*ARRIVED))
         .join(F.broadcast(publisher), "source", "left")
         .join(F.broadcast(receiver), "subscriber", "left")
         .select(_line().alias("line"))
@@ -217,25 +266,25 @@ def digest_of(chunks: Sequence[pa.StringArray]) -> str:
     return digest.hexdigest()
 
 
-SHARES = {"min": 0.0, "p50": 0.5, "p90": 0.9, "p99": 0.99, "max": 1.0}
-
-
-@dataclass(frozen=True, slots=True)
-class Scope:
-    """What was published from one moment until before another."""
-
-    name: str
-    from_ns: int
-    until_ns: int
-
-
 def scopes_of(run: Run, history: History) -> list[Scope]:
-    """The phases in order of time, then the recovery, if the network has recovered."""
+    """The phases, the recovery, if there is one, and the times of unrest; each in order of time."""
     scopes = [Scope(p.name, run.start_ns + p.start_ns, run.start_ns + p.end_ns) for p in run.plan.phases]
     last = history.settled[-1] if history.settled else None
     if last is not None and last.until_ns == FOREVER:
         scopes.append(Scope(RECOVERY, last.after_ns + 1, FOREVER))
-    return scopes
+    return [*scopes, *map(_unsettled, history.disturbances)]
+
+
+def _unsettled(disturbance: Disturbance) -> Scope:
+    name = listed([f"{cause.do} {cause.target}" for cause in disturbance.causes])
+    until_ns = disturbance.until_ns
+    return Scope(name, disturbance.from_ns, until_ns + (until_ns != FOREVER), disturbance)
+
+
+def listed(names: Sequence[str], most: int = 5) -> str:
+    """The first names, and how many more there are."""
+    more = f" and {len(names) - most:,} more" if len(names) > most else ""
+    return ", ".join(names[:most]) + more
 
 
 def count_by_scope(
@@ -246,48 +295,40 @@ def count_by_scope(
     deliveries: DataFrame,
 ) -> list[ScopeCounts]:
     """One row a scope, in their order: all of them in one pass over the verdicts."""
-    rows = [(scope.name, scope.from_ns, scope.until_ns) for scope in scopes]
+    rows = [(number, scope.from_ns, scope.until_ns) for number, scope in enumerate(scopes)]
     parts = F.broadcast(spark.createDataFrame(rows, SCOPES))
     published = F.coalesce("time_ns", "announced_ns")
     scoped = publications.join(
         parts, (published >= F.col("from_ns")) & (published < F.col("until_ns"))
     ).select(*MESSAGE_ID, "scope")
     judged = verdicts.join(deliveries.select(*PAIR, "latency_ns"), list(PAIR), "left")
-    facts = scoped.join(judged, list(MESSAGE_ID)).select(
-        "scope", "verdict", "owed", "copies", "latency_ns", F.lit(0).alias("published")
-    )
+    facts = scoped.join(judged, list(MESSAGE_ID)).select("scope", *_FACTS, F.lit(0).alias("published"))
     nobody = scoped.select(
         "scope",
-        F.lit(None).cast("string").alias("verdict"),
-        F.lit(None).cast("boolean").alias("owed"),
-        F.lit(None).cast("bigint").alias("copies"),
-        F.lit(None).cast("bigint").alias("latency_ns"),
+        *(F.lit(None).cast(judged.schema[name].dataType).alias(name) for name in _FACTS),
         F.lit(1).alias("published"),
     )
-    found = {row.scope: row.asDict() for row in _counted(facts.unionByName(nobody)).collect()}
-    return [_counts(scope, found.get(scope.name, {})) for scope in scopes]
-
-
-def _counted(facts: DataFrame) -> DataFrame:
-    came = F.col("verdict").isin("delivered", "duplicate")
     points = F.array(*(F.lit(share) for share in SHARES.values()))
-    return facts.groupBy("scope").agg(
-        F.sum("published").alias("publications"),
-        how_many(F.col("owed"), "expected"),
-        how_many(came, "delivered"),
-        how_many(came & ~F.col("owed"), "allowed"),
-        how_many(F.col("verdict") == "missing", "missing"),
-        F.sum(F.greatest(F.col("copies") - 1, F.lit(0))).alias("duplicate"),
-        how_many(F.col("verdict") == "spurious", "spurious"),
-        F.avg(F.col("latency_ns").cast("double")).alias("mean"),
-        F.percentile_approx("latency_ns", points, ACCURACY).alias("quantiles"),
+    counted = (
+        facts.unionByName(nobody)
+        .groupBy("scope")
+        .agg(
+            F.sum("published").alias("publications"),
+            *_counted(),
+            F.avg(F.col("latency_ns").cast("double")).alias("mean"),
+            F.percentile_approx("latency_ns", points, ACCURACY).alias("quantiles"),
+        )
     )
+    found = {row.scope: row.asDict() for row in counted.collect()}
+    return [_scope_counts(scope, found.get(number, {})) for number, scope in enumerate(scopes)]
 
 
-def _counts(scope: Scope, row: Mapping[str, object]) -> ScopeCounts:
-    counts = {name: int(str(row.get(name) or 0)) for name in ScopeCounts.COUNTS}
+_FACTS = ("verdict", "owed", "wanted", "reason", "copies", "latency_ns")
+
+
+def _scope_counts(scope: Scope, row: Mapping[str, Any]) -> ScopeCounts:
     quantiles, mean = row.get("quantiles"), row.get("mean")
     latency = None
-    if isinstance(quantiles, list) and isinstance(mean, float):
+    if quantiles and mean is not None:
         latency = dict(zip(SHARES, map(int, quantiles), strict=True)) | {"mean": round(mean)}
-    return ScopeCounts(scope.name, scope.from_ns, scope.until_ns, counts, latency)
+    return ScopeCounts(scope, int(row.get("publications") or 0), _counts(row), latency)

@@ -7,16 +7,16 @@ BIGINT nanoseconds. The oracle is in `analysis.oracle`.
 
 from __future__ import annotations
 
+from collections.abc import Collection
+
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F  # noqa: N812 (the name all of Spark's documentation uses)
 
+from analysis.findings import NO_CONTROL
 from nodes.wire.packets import PacketType
 
 MESSAGE_ID = ("source", "sequence")
 PAIR = (*MESSAGE_ID, "subscriber")
-CROSSING = (*MESSAGE_ID, "from_id", "to_id", "hop_count")
-_TIMES = ("time_ns", "copies", "received_ns", "arrived")
-"""Of a crossing: when it was first sent and how often, when it first arrived and how often."""
 
 
 def to_publications(packets: DataFrame, events: DataFrame) -> DataFrame:
@@ -26,15 +26,7 @@ def to_publications(packets: DataFrame, events: DataFrame) -> DataFrame:
     it; what a client sends with the id of another does not count (the router drops it).
     """
     seen = packets.where(_is_message() & ~F.col("sent") & F.col("peer_is_client"))
-    seen = seen.where(F.col("source") == F.col("peer_id")).select(
-        *MESSAGE_ID,
-        "node_id",
-        "time_ns",
-        "publish_time_ns",
-        "attribute_count",
-        "attributes",
-        *_no_announcement(),
-    )
+    seen = seen.where(F.col("source") == F.col("peer_id")).select(*MESSAGE_ID, *_SEEN, *_no_announcement())
     reported = events.where(F.col("event") == "publish").select(
         *MESSAGE_ID,
         *(F.lit(None).cast(kind).alias(name) for name, kind in _SEEN.items()),
@@ -60,6 +52,8 @@ _SEEN = {
     "publish_time_ns": "bigint",
     "attribute_count": "int",
     "attributes": "binary",
+    "content": "bigint",
+    "hop_count": "int",
 }
 
 
@@ -94,15 +88,15 @@ def to_deliveries(packets: DataFrame, publications: DataFrame) -> DataFrame:
     )
 
 
-def to_crossings(packets: DataFrame, deliveries: DataFrame) -> DataFrame:
-    """Each message over each router-router link, as sent and as received, and whether it was for nothing.
+def to_crossings(packets: DataFrame, deliveries: DataFrame, publications: DataFrame) -> DataFrame:
+    """Each message over each link away from a router, as sent and as received, with what is odd about it.
 
-    Both ends of a link are captured and what is on it does not change on its
+    Both ends of a link between routers are captured and what is on it does not change on its
     way, so one grouping brings both captures of a crossing together.
     """
-    crossing = packets.where(_is_message() & ~F.col("peer_is_client"))
     sent, node, peer = F.col("sent"), F.col("node_id"), F.col("peer_id")
-    seen = crossing.groupBy(
+    moves = packets.where(_is_message() & (sent | ~F.col("peer_is_client")))
+    seen = moves.groupBy(
         *MESSAGE_ID,
         F.when(sent, node).otherwise(peer).alias("from_id"),
         F.when(sent, peer).otherwise(node).alias("to_id"),
@@ -112,83 +106,159 @@ def to_crossings(packets: DataFrame, deliveries: DataFrame) -> DataFrame:
         F.count_if(sent).alias("copies"),
         F.min(F.when(~sent, F.col("time_ns"))).alias("received_ns"),
         F.count_if(~sent).alias("arrived"),
+        F.first("peer_is_client").alias("access"),
+        F.when(F.min("content") == F.max("content"), F.min("content")).alias("content"),
     )
-    return with_wasted(seen.where(F.col("copies") > 0), deliveries)
+    return with_descent(seen, deliveries, publications)
 
 
-def with_wasted(crossings: DataFrame, deliveries: DataFrame) -> DataFrame:
-    """Add `wasted`: no delivery descends from the crossing.
+_OF_CROSSING = ("time_ns", "copies", "received_ns", "arrived", "access", "content")
 
-    A router forwards with one hop more, so what descends from a crossing to
-    router v at hop h left v at hop h + 1: no clock is needed. The crossings and
-    deliveries of a message are visited from the last hop to the first, keeping
-    the (router, hop) places from which a delivery descends.
+
+def with_descent(crossings: DataFrame, deliveries: DataFrame, publications: DataFrame) -> DataFrame:
+    """Add where the copies of a crossing came from, and whether they were for nothing.
+
+    A router forwards with one hop more, so what descends from a crossing to router v at hop h
+    left v at hop h + 1: no clock is needed. All visits of a message are put together: its crossings,
+    its first entry (from node 0) and its deliveries (to node 0).
+
+    - `wasted`: no delivery descends from it. The visits are passed from the last hop to the
+      first, keeping the (router, hop) places from which a delivery descends.
+    - `flaw`: null if its copies are in order; `unsent`, if nothing but its arrival was captured;
+      `hops`, if the message came to the router from which it left, but not with one hop less;
+      `pathless`, if it never did.
+    - `altered`: its copies are the first of the message whose content is not that of the publication.
     """
-    visits = crossings.select(*CROSSING, *_TIMES).unionByName(
-        deliveries.select(
-            *MESSAGE_ID,
-            F.col("node_id").alias("from_id"),
-            F.lit(0).alias("to_id"),
-            "hop_count",
-            *(F.lit(0).cast("bigint").alias(name) for name in _TIMES),
-        )
-    )
-    visit = F.struct("hop_count", "from_id", "to_id", *_TIMES)
+    visits = crossings.unionByName(_entries(publications)).unionByName(_exits(deliveries))
+    visit = F.struct("hop_count", "from_id", "to_id", *_OF_CROSSING)
+    came = (F.col("arrived") > 0) & (F.col("to_id") != 0)
     visited = visits.groupBy(*MESSAGE_ID).agg(
         F.sort_array(F.collect_list(visit), asc=False).alias("visits"),
         F.sort_array(F.collect_set(F.when(F.col("to_id") == 0, _place("hop_count", "from_id")))).alias(
             "ancestors"
         ),
+        F.collect_set(F.when(came, _place("hop_count", "to_id") + F.lit(_HOP))).alias("reached"),
+        F.max(F.when(F.col("from_id") == 0, F.col("content"))).alias("entered"),
     )
-    marked = visited.select(*MESSAGE_ID, "visits", F.expr(_ANCESTORS).alias("ancestors"))
+    marked = visited.select(
+        *MESSAGE_ID,
+        "visits",
+        F.expr(_ANCESTORS).alias("ancestors"),
+        "reached",
+        F.expr(_FIRST_ALTERED).alias("altered_at"),
+    )
     return (
-        marked.select(*MESSAGE_ID, "ancestors", F.explode("visits").alias("v"))
-        .where(F.col("v.to_id") != 0)
+        marked.select(*MESSAGE_ID, "ancestors", "reached", "altered_at", F.explode("visits").alias("v"))
+        .where((F.col("v.to_id") != 0) & (F.col("v.from_id") != 0))
         .select(
             *MESSAGE_ID,
             "v.from_id",
             "v.to_id",
+            "v.access",
             "v.time_ns",
             "v.hop_count",
             "v.copies",
             "v.received_ns",
             "v.arrived",
             (~F.expr("array_contains(ancestors, (v.hop_count + 1) * 4294967296L + v.to_id)")).alias("wasted"),
+            F.expr(_FLAW).alias("flaw"),
+            F.expr(f"coalesce(altered_at = {_WHEN_WHERE}, false)").alias("altered"),
         )
     )
 
 
+def _entries(publications: DataFrame) -> DataFrame:
+    """The first entry of each captured message into the network: a visit from node 0."""
+    return publications.where(F.col("node_id").isNotNull()).select(
+        *MESSAGE_ID,
+        F.lit(0).alias("from_id"),
+        F.col("node_id").alias("to_id"),
+        "hop_count",
+        *_visit(arrived=1),
+        "content",
+    )
+
+
+def _exits(deliveries: DataFrame) -> DataFrame:
+    """The first copy of each delivery: a visit to node 0."""
+    return deliveries.select(
+        *MESSAGE_ID,
+        F.col("node_id").alias("from_id"),
+        F.lit(0).alias("to_id"),
+        "hop_count",
+        *_visit(arrived=0),
+        F.lit(None).cast("bigint").alias("content"),
+    )
+
+
+def _visit(arrived: int) -> list[Column]:
+    return [
+        *(F.lit(value).cast("bigint").alias(name) for name, value in (("time_ns", 0), ("copies", 0))),
+        *(
+            F.lit(value).cast("bigint").alias(name)
+            for name, value in (("received_ns", 0), ("arrived", arrived))
+        ),
+        F.lit(False).alias("access"),
+    ]
+
+
 def _place(hop_count: str, node: str) -> Column:
-    return F.col(hop_count) * F.lit(4294967296) + F.col(node)
+    return F.col(hop_count) * F.lit(_HOP) + F.col(node)
 
 
-# A place is a number, hop * 2^32 + router. A crossing that leads to an ancestor of a delivery starts at one.
+# A place is a number, hop * 2^32 + router.
+_HOP = 4294967296
+# A crossing that leads to an ancestor of a delivery starts at one.
 _ANCESTORS = """
 aggregate(visits, ancestors, (places, v) ->
-  if(v.to_id != 0 and array_contains(places, (v.hop_count + 1) * 4294967296L + v.to_id)
+  if(v.copies > 0 and array_contains(places, (v.hop_count + 1) * 4294967296L + v.to_id)
      and not array_contains(places, v.hop_count * 4294967296L + v.from_id),
      array_append(places, v.hop_count * 4294967296L + v.from_id), places))
+"""
+_FLAW = """
+case when v.copies = 0 then 'unsent'
+     when array_contains(reached, v.hop_count * 4294967296L + v.from_id) then null
+     when exists(reached, p -> p % 4294967296L = v.from_id) then 'hops'
+     else 'pathless' end
+"""
+_WHEN_WHERE = (
+    "named_struct('t', coalesce(v.time_ns, v.received_ns), 'f', v.from_id, 'o', v.to_id, 'h', v.hop_count)"
+)
+_FIRST_ALTERED = f"""
+array_min(transform(
+  filter(visits, v -> v.from_id != 0 and v.to_id != 0 and coalesce(v.content != entered, v.content is null)),
+  v -> {_WHEN_WHERE}))
 """
 
 
 def to_verdicts(
-    expected: DataFrame, deliveries: DataFrame, events: DataFrame, clients: DataFrame
+    expected: DataFrame,
+    deliveries: DataFrame,
+    events: DataFrame,
+    clients: DataFrame,
+    unseen: Collection[int] = (),
 ) -> DataFrame:
-    """One row a (message, subscriber) pair that was owed, or happened, or was reported.
+    """One row a (message, subscriber) pair that was wanted, or happened, or was reported.
 
-    `verdict` is null where nothing was owed and nothing left a router: then a
-    client alone reports that it was delivered.
+    Args:
+        expected: The table.
+        deliveries: The table.
+        events: Of the clients.
+        clients: `subscriber` by `node`.
+        unseen: Clients to whose access interface the capture is incomplete.
     """
-    owed = expected.select(*PAIR, "owed", *_counts(copies=0, reports=0))
-    left = deliveries.select(*PAIR, F.lit(None).cast("boolean").alias("owed"), "copies", *_counts(reports=0))
+    due = expected.select(*PAIR, "owed", "wanted", "reason", *_counts(copies=0, reports=0))
+    left = deliveries.select(*PAIR, *_nothing_due(), "copies", *_counts(reports=0))
     reported = (
         events.where(F.col("event") == "deliver")
         .join(F.broadcast(clients), "node")
-        .select(*PAIR, F.lit(None).cast("boolean").alias("owed"), *_counts(copies=0, reports=1))
+        .select(*PAIR, *_nothing_due(), *_counts(copies=0, reports=1))
     )
-    pairs = owed.unionByName(left).unionByName(reported).groupBy(*PAIR)
-    facts = pairs.agg(*(F.max(c).alias(c) for c in ("owed", "copies")), F.sum("reports").alias("reports"))
-    judged = facts.select(*PAIR, _verdict().alias("verdict"), "owed", "copies", "reports")
+    pairs = due.unionByName(left).unionByName(reported).groupBy(*PAIR)
+    greatest = (F.max(c).alias(c) for c in ("owed", "wanted", "reason", "copies"))
+    facts = pairs.agg(*greatest, F.sum("reports").alias("reports"))
+    verdict = _verdict(F.col("subscriber").isin(*unseen) if unseen else F.lit(False))
+    judged = facts.select(*PAIR, verdict.alias("verdict"), "owed", "wanted", "reason", "copies", "reports")
     return judged.where(F.col("verdict").isNotNull() | (F.col("reports") > 0))
 
 
@@ -196,10 +266,21 @@ def _counts(**values: int) -> list[Column]:
     return [F.lit(value).cast("bigint").alias(name) for name, value in values.items()]
 
 
-def _verdict() -> Column:
+def _nothing_due() -> list[Column]:
+    return [
+        F.lit(None).cast("boolean").alias("owed"),
+        F.lit(False).alias("wanted"),
+        F.lit(None).cast("string").alias("reason"),
+    ]
+
+
+def _verdict(unseen: Column) -> Column:
+    """What became of a pair; the same as `oracle.verdict_of`, where the captures are complete."""
     none_left = F.col("copies") == 0
     return (
-        F.when(none_left & F.col("owed"), "missing")
+        F.when(none_left & F.col("owed") & unseen, "unknown")
+        .when(none_left & F.col("owed"), "missing")
+        .when(none_left & F.col("wanted") & (F.col("reports") == 0), "lost")
         .when(none_left, F.lit(None))
         .when(F.col("owed").isNull(), "spurious")
         .when(F.col("copies") > 1, "duplicate")
@@ -222,7 +303,7 @@ def to_traffic(packets: DataFrame) -> DataFrame:
 
 def to_control(traffic: DataFrame, links: DataFrame, kinds: DataFrame) -> DataFrame:
     """What the protocols themselves cost, by link and kind of packet: table `control`."""
-    named = traffic.where(~_is_message()).join(F.broadcast(links), "interface")
+    named = traffic.where(~F.col("type").isin(*NO_CONTROL)).join(F.broadcast(links), "interface")
     known = named.join(F.broadcast(kinds), on=_same_kind(named, kinds), how="left")
     unknown = F.concat(F.lit("kind "), F.coalesce(named["kind"], named["type"]).cast("string"))
     return known.groupBy("link", F.coalesce("kind_name", unknown).alias("kind_name")).agg(
@@ -256,7 +337,26 @@ def to_hops(
 
 
 def _between_routers(crossings: DataFrame) -> DataFrame:
-    return _hops(crossings, F.col("from_id"), F.col("to_id"), F.col("time_ns"), F.col("received_ns"))
+    between = crossings.where(~F.col("access") & (F.col("copies") > 0))
+    return _hops(between, F.col("from_id"), F.col("to_id"), F.col("time_ns"), F.col("received_ns"))
+
+
+def to_control_hops(packets: DataFrame) -> DataFrame:
+    """The same for CONTROL packets between routers, from the first sending of each to its first arrival."""
+    sent, node, peer = F.col("sent"), F.col("node_id"), F.col("peer_id")
+    between = packets.where((F.col("type") == int(PacketType.CONTROL)) & ~F.col("peer_is_client"))
+    met = between.groupBy(
+        "content",
+        F.when(sent, node).otherwise(peer).alias("from_id"),
+        F.when(sent, peer).otherwise(node).alias("to_id"),
+    ).agg(
+        F.min(F.when(sent, F.col("time_ns"))).alias("out"),
+        F.min(F.when(~sent, F.col("time_ns"))).alias("in"),
+    )
+    numbered = met.select(
+        F.lit(0).cast("bigint").alias("source"), F.col("content").alias("sequence"), *met.columns[1:]
+    )
+    return _hops(numbered, F.col("from_id"), F.col("to_id"), F.col("out"), F.col("in"))
 
 
 def _from_publishers(publications: DataFrame, homes: DataFrame) -> DataFrame:
@@ -293,18 +393,29 @@ def _hops(table: DataFrame, sender: Column, receiver: Column, sent: Column, rece
     )
 
 
-def to_link_delays(hops: DataFrame, ends: DataFrame) -> DataFrame:
-    """Messages sent and arrived and the distribution of their delays, by direction of a link."""
-    quantiles = F.percentile_approx("delay_ns", F.array(*(F.lit(s) for s in SHARES.values())), _ACCURACY)
-    found = hops.groupBy("from_id", "to_id").agg(
-        F.count("*").alias("sent"),
-        F.count("delay_ns").alias("arrived"),
-        F.min("delay_ns").alias("min_ns"),
+def to_link_delays(hops: DataFrame, control_hops: DataFrame, ends: DataFrame) -> DataFrame:
+    """Messages sent and arrived and the distribution of their delays, by direction of a link.
+
+    `least_ns` and `most_ns` are of the CONTROL packets too.
+    """
+    both = hops.withColumn("is_message", F.lit(True)).unionByName(
+        control_hops.withColumn("is_message", F.lit(False))
+    )
+    delay = F.when(F.col("is_message"), F.col("delay_ns"))
+    quantiles = F.percentile_approx(delay, F.array(*(F.lit(s) for s in SHARES.values())), _ACCURACY)
+    found = both.groupBy("from_id", "to_id").agg(
+        F.count_if(F.col("is_message")).alias("sent"),
+        F.count(delay).alias("arrived"),
+        F.min(delay).alias("min_ns"),
         quantiles.alias("quantiles"),
-        F.max("delay_ns").alias("max_ns"),
-        F.avg(F.col("delay_ns").cast("double")).alias("mean_ns"),
+        F.max(delay).alias("max_ns"),
+        F.avg(delay.cast("double")).alias("mean_ns"),
+        F.min("delay_ns").alias("least_ns"),
+        F.max("delay_ns").alias("most_ns"),
     )
     columns = [F.col("quantiles")[i].alias(name) for i, name in enumerate(SHARES)]
     return found.join(F.broadcast(ends), ["from_id", "to_id"], "left").select(
-        "link", "from_id", "to_id", "sent", "arrived", "min_ns", *columns, "max_ns", "mean_ns"
+        *("link", "from_id", "to_id", "sent", "arrived", "min_ns"),
+        *columns,
+        *("max_ns", "mean_ns", "least_ns", "most_ns"),
     )

@@ -17,6 +17,7 @@ from pyspark.sql import functions as F  # noqa: N812
 from pyspark.sql.pandas.types import to_arrow_schema
 from pyspark.sql.types import StructType
 
+from analysis.counts import ARRIVED
 from analysis.schemas import STRETCHES, TREES
 from analysis.transforms import MESSAGE_ID
 from topologies.ideal import Edge, ShortestPaths
@@ -45,14 +46,16 @@ def to_trees(
         homes: `subscriber` and the `router` it is at.
         edges: Links between routers, with their costs.
     """
-    reached = verdicts.where(F.col("verdict").isin("delivered", "duplicate", "missing"))
+    reached = verdicts.where(F.col("verdict").isin(*ARRIVED, "missing", "unknown"))
     wanted = (
         reached.join(F.broadcast(homes), "subscriber")
         .groupBy(*MESSAGE_ID)
         .agg(F.sort_array(F.collect_set("router")).alias("destinations"))
     )
-    crossed = crossings.groupBy(*MESSAGE_ID).agg(
-        F.sum("copies").alias("crossings"), F.sum(_if_wasted()).alias("wasted")
+    crossed = (
+        crossings.where(~F.col("access"))
+        .groupBy(*MESSAGE_ID)
+        .agg(F.sum("copies").alias("crossings"), F.sum(_if_wasted()).alias("wasted"))
     )
     messages = publications.where(F.col("node_id").isNotNull()).select(*MESSAGE_ID, "node_id")
     rows = messages.join(wanted, list(MESSAGE_ID), "left").join(crossed, list(MESSAGE_ID), "left")

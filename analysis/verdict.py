@@ -12,7 +12,8 @@ from typing import Any
 
 from analysis.expectations import to_expectations
 from analysis.findings import (
-    RECOVERY,
+    CHECKS,
+    NO_CONTROL,
     Failure,
     Findings,
     LatencyCurve,
@@ -20,12 +21,13 @@ from analysis.findings import (
     SchemeFindings,
     Traffic,
 )
+from analysis.headline import OK, headline, notes, word_of
 from analysis.network import HELD, RouterState
 from analysis.rundir import Run
 from nodes.scheme_formulas import formula
 from nodes.wire.packets import Kind, PacketType
 
-FORMAT = 1
+FORMAT = 2
 HARMLESS = ("not_cbn", "bad_checksum", "unknown_block")
 """Counts of skipped records that say nothing against a capture: a host's own ARP and the like,
 what was damaged on its way, which its receiver drops, and parts of pcapng that hold no packets."""
@@ -33,47 +35,51 @@ what was damaged on its way, which its receiver drops, and parts of pcapng that 
 
 def to_verdict(findings: Findings) -> dict[str, Any]:
     """The document `verdict.json`."""
-    missing, duplicate, spurious = (findings.total(k) for k in ("missing", "duplicate", "spurious"))
+    counts = findings.counts
     problems = problems_of(findings)
+    word = word_of(counts, problems)
     verdict = {
         "format": FORMAT,
-        "expected": findings.total("owed"),
-        "delivered": findings.total("delivered"),
-        "missing": missing,
-        "duplicate": duplicate,
-        "spurious": spurious,
-        "allowed": findings.total("allowed"),
-        "ok": not (missing or duplicate or spurious or problems),
-        "publications": findings.publications.total,
+        "verdict": word,
+        "ok": word in OK,
+        "headline": headline(findings),
+        "notes": notes(findings),
+        **counts.as_verdict(),
+        "publications": findings.published,
         "subscriptions": findings.subscriptions,
         "wasted_crossings": sum(c.wasted for c in findings.crossings),
         "delivered_digest": findings.digest,
-        "latency_ns": _latency(findings.curves),
+        "latency_ns": _latency(findings),
         "hops": _hops(findings.curves),
-        "control": _load(t for t in findings.traffic if t.type != PacketType.MESSAGE),
+        "control": _load(t for t in findings.traffic if t.type not in NO_CONTROL),
         "messages": _load(t for t in findings.traffic if t.type == PacketType.MESSAGE),
         "scheme": to_scheme(findings),
         "convergence_ns": _convergence(findings.run),
         "captures": {
+            "frames": findings.ingested.records,
             "packets": findings.ingested.packets,
             "drops": findings.drops,
             "skipped": findings.ingested.skipped,
             "splits": findings.ingested.splits,
         },
+        "clocks": {"offsets_ns": dict(findings.checks.offsets_ns)},
+        "checks": {name: findings.checks.counts.get(name, 0) for name in CHECKS},
         "fidelity": certificate_summary(findings.run),
-        "phases": [scope.as_verdict() for scope in findings.scopes if scope.name != RECOVERY],
-        "recovery": next((s.as_verdict() for s in findings.scopes if s.name == RECOVERY), None),
+        "phases": [s.as_verdict() for s in findings.phases],
+        "recovery": findings.recovery.as_verdict() if findings.recovery else None,
+        "faults": [s.as_verdict() for s in findings.unrest],
         "problems": problems,
     }
     return {**verdict, "expectations": to_expectations(findings, verdict)}
 
 
-def _latency(curves: Sequence[LatencyCurve]) -> dict[str, int] | None:
+def _latency(findings: Findings) -> dict[str, int | bool] | None:
+    curves = findings.curves
     if not curves or not curves[0].quantiles_ns:
         return None
     shares = {"min": 0.0, "p50": 0.5, "p90": 0.9, "p99": 0.99, "max": 1.0}
     quantiles = {name: curves[0].at(share) for name, share in shares.items()}
-    return quantiles | {"mean": round(curves[0].mean_ns)}
+    return {**quantiles, "mean": round(curves[0].mean_ns), "trusted": not findings.checks.offsets_ns}
 
 
 def _hops(curves: Sequence[LatencyCurve]) -> dict[str, float] | None:
@@ -122,6 +128,7 @@ def problems_of(findings: Findings) -> list[str]:
         *_captures(findings),
         *_publications(findings.publications),
         *_disagreements(findings),
+        *findings.checks.problems,
     ]
 
 
@@ -137,20 +144,9 @@ _ENDS = {"failed": "failed", "interrupted": "was interrupted"}
 
 
 def _captures(findings: Findings) -> list[str]:
-    """What the captures lost, or what was lost of them."""
-    problems = []
-    captures, found = findings.run.captures, findings.ingested
-    dropped = [f"{c.interface.name} {c.drops:,}" for c in captures if c.drops]
-    if dropped:
-        lost = f"Captures dropped {findings.drops:,} frames ({', '.join(dropped)})"
-        problems.append(f"{lost}: what they held may be counted as missing.")
-    written = sum(c.packets for c in captures)
-    if written != found.records:
-        problems.append(
-            f"The captures hold {found.records:,} frames; by their index it should be {written:,}."
-        )
-    damage = [(k, n) for k, n in found.skipped.items() if k not in HARMLESS]
-    return problems + [f"Skipped in the captures: {n:,} {_SKIPPED.get(k, k)}." for k, n in damage]
+    """What could not be read; which captures are incomplete is said by `checks`."""
+    damage = [(k, n) for k, n in findings.ingested.skipped.items() if k not in HARMLESS]
+    return [f"Skipped in the captures: {n:,} {_SKIPPED.get(k, k)}." for k, n in damage]
 
 
 _SKIPPED = {
@@ -163,25 +159,27 @@ _SKIPPED = {
     "bad_block": "packet blocks that contradict themselves",
     "untimed": "packets without a time",
     "unknown_link": "packets of interfaces that are no network's",
+    "foreign": "frames with the addresses of another link",
 }
 
 
-def _publications(counts: PublicationCounts) -> list[str]:
+def _publications(clients: Sequence[PublicationCounts]) -> list[str]:
     problems = []
-    if counts.not_captured:
+    not_captured = sum(client.not_captured for client in clients)
+    not_announced = sum(client.not_announced for client in clients)
+    if not_captured:
         problems.append(
-            f"{_messages(counts.not_captured)} that a client reports as published never reached a router."
+            f"{_messages(not_captured)} that a client reports as published never reached a router."
         )
-    if counts.not_announced:
-        problems.append(
-            f"{_messages(counts.not_announced)} reached a router that no client reports as published."
-        )
+    if not_announced:
+        problems.append(f"{_messages(not_announced)} reached a router that no client reports as published.")
     return problems
 
 
 def _disagreements(findings: Findings) -> list[str]:
     """Where captures and clients contradict each other."""
-    unreported, unseen = findings.total("unreported"), findings.total("unseen")
+    unreported = sum(s.unreported for s in findings.subscribers)
+    unseen = sum(s.unseen for s in findings.subscribers)
     captures_alone = [_shown(findings.run, d) for d in findings.disagreements if d.copies]
     events_alone = [_shown(findings.run, d) for d in findings.disagreements if not d.copies]
     problems = []
@@ -224,7 +222,7 @@ def control_by_kind(traffic: Iterable[Traffic]) -> dict[str, dict[str, int]]:
     """Packets and bytes of each kind of control payload, and of packets without one, largest first."""
     sums: dict[str, dict[str, int]] = {}
     for row in traffic:
-        if row.type != PacketType.MESSAGE:
+        if row.type not in NO_CONTROL:
             load = sums.setdefault(kind_name(row.type, row.kind), {"packets": 0, "bytes": 0})
             load["packets"] += row.packets
             load["bytes"] += row.bytes

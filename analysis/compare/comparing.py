@@ -35,6 +35,7 @@ from analysis.ingest import captured_bytes
 from analysis.pipeline import SPARK_LOG, Progress, Silence, analyze
 from analysis.rundir import Run, load_run
 from analysis.session import start_session
+from analysis.verdict import FORMAT
 from nodes.records import to_plain
 from testbed.plan.model import Fault, Plan
 from topologies.quantities import duration_text, listed
@@ -104,15 +105,15 @@ def compare(
 def _analysed(path: Path, progress: Progress) -> Analysed:
     run = load_run(path)
     verdict = path / "verdict.json"
-    complete = all((path / "tables" / f"{name}.parquet").is_dir() for name in NEEDED)
-    if not (verdict.is_file() and complete):
-        progress.say(f"{path} is not analysed yet, or by an earlier version: analysing it")
-        return Analysed(run, analyze(path, progress=progress))
     try:
-        found = json.loads(verdict.read_text(encoding="utf-8"))
+        found = json.loads(verdict.read_text(encoding="utf-8")) if verdict.is_file() else {}
     except (OSError, ValueError) as error:
         raise AnalysisError(f"{verdict}: {error}; `cbn analyze {path}` makes it anew") from error
-    return Analysed(run, found)
+    complete = all((path / "tables" / f"{name}.parquet").is_dir() for name in NEEDED)
+    if complete and found.get("format") == FORMAT:
+        return Analysed(run, found)
+    progress.say(f"{path} is not analysed yet, or by an earlier version: analysing it")
+    return Analysed(run, analyze(path, progress=progress))
 
 
 def _limits(before: Analysed, after: Analysed, shift_ns: int | None) -> Limits:

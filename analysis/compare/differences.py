@@ -250,7 +250,10 @@ def deliveries_json(messages: Messages, clients: list[Client], examples: list[De
     }
 
 
-_JUDGED = ("expected", "delivered", "missing", "duplicate", "spurious", "allowed", "wasted_crossings")
+_JUDGED = (
+    "wanted", "owed", "delivered", "missing", "duplicate", "spurious", "allowed", "lost", "unknown",
+    "wasted_crossings",
+)  # fmt: skip
 _EXACT = ("duplicate", "spurious")
 """Never by chance, unless links double packets or faults happen."""
 

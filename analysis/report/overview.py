@@ -6,8 +6,9 @@ from collections import Counter
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
+from analysis.counts import Counts
 from analysis.figures import axes
-from analysis.findings import Findings, SubscriberCounts
+from analysis.findings import Findings
 from analysis.report.section import Data, Section
 from nodes.wire.packets import PacketType
 
@@ -62,16 +63,45 @@ def _phases(_findings: Findings, verdict: Data) -> Data | None:
     return {"scopes": scopes} if scopes else None
 
 
+def _disturbances(findings: Findings, verdict: Data) -> Data | None:
+    rows = verdict["faults"]
+    start_ns = findings.run.start_ns
+    rows = [row | {"arrived": part.counts.arrived} for row, part in zip(rows, findings.unrest, strict=True)]
+    return {"rows": rows[:SHOWN], "more": max(len(rows) - SHOWN, 0), "start_ns": start_ns} if rows else None
+
+
+SHOWN = 100
+"""How many disturbances are listed one by one."""
+DISTURBANCES = Section(
+    "disturbances",
+    "Disturbances",
+    """
+{% call table("From the first fault until the network had converged again", ["Faults", "#At", "#Lasted",
+              "#Messages", "#Wanted", "#Lost", "#Arrived"]) %}
+{% for row in rows %}
+<tr><th scope="row">{{ row.name }}</th>{{ cell((row.from_ns - start_ns) | duration) }}
+{{- cell((row.until_ns - row.from_ns) | duration if row.until_ns is not none else "to the end") }}
+{{- number(row.publications) }}{{ number(row.wanted) }}{{ number(row.lost) }}
+{{- cell(row.arrived | share(row.wanted)) }}</tr>
+{% endfor %}
+{% endcall %}
+{% if more %}
+<p class="note">And {{ more | count }} more, in <code>verdict.json</code>.</p>
+{% endif %}
+""",
+    _disturbances,
+)
 PHASES = Section(
     "phases",
     "Phases",
     """
-{% call table("", ["Published during", "#Messages", "#Expected", "#Delivered", "#Missing", "#Duplicate",
-                   "#Spurious", "#Median latency", "#p99"]) %}
+{% call table("", ["Published during", "#Messages", "#Wanted", "#Owed", "#Delivered", "#Missing",
+                   "#Duplicate", "#Spurious", "#Lost", "#Unknown", "#Judged", "#Median latency", "#p99"]) %}
 {% for p in scopes %}
-<tr><th scope="row">{{ p.name }}</th>{{ number(p.publications) }}{{ number(p.expected) }}
+<tr><th scope="row">{{ p.name }}</th>{{ number(p.publications) }}{{ number(p.wanted) }}{{ number(p.owed) }}
 {{- number(p.delivered) }}{{ number(p.missing, true) }}{{ number(p.duplicate, true) }}
-{{- number(p.spurious, true) }}
+{{- number(p.spurious, true) }}{{ number(p.lost) }}{{ number(p.unknown, true) }}
+{{- cell(p.owed | share(p.wanted)) }}
 {{- cell(p.latency_ns.p50 | duration if p.latency_ns else dash) }}
 {{- cell(p.latency_ns.p99 | duration if p.latency_ns else dash) }}</tr>
 {% endfor %}
@@ -79,6 +109,7 @@ PHASES = Section(
 {% if verdict.recovery %}
 <p class="note"><em>recovery</em>: from the network's last fixpoint on, after the last fault.</p>
 {% endif %}
+<p class="note"><em>Judged</em>: what was owed, of what was wanted. The rest may be lost.</p>
 """,
     _phases,
 )
@@ -86,7 +117,7 @@ PHASES = Section(
 
 def _run(findings: Findings, _verdict: Data) -> Data:
     run, manifest, plan = findings.run, findings.run.manifest, findings.run.plan
-    messages, packets = axes.count(findings.publications.total), axes.count(findings.ingested.packets)
+    messages, packets = axes.count(findings.published), axes.count(findings.ingested.packets)
     overrides = ", ".join(f"{key}={value}" for key, value in (manifest.get("overrides") or {}).items())
     lines = [
         ("World", _WORLDS.get(manifest["world"], manifest["world"])),
@@ -115,7 +146,7 @@ class SubscriberRow:
     """A client's counts under its name."""
 
     name: str
-    counts: SubscriberCounts
+    counts: Counts
     published: int
 
 
@@ -125,7 +156,7 @@ def subscriber_rows(findings: Findings) -> list[SubscriberRow]:
     published = _published(findings)
     names = {**{s: f"node {s}" for s in counted}, **{i: name for name, i in findings.run.client_ids.items()}}
     return [
-        SubscriberRow(name, counted.get(i, SubscriberCounts(i, *[0] * 8)), published[name])
+        SubscriberRow(name, counted[i].counts if i in counted else Counts(), published[name])
         for i, name in sorted(names.items())
     ]
 
@@ -143,12 +174,13 @@ CLIENTS = Section(
     "clients",
     "Clients",
     """
-{% call table("What each client published, was owed and got", ["Client", "#Published", "#Owed", "#Delivered",
-                                                               "#Missing", "#Duplicate", "#Spurious"]) %}
+{% call table("What each client published, wanted, was owed and got", ["Client", "#Published", "#Wanted",
+              "#Owed", "#Delivered", "#Missing", "#Duplicate", "#Spurious", "#Lost", "#Unknown"]) %}
 {% for s in subscribers %}
-<tr><th scope="row">{{ s.name }}</th>{{ number(s.published) }}{{ number(s.counts.owed) }}
-{{- number(s.counts.delivered) }}{{ number(s.counts.missing, true) }}{{ number(s.counts.duplicate, true) }}
-{{- number(s.counts.spurious, true) }}</tr>
+<tr><th scope="row">{{ s.name }}</th>{{ number(s.published) }}{{ number(s.counts.wanted) }}
+{{- number(s.counts.owed) }}{{ number(s.counts.delivered) }}{{ number(s.counts.missing, true) }}
+{{- number(s.counts.duplicate, true) }}{{ number(s.counts.spurious, true) }}{{ number(s.counts.lost) }}
+{{- number(s.counts.unknown, true) }}</tr>
 {% endfor %}
 {% endcall %}
 """,
@@ -166,8 +198,8 @@ def _faults(findings: Findings, _verdict: Data) -> Data | None:
 
 
 FAULTS = Section(
-    "faults",
-    "Faults",
+    "failures",
+    "Deliveries that were not as they should be",
     """
 <p class="note">The first {{ rows | length }}, by message.
 All of them are in <code>tables/verdicts.parquet</code>.</p>

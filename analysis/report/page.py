@@ -1,4 +1,4 @@
-"""The page itself: a verdict in words, then the sections in their order."""
+"""The page itself: the verdict, then the sections in their order."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from markupsafe import Markup
 from analysis.expectations import measured_text
 from analysis.figures import axes
 from analysis.findings import Findings
+from analysis.headline import CLEAN, WRONG
 from analysis.report import fidelity, hops, latency, network, overview, scheme
 from analysis.report.section import Section
 
@@ -19,6 +20,7 @@ SECTIONS = (
     overview.RESERVATIONS,
     overview.EXPECTED,
     overview.PHASES,
+    overview.DISTURBANCES,
     fidelity.SECTION,
     overview.RUN,
     network.SECTION,
@@ -40,7 +42,7 @@ def render(findings: Findings, verdict: Mapping[str, Any]) -> str:
     manifest = findings.run.manifest
     page: str = environment.get_template("page.html.j2").render(
         css=Markup((_HERE / "page.css").read_text(encoding="utf-8")),
-        headline=headline(verdict),
+        headline=(verdict["headline"], tone(verdict)),
         badge=fidelity.badge(findings.run),
         description=findings.run.plan.description,
         manifest=manifest,
@@ -62,24 +64,11 @@ def _rendered(
             yield section, data.get("tone", ""), Markup(body)
 
 
-def headline(verdict: Mapping[str, Any]) -> tuple[str, str]:
-    """The verdict in a sentence, and how to colour it: `good`, `doubt` or `bad`."""
-    wrong = [
-        f"{axes.count(verdict[kind])} {kind}"
-        for kind in ("missing", "duplicate", "spurious")
-        if verdict[kind]
-    ]
-    if wrong:
-        return f"Not all is well: {_listed(wrong)}.", "bad"
-    if not verdict["expected"]:
-        return "Nothing was owed, so nothing is shown.", "doubt"
-    if verdict["problems"]:
-        return "All that was owed arrived, but read the reservations.", "doubt"
-    return "Every message arrived where it was wanted, once, and nowhere else.", "good"
-
-
-def _listed(words: list[str]) -> str:
-    return " and ".join([", ".join(words[:-1]), words[-1]]) if len(words) > 1 else words[0]
+def tone(verdict: Mapping[str, Any]) -> str:
+    """How to colour the verdict: `good`, `doubt` or `bad`."""
+    if verdict["verdict"] == WRONG:
+        return "bad"
+    return "good" if verdict["verdict"] == CLEAN and verdict["wanted"] else "doubt"
 
 
 def _versions(manifest: Mapping[str, Any]) -> list[tuple[str, str]]:

@@ -12,11 +12,15 @@ class PcapError(ValueError): ...
 SCHEMA: pa.Schema
 
 def decode_pcap(
-    path: str | os.PathLike[str], start: int = 0, end: int | None = None, mac: str = ""
+    path: str | os.PathLike[str],
+    start: int = 0,
+    end: int | None = None,
+    mac: str = "",
+    peer_mac: str = "",
 ) -> tuple[pa.RecordBatch, dict[str, int]]: ...
 def decode_range(
-    path: str | os.PathLike[str], start: int, end: int | None, mac: str = ""
-) -> tuple[pa.RecordBatch, dict[str, int], RangeEdges]: ...
+    path: str | os.PathLike[str], start: int, end: int | None, mac: str = "", peer_mac: str = ""
+) -> tuple[pa.RecordBatch, dict[str, int], RangeEdges, tuple[str, str] | None]: ...
 def index_pcap(path: str | os.PathLike[str], target_bytes: int) -> list[tuple[int, int]]: ...
 def merge_captures(
     captures: Iterable[tuple[str, Sequence[str | os.PathLike[str]]]],

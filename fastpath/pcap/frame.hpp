@@ -15,19 +15,26 @@ namespace cbn::pcap {
 // Why something is not in the table. Names in SKIP_NAMES, in this order.
 enum class Skip : std::uint8_t {
     None, TruncatedFile, Truncated, NotCbn, Fragments, BadFrame, Malformed, BadChecksum,
-    DamagedFile, BadBlock, Untimed, UnknownBlock, UnknownLink
+    DamagedFile, BadBlock, Untimed, UnknownBlock, UnknownLink, Foreign
 };
-inline constexpr std::array<const char*, 13> SKIP_NAMES{
+inline constexpr std::array<const char*, 14> SKIP_NAMES{
     "", "truncated_file", "truncated", "not_cbn", "ip_fragments", "bad_frame", "malformed", "bad_checksum",
-    "damaged_file", "bad_block", "untimed", "unknown_block", "unknown_link"};
+    "damaged_file", "bad_block", "untimed", "unknown_block", "unknown_link", "foreign"};
 
-enum class Direction : std::uint8_t { Unknown, Received, Sent };
+// Foreign: between two others than the two ends of the link.
+enum class Direction : std::uint8_t { Unknown, Received, Sent, Foreign };
 
 inline constexpr std::uint16_t ETHERTYPE_IPV4 = 0x0800;
 inline constexpr std::uint16_t ETHERTYPE_IPV6 = 0x86DD;
 inline constexpr std::uint8_t PROTOCOL_UDP = 17;
 
 using Mac = std::array<std::uint8_t, 6>;
+
+// The addresses of a link, as far as they are known: that of the capturing interface, and that of the other end.
+struct Ends {
+    const Mac* own = nullptr;
+    const Mac* peer = nullptr;
+};
 
 struct Link {
     std::uint16_t ethertype = 0;
@@ -58,13 +65,22 @@ inline Skip missing(const Slice& slice, std::size_t bytes) noexcept {
     return slice.original >= bytes ? Skip::Truncated : Skip::BadFrame;
 }
 
-inline Skip read_ethernet(const Slice& frame, const Mac* own, Link& link) noexcept {
+// The source says it. If that is neither end's, a bit of it may have been damaged, and the destination says it.
+inline Direction direction_of(wire::Bytes frame, const Ends& ends) noexcept {
+    const auto has = [&](std::size_t at, const Mac& mac) {
+        return std::memcmp(frame.data() + at, mac.data(), mac.size()) == 0;
+    };
+    constexpr std::size_t source = 6, destination = 0;
+    if (has(source, *ends.own)) return Direction::Sent;
+    if (ends.peer == nullptr || has(source, *ends.peer)) return Direction::Received;
+    if (has(destination, *ends.own)) return Direction::Received;
+    return has(destination, *ends.peer) ? Direction::Sent : Direction::Foreign;
+}
+
+inline Skip read_ethernet(const Slice& frame, const Ends& ends, Link& link) noexcept {
     constexpr std::size_t header = 14, tag = 4;
     if (!frame.has(header)) return missing(frame, header);
-    if (own != nullptr) {
-        const bool ours = std::memcmp(frame.captured.data() + 6, own->data(), own->size()) == 0;
-        link.direction = ours ? Direction::Sent : Direction::Received;
-    }
+    if (ends.own != nullptr) link.direction = direction_of(frame.captured, ends);
     std::size_t at = 12;
     link.ethertype = u16(frame.captured, at);
     while (link.ethertype == 0x8100 || link.ethertype == 0x88A8) {  // VLAN tags, also stacked
@@ -151,9 +167,10 @@ inline Skip read_ipv6(const Slice& packet, Network& out) noexcept {
 
 }  // namespace detail
 
-[[nodiscard]] inline Skip read_link(std::uint32_t link_type, const Slice& frame, const Mac* own, Link& link) noexcept {
+[[nodiscard]] inline Skip read_link(std::uint32_t link_type, const Slice& frame, const Ends& ends,
+                                    Link& link) noexcept {
     switch (link_type) {
-        case LINK_ETHERNET: return detail::read_ethernet(frame, own, link);
+        case LINK_ETHERNET: return detail::read_ethernet(frame, ends, link);
         case LINK_SLL2: return detail::read_sll2(frame, link);
         case LINK_RAW: return detail::read_raw(frame, link);
         default: return Skip::UnknownLink;

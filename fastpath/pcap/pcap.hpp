@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "pcap/blocks.hpp"
+#include "pcap/digest.hpp"
 #include "pcap/fragments.hpp"
 #include "pcap/frame.hpp"
 #include "wire/wire.hpp"
@@ -21,10 +22,11 @@ namespace cbn::pcap {
 class BitColumn {
   public:
     void push(bool bit) {
-        if (size_ % 8 == 0) bytes_.push_back(0);
-        if (bit) bytes_.back() = static_cast<std::uint8_t>(bytes_.back() | (1U << (size_ % 8)));
-        ++size_;
+        const auto mask = static_cast<std::uint8_t>(static_cast<unsigned>(bit) << (size_ % 8));
+        if (size_++ % 8 == 0) bytes_.push_back(mask);
+        else bytes_.back() = static_cast<std::uint8_t>(bytes_.back() | mask);
     }
+    void set(std::size_t at) { bytes_[at / 8] = static_cast<std::uint8_t>(bytes_[at / 8] | (1U << (at % 8))); }
     [[nodiscard]] const std::vector<std::uint8_t>& bytes() const noexcept { return bytes_; }
 
   private:
@@ -42,20 +44,41 @@ template <class T>
 struct Columns {
     std::size_t rows = 0;
     BitColumn sent, has_sent, is_message, is_control, has_attributes;
-    std::vector<std::int64_t> time_ns, source, header_class, sequence, publish_time_ns;
+    BitColumn has_id;  // made at the end
+    std::vector<std::int64_t> time_ns, source, header_class, sequence, publish_time_ns, content;
     std::vector<std::int32_t> frame_bytes, packet_bytes, type, hop_limit, hop_count, attribute_count, kind;
     std::vector<std::int32_t> attribute_ends{0};  // Arrow's offsets: one more than there are rows
-    std::vector<std::uint8_t> attributes;
+    std::vector<std::int32_t> control_ends;       // likewise; made at the end
+    std::vector<std::uint8_t> attributes, control;
+    std::vector<std::size_t> records_at;                              // the rows that hold the front of a record
+    std::vector<std::pair<std::size_t, std::int32_t>> control_rows;   // those with `control`, and where each ends
     std::array<std::uint64_t, SKIP_NAMES.size()> skipped{};
     std::uint64_t records = 0;
+    std::array<std::uint8_t, 12> foreign{};  // destination and source of the first frame that is foreign
 
     // Room that is not used costs address space alone; moving what is there costs more than decoding it.
     void reserve(std::size_t likely) {
-        for (auto* column : {&time_ns, &source, &header_class, &sequence, &publish_time_ns}) column->reserve(likely);
+        for (auto* column : {&time_ns, &source, &header_class, &sequence, &publish_time_ns, &content}) {
+            column->reserve(likely);
+        }
         for (auto* column : {&frame_bytes, &packet_bytes, &type, &hop_limit, &hop_count, &attribute_count, &kind}) {
             column->reserve(likely);
         }
         attribute_ends.reserve(likely + 1);
+    }
+
+    // Columns that say something in few rows.
+    void complete() {
+        has_id = is_message;
+        for (const std::size_t row : records_at) has_id.set(row);
+        control_ends.clear();
+        control_ends.reserve(rows + 1);
+        std::int32_t end = 0;
+        for (const auto& [row, next] : control_rows) {
+            control_ends.resize(row + 1, end);
+            end = next;
+        }
+        control_ends.resize(rows + 1, end);
     }
 };
 
@@ -68,7 +91,7 @@ struct Context {
 
 class Decoder {
   public:
-    Decoder(const Mac* own, Columns& columns) : own_(own), out_(columns) {}
+    Decoder(const Ends& ends, Columns& columns) : ends_(ends), out_(columns) {}
 
     void record(const Record& record) {
         ++out_.records;
@@ -78,6 +101,7 @@ class Decoder {
     }
 
     void finish(const Passed& passed) {
+        out_.complete();
         out_.records += passed.bad_blocks + passed.untimed;
         skipped(Skip::Fragments) += fragments_.lost();
         skipped(Skip::TruncatedFile) += passed.truncated ? 1 : 0;
@@ -97,7 +121,7 @@ class Decoder {
         Context context{record.time_ns, record.frame.original, Direction::Unknown};
         Link link;
         Network network;
-        if (const Skip skip = read_link(record.link_type, record.frame, own_, link); skip != Skip::None) return skip;
+        if (const Skip skip = read_link(record.link_type, record.frame, ends_, link); skip != Skip::None) return skip;
         if (const Skip skip = read_network(link, network); skip != Skip::None) return skip;
         context.direction = link.direction;
         fragment_ = network.fragment;
@@ -107,8 +131,13 @@ class Decoder {
             return Skip::None;  // counted when it is clear that the others do not come
         }
         Slice payload;
-        const Skip skip = read_udp(network, udp, payload);
-        return skip != Skip::None ? skip : datagram(payload, context);
+        if (const Skip skip = read_udp(network, udp, payload); skip != Skip::None) return skip;
+        return link.direction == Direction::Foreign ? foreign(record.frame.captured) : datagram(payload, context);
+    }
+
+    Skip foreign(wire::Bytes frame) {
+        if (skipped(Skip::Foreign) == 0) std::copy_n(frame.begin(), out_.foreign.size(), out_.foreign.begin());
+        return Skip::Foreign;
     }
 
     // Framing first, all or nothing, as a router has it; only where the capture was cut are the whole packets
@@ -128,15 +157,55 @@ class Decoder {
         wire::MessageView message;
         if (!(is_message ? wire::validate_message(packet, message) : wire::validate_packet(packet)).ok()) return false;
         common(packet, type, context);
+        const bool is_control = type == wire::PacketType::Control;
+        const bool is_record = is_control && begins_record(packet);
+        if (is_record) read_record(packet, message);
         message_fields(message, is_message);
         const bool is_publication = is_message && context.direction != Direction::Sent && message.hop_count == 0;
         attributes(message.attributes, is_publication);
-        const bool is_control = type == wire::PacketType::Control;
-        constexpr std::size_t kind_at = 5;
-        out_.is_control.push(is_control);
-        out_.kind.push_back(is_control ? packet[kind_at] : 0);
+        control_fields(packet, is_control, context.direction);
+        out_.content.push_back(is_message    ? digest(message.attributes, message.publish_time_ns)
+                               : is_control ? digest(packet.subspan(SESSION_AT, SESSION_BYTES), 0)
+                                            : 0);
         ++out_.rows;
         return true;
+    }
+
+    static constexpr std::size_t FLAGS_AT = 4, KIND_AT = 5, SESSION_AT = 8, SESSION_BYTES = 20, FRAGMENT_AT = 32;
+    static constexpr std::size_t RECORD_BYTES = 12;
+    static constexpr std::uint8_t FIRST = 2;
+    enum Kind : std::uint8_t { LinkState = 1, Interest = 2, Subscribe = 3, Unsubscribe = 4, InterestChange = 5 };
+
+    // Whether a CONTROL packet holds the front of what a router announces of itself: an origin and a sequence.
+    static bool begins_record(wire::Bytes packet) noexcept {
+        const std::uint8_t kind = packet[KIND_AT];
+        return (kind == LinkState || kind == Interest || kind == InterestChange) && (packet[FLAGS_AT] & FIRST) != 0 &&
+               packet.size() >= FRAGMENT_AT + RECORD_BYTES;
+    }
+
+    void read_record(wire::Bytes packet, wire::MessageView& row) {
+        out_.records_at.push_back(out_.rows);
+        row.source = wire::load<std::uint32_t>(packet.data() + FRAGMENT_AT);
+        row.sequence = wire::load<std::uint64_t>(packet.data() + FRAGMENT_AT + 4);
+    }
+
+    // What clients subscribe to, and what routers announce of their links: whole packets, for there are few.
+    void control_fields(wire::Bytes packet, bool is_control, Direction direction) {
+        const std::uint8_t kind = is_control ? packet[KIND_AT] : 0;
+        const bool from_client = (kind == Subscribe || kind == Unsubscribe) && direction == Direction::Received;
+        const bool kept = from_client || (kind == LinkState && direction == Direction::Sent);
+        out_.is_control.push(is_control);
+        out_.kind.push_back(kind);
+        if (!kept) return;
+        out_.control.insert(out_.control.end(), packet.begin(), packet.end());
+        check_room(out_.control.size());
+        out_.control_rows.emplace_back(out_.rows, static_cast<std::int32_t>(out_.control.size()));
+    }
+
+    static void check_room(std::size_t bytes) {
+        if (bytes > std::numeric_limits<std::int32_t>::max()) {
+            throw std::length_error("more than 2 GB in one column; decode the file in parts (index_pcap)");
+        }
     }
 
     void common(wire::Bytes packet, wire::PacketType type, const Context& context) {
@@ -162,14 +231,12 @@ class Decoder {
 
     void attributes(wire::Bytes section, bool present) {
         if (present) out_.attributes.insert(out_.attributes.end(), section.begin(), section.end());
-        if (out_.attributes.size() > std::numeric_limits<std::int32_t>::max()) {
-            throw std::length_error("more than 2 GB of attributes; decode the file in parts (index_pcap)");
-        }
+        check_room(out_.attributes.size());
         out_.has_attributes.push(present);
         out_.attribute_ends.push_back(static_cast<std::int32_t>(out_.attributes.size()));
     }
 
-    const Mac* own_;
+    Ends ends_;
     Columns& out_;
     bool fragment_ = false;
     Fragments fragments_;
@@ -184,13 +251,13 @@ struct Edges {
 };
 
 template <class Source>
-Edges decode(Source& source, const Format& format, std::size_t start, std::size_t end, const Mac* own,
+Edges decode(Source& source, const Format& format, std::size_t start, std::size_t end, const Ends& ends,
              Columns& columns) {
     constexpr std::size_t likely_bytes = 128, most_rows = 4 << 20;
     const std::size_t last = std::min(end, source.size());
     columns.reserve(std::min((last - std::min(start, last)) / likely_bytes, most_rows));
     return with_cursor(source, format, start, end, [&](auto& cursor) {
-        Decoder decoder(own, columns);
+        Decoder decoder(ends, columns);
         Edges edges{true, true, false};
         bool first = true;
         for (Record record; cursor.next(record); first = false) {
@@ -210,7 +277,7 @@ namespace detail {
 inline bool fragmented(const Record& record) noexcept {
     Link link;
     Network network;
-    return read_link(record.link_type, record.frame, nullptr, link) == Skip::None &&
+    return read_link(record.link_type, record.frame, Ends{}, link) == Skip::None &&
            read_network(link, network) == Skip::None && network.fragment;
 }
 

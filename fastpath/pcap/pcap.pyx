@@ -27,10 +27,14 @@ cdef extern from "pcap/pcap.hpp" namespace "cbn::pcap" nogil:
     uint32_t LINK_ETHERNET
     uint32_t LINK_RAW
     uint32_t LINK_SLL2
-    const char *SKIP_NAMES[13]
+    const char *SKIP_NAMES[14]
 
     cdef cppclass Mac:
         uint8_t *data()
+
+    cdef cppclass Ends:
+        const Mac *own
+        const Mac *peer
 
     cdef cppclass FileSource:
         FileSource()
@@ -52,20 +56,21 @@ cdef extern from "pcap/pcap.hpp" namespace "cbn::pcap" nogil:
 
     cdef cppclass Columns:
         size_t rows
-        BitColumn sent, has_sent, is_message, is_control, has_attributes
-        vector[int64_t] time_ns, source, header_class, sequence, publish_time_ns
+        BitColumn sent, has_sent, is_message, is_control, has_id, has_attributes
+        vector[int64_t] time_ns, source, header_class, sequence, publish_time_ns, content
         vector[int32_t] frame_bytes, packet_bytes, type, hop_limit, hop_count, attribute_count, kind
-        vector[int32_t] attribute_ends
-        vector[uint8_t] attributes
-        uint64_t skipped[13]
+        vector[int32_t] attribute_ends, control_ends
+        vector[uint8_t] attributes, control
+        uint64_t skipped[14]
         uint64_t records
+        uint8_t foreign[12]
 
     Bytes memory_of(const BitColumn &)
     Bytes memory_of(const vector[uint8_t] &)
     Bytes memory_of(const vector[int32_t] &)
     Bytes memory_of(const vector[int64_t] &)
     Format read_format(FileSource &) except +
-    Edges decode(FileSource &, const Format &, size_t, size_t, const Mac *, Columns &) except +
+    Edges decode(FileSource &, const Format &, size_t, size_t, const Ends &, Columns &) except +
     vector[pair[size_t, size_t]] index(FileSource &, const Format &, size_t) except +
 
 
@@ -127,10 +132,10 @@ cdef class Reader:
                 f" expected {LINK_ETHERNET} (Ethernet), {LINK_RAW} (RAW) or {LINK_SLL2} (SLL2)"
             )
 
-    cdef shared_ptr[Columns] decode(self, size_t start, size_t end, Mac *own) except *:
+    cdef shared_ptr[Columns] decode(self, size_t start, size_t end, Ends ends) except *:
         cdef shared_ptr[Columns] columns = make_shared[Columns]()
         with nogil:
-            self.edges = decode(self.source, self.format, start, end, own, columns.get()[0])
+            self.edges = decode(self.source, self.format, start, end, ends, columns.get()[0])
         self.check(self.source.failure())
         return columns
 
@@ -163,21 +168,23 @@ SCHEMA = pa.schema([
     ("attribute_count", _INT32),
     ("attributes", pa.binary()),
     ("kind", _INT32),
+    ("content", _INT64),
+    ("control", pa.binary()),
 ])
 
 
 cdef object batch_of(const shared_ptr[Columns] &kept):
     cdef Columns *c = kept.get()
-    message = lend(kept, memory_of(c.is_message))
+    message, identified = lend(kept, memory_of(c.is_message)), lend(kept, memory_of(c.has_id))
     columns = {
         "sent": (lend(kept, memory_of(c.has_sent)), lend(kept, memory_of(c.sent))),
         "time_ns": (None, lend(kept, memory_of(c.time_ns))),
         "frame_bytes": (None, lend(kept, memory_of(c.frame_bytes))),
         "packet_bytes": (None, lend(kept, memory_of(c.packet_bytes))),
         "type": (None, lend(kept, memory_of(c.type))),
-        "source": (message, lend(kept, memory_of(c.source))),
+        "source": (identified, lend(kept, memory_of(c.source))),
         "header_class": (message, lend(kept, memory_of(c.header_class))),
-        "sequence": (message, lend(kept, memory_of(c.sequence))),
+        "sequence": (identified, lend(kept, memory_of(c.sequence))),
         "publish_time_ns": (message, lend(kept, memory_of(c.publish_time_ns))),
         "hop_limit": (message, lend(kept, memory_of(c.hop_limit))),
         "hop_count": (message, lend(kept, memory_of(c.hop_count))),
@@ -188,6 +195,12 @@ cdef object batch_of(const shared_ptr[Columns] &kept):
             lend(kept, memory_of(c.attributes)),
         ),
         "kind": (lend(kept, memory_of(c.is_control)), lend(kept, memory_of(c.kind))),
+        "content": (None, lend(kept, memory_of(c.content))),
+        "control": (
+            None,
+            lend(kept, memory_of(c.control_ends)),
+            lend(kept, memory_of(c.control)),
+        ),
     }
     arrays = [pa.Array.from_buffers(field.type, c.rows, list(columns[field.name])) for field in SCHEMA]
     return pa.RecordBatch.from_arrays(arrays, schema=SCHEMA)
@@ -203,7 +216,12 @@ cdef bytes mac_bytes(str mac):
     return octets
 
 
-def decode_pcap(path, size_t start=0, end=None, str mac=""):
+cdef void fill(Mac &mac, str text) except *:
+    for place, octet in enumerate(mac_bytes(text)):
+        mac.data()[<size_t>place] = octet
+
+
+def decode_pcap(path, size_t start=0, end=None, str mac="", str peer_mac=""):
     """One row per CBN packet of the file's records that start in [start, end), and counts.
 
     Reads pcap in either byte order with micro- and nanoseconds; pcapng with any number of
@@ -213,8 +231,11 @@ def decode_pcap(path, size_t start=0, end=None, str mac=""):
     Columns: those of docs/run-directory.md, table `packets`, that stand in the
     capture. `sent` says that the source address is `mac`, the capturing
     interface's own; it is null if no `mac` is given (with SLL2 the capture says
-    it). `attributes` are those of a MESSAGE with hop count 0 that was not
-    sent: of a publication, if the peer is a client.
+    it). With `peer_mac`, a frame of which neither the source nor the destination is one
+    of the two is `foreign`; if the source is neither, the destination decides. `attributes`
+    are those of a MESSAGE with hop count 0 that was not sent: of a publication, if the peer
+    is a client. `control` are whole packets: SUBSCRIBE and UNSUBSCRIBE that were not sent,
+    and LINK_STATE that was.
 
     The counts: `records` and `packets` are what was read; the rest is what was
     passed over, by reason: `truncated_file` (the last record is cut short),
@@ -222,8 +243,8 @@ def decode_pcap(path, size_t start=0, end=None, str mac=""):
     read), `not_cbn`, `ip_fragments` (whose datagram is not complete),
     `bad_frame` (headers that contradict themselves), `malformed` (CBN
     datagrams with bad framing, and well framed packets wrong inside),
-    `bad_checksum` (damaged on the way: whoever receives them drops them). Of pcapng
-    alone: `damaged_file` (blocks' lengths contradict each other: what follows is not
+    `bad_checksum` (damaged on the way: whoever receives them drops them), `foreign` (of
+    another link). Of pcapng alone: `damaged_file` (blocks' lengths contradict each other: what follows is not
     read), `bad_block` (contradicts itself, or names an interface that is not there),
     `untimed` (simple packets have no time), `unknown_link` (of an interface of
     another kind), `unknown_block` (none of those that hold packets).
@@ -234,24 +255,34 @@ def decode_pcap(path, size_t start=0, end=None, str mac=""):
         PcapError: Not a pcap file, or of a link type not known here.
         OSError: The file cannot be read.
     """
-    batch, counts, _ = decode_range(path, start, end, mac)
+    batch, counts, _, _ = decode_range(path, start, end, mac, peer_mac)
     return batch, counts
 
 
-def decode_range(path, size_t start, end, str mac=""):
-    """As `decode_pcap`; and whether the range's edges are where they should be."""
+def decode_range(path, size_t start, end, str mac="", str peer_mac=""):
+    """As `decode_pcap`; whether the edges are where they should be; and the addresses of foreign frames.
+
+    These are source and destination of the first such frame; None: there is none.
+    """
     cdef size_t stop = <size_t>-1 if end is None else end
-    cdef Mac own
-    for place, octet in enumerate(mac_bytes(mac) if mac else b""):
-        own.data()[<size_t>place] = octet
+    cdef Mac own, peer
+    cdef Ends ends
+    if mac:
+        fill(own, mac)
+        ends.own = &own
+    if mac and peer_mac:
+        fill(peer, peer_mac)
+        ends.peer = &peer
     cdef Reader reader = Reader(path)
-    cdef shared_ptr[Columns] columns = reader.decode(start, stop, &own if mac else NULL)
+    cdef shared_ptr[Columns] columns = reader.decode(start, stop, ends)
     cdef Columns *c = columns.get()
     counts = {"records": c.records, "packets": c.rows}
-    for reason in range(1, 13):
+    for reason in range(1, 14):
         counts[SKIP_NAMES[reason].decode()] = c.skipped[reason]
     edges = RangeEdges(reader.edges.starts_clean, reader.edges.ends_clean, reader.edges.late)
-    return batch_of(columns), counts, edges
+    seen = bytes(c.foreign[i] for i in range(12))
+    foreign = (seen[6:].hex(":"), seen[:6].hex(":")) if counts["foreign"] else None
+    return batch_of(columns), counts, edges, foreign
 
 
 def index_pcap(path, target_bytes):

@@ -31,11 +31,14 @@ RUNS = Path("runs")
 Verdict = dict[str, object]
 
 _MEANING = {
-    "expected": "pairs of message and subscriber that had to meet",
-    "delivered": "pairs that did",
+    "wanted": "pairs of message and subscriber that match",
+    "owed": "of these, had to arrive",
+    "delivered": "arrived, owed or allowed",
     "missing": "had to arrive and did not",
     "duplicate": "copies beyond the first",
     "spurious": "arrived where nobody had asked",
+    "lost": "wanted and not owed, and did not arrive",
+    "unknown": "had to arrive, and the captures do not show whether",
 }
 
 
@@ -192,12 +195,18 @@ def print_verdict(directory: Path, verdict: dict[str, object]) -> None:
 
     console = Console()
     console.print(_table(verdict))
+    for sentence in (verdict["headline"], *_texts(verdict["notes"])):
+        console.print(sentence, markup=False, highlight=False, soft_wrap=True)
     for text in _expectations(verdict):
         console.print(text, markup=False, highlight=False, soft_wrap=True)
-    for problem in verdict["problems"] if isinstance(verdict["problems"], list) else ():
+    for problem in _texts(verdict["problems"]):
         console.print(f"! {problem}", markup=False, highlight=False)
     # Not through rich, which would break a long path over two lines.
     print(f"report: {directory / 'report.html'}")
+
+
+def _texts(value: object) -> list[object]:
+    return value if isinstance(value, list) else []
 
 
 def _expectations(verdict: dict[str, object]) -> Iterator[str]:
@@ -212,8 +221,9 @@ def _expectations(verdict: dict[str, object]) -> Iterator[str]:
 def _table(verdict: dict[str, object]) -> Table:
     from rich.table import Table
 
-    clean = bool(verdict["ok"])
-    table = Table(title="clean" if clean else "NOT CLEAN", title_style="bold green" if clean else "bold red")
+    ok = bool(verdict["ok"])
+    title = str(verdict["verdict"])
+    table = Table(title=title if ok else title.upper(), title_style="bold green" if ok else "bold red")
     table.add_column("verdict")
     table.add_column("count", justify="right")
     table.add_column("which are", style="dim")

@@ -12,7 +12,7 @@ from testbed.runs.interruption import Interruption, SignalHandler
 
 OK = 0
 NOT_CLEAN = 1
-"""The run worked, and its verdict is not clean: missing, duplicate or spurious deliveries."""
+"""The run worked, and its verdict is wrong, doubtful or not judged."""
 USAGE = 2
 """A wrong command line or a broken scenario: nothing was started."""
 MACHINE = 3

@@ -21,9 +21,9 @@ first steps:
   cbn up quickstart                 leave a network running, and work on it live
 
 exit codes:
-  0    done; where there is a verdict, it is clean
-  1    the verdict is not clean: deliveries missing, duplicate or spurious; where
-       the scenario expects something, that decides
+  0    done; where there is a verdict, nothing is wrong
+  1    deliveries are missing, duplicate or spurious, too little could be judged, or
+       the counts are in doubt; where the scenario expects something, that decides
        (cbn match: the message does not match)
   2    a wrong command line or a broken scenario; nothing was started
   3    this machine cannot do it; cbn doctor lists the fixes

@@ -15,7 +15,8 @@ from typing import Any
 from analysis.expectations import passed
 from testbed.runs.whole_files import write_whole, written_whole
 
-COUNTS = ("expected", "delivered", "missing", "duplicate", "spurious")
+COUNTS = ("wanted", "owed", "delivered", "missing", "duplicate", "spurious", "lost", "unknown")
+RATIOS = ("delivery_ratio", "judged")
 _LATENCIES = ("p50", "p99")
 _WIDTH = 500
 
@@ -29,7 +30,10 @@ class Row:
     outcome: str
     """`complete`, `failed`, `interrupted`, or `not run`."""
     message: str = ""
+    verdict: str = ""
+    """In a word; empty: it was not analysed."""
     counts: Mapping[str, int] = field(default_factory=dict)
+    ratios: Mapping[str, float | None] = field(default_factory=dict)
     latency_ns: Mapping[str, int] = field(default_factory=dict)
     fidelity: str = ""
     expectations: Sequence[Mapping[str, Any]] = ()
@@ -53,7 +57,9 @@ def row_of(cell: str, values: Mapping[str, Any], directory: Path) -> Row:
         values,
         outcome,
         message,
+        str(verdict["verdict"]),
         {name: verdict[name] for name in COUNTS},
+        {name: verdict[name] for name in RATIOS},
         {name: latency[name] for name in _LATENCIES if name in latency},
         fidelity,
         verdict.get("expectations") or (),
@@ -83,7 +89,9 @@ def flattened(row: Row) -> dict[str, Any]:
         "cell": row.cell,
         **row.values,
         "outcome": row.outcome,
+        "verdict": row.verdict or None,
         **{name: row.counts.get(name) for name in COUNTS},
+        **{name: row.ratios.get(name) for name in RATIOS},
         **{f"latency_{name}_ns": row.latency_ns.get(name) for name in _LATENCIES},
         "fidelity": row.fidelity or None,
         "expectations": len(row.expectations),
@@ -100,8 +108,18 @@ def print_table(rows: Sequence[Row]) -> None:
 
     axes = list(rows[0].values)
     table = Table(box=None, padding=(0, 2, 0, 0))
-    for name in (*axes, "outcome", *COUNTS, "p50", "p99", "fidelity", "expected so", "passed"):
-        right = name in COUNTS or name in _LATENCIES
+    for name in (
+        *axes,
+        "outcome",
+        *COUNTS,
+        "judged",
+        *_LATENCIES,
+        "fidelity",
+        "expectations",
+        "verdict",
+        "passed",
+    ):
+        right = name in (*COUNTS, *RATIOS, *_LATENCIES)
         table.add_column(name, justify="right" if right else "left", no_wrap=True)
     for row in rows:
         table.add_row(*_words(row), style="red" if row.passed is False or row.outcome == "failed" else None)
@@ -122,7 +140,9 @@ def _words(row: Row) -> list[str]:
     counts = [f"{row.counts[name]:,}" if name in row.counts else "" for name in COUNTS]
     expectations = f"{held} of {len(row.expectations)}" if row.expectations else ""
     values = [str(value) for value in row.values.values()]
-    return [*values, row.outcome, *counts, *latency, row.fidelity, expectations, passed]
+    share = row.ratios.get("judged")
+    judged = "" if share is None else f"{share:.1%}"
+    return [*values, row.outcome, *counts, judged, *latency, row.fidelity, expectations, row.verdict, passed]
 
 
 def _write_parquet(path: Path, flat: Sequence[Mapping[str, Any]]) -> None:

@@ -16,10 +16,13 @@ from testbed.plan.source import Source
 from topologies.quantities import duration_ns
 
 _LATENCIES = ("min", "p50", "p90", "p99", "max", "mean")
-SCOPED = (
-    "publications", "expected", "delivered", "allowed", "missing", "duplicate", "spurious",
-    *(f"latency.{q}" for q in _LATENCIES),
+_PAIRS = (
+    "wanted", "owed", "delivered", "allowed", "missing", "duplicate", "spurious", "lost", "cut_off",
+    "unknown",
 )  # fmt: skip
+"""Counts that can be asked for as a share of what was wanted."""
+_RATIOS = ("delivery_ratio", "judged")
+SCOPED = ("publications", *_PAIRS, *_RATIOS, *(f"latency.{q}" for q in _LATENCIES))
 """Quantities that can be asked for of a part of the run."""
 WHOLE = (
     "wasted_crossings", "problems", "fidelity", "captures.drops", "convergence.start", "convergence.p50",
@@ -33,11 +36,13 @@ _TIMES = {
 }  # fmt: skip
 _OPERATORS = ("==", "!=", "<=", ">=", "<", ">")
 _FORM = re.compile(
-    r"(?P<quantity>[a-z_][A-Za-z0-9_.]*) *(?P<operator>[=!<>~]+) *(?P<value>[^ ]+)(?: +(?P<scope>.*))?"
+    r"(?P<quantity>[a-z_][A-Za-z0-9_.]*) *(?P<operator>[=!<>~]+) *(?P<value>[^ ]+(?: +%)?)"
+    r"(?: +(?P<scope>.*))?"
 )
-_SCOPE = re.compile(r"after +(?P<after>recovery)|during +(?P<phase>[a-z][a-z0-9_-]*)")
+_SCOPE = re.compile(r"(after|during) +recovery|during +(?P<phase>[a-z][a-z0-9_-]*)")
 _DURATION = re.compile(r"[0-9]+(\.[0-9]+)?(ns|us|ms|s|min|h)")
-_NUMBER = re.compile(r"-?[0-9]+(\.[0-9]+)?%?")
+_NUMBER = re.compile(r"-?[0-9]+(\.[0-9]+)?")
+_SHARE = re.compile(r"([0-9]+(\.[0-9]+)?) *%")
 _EXAMPLE = "a quantity, a comparison and a value, as missing == 0, or latency.p99 < 50ms during steady"
 
 
@@ -67,7 +72,8 @@ def _read(source: Source, text: str, key: Key, times: Times) -> Expectation | No
     scope = _scope(source, quantity, found["scope"] or "", key, times)
     if value is None or scope is None:
         return None
-    return Expectation(text.strip(), quantity, operator, value, scope)
+    share = quantity in _PAIRS and found["value"].endswith("%")
+    return Expectation(text.strip(), quantity, operator, value, share, scope)
 
 
 def _value(source: Source, quantity: str, operator: str, text: str, key: Key) -> float | None:
@@ -79,7 +85,11 @@ def _value(source: Source, quantity: str, operator: str, text: str, key: Key) ->
         if _DURATION.fullmatch(text):
             return float(duration_ns(text))
         source.complain(key, f"{quantity} is a time, and {text} is none", "a duration with a unit, as 50ms")
-    elif _NUMBER.fullmatch(text) and not text.endswith("%"):
+    elif share := _SHARE.fullmatch(text):
+        if quantity in (*_PAIRS, *_RATIOS):
+            return float(share[1]) / 100
+        source.complain(key, f"{quantity} is no share of anything", "a number, as 0")
+    elif _NUMBER.fullmatch(text):
         return float(text)
     else:
         source.complain(key, f"{quantity} is a number, and {text} is none", "a number, as 0")

@@ -148,7 +148,9 @@ class Expectation:
     operator: str
     """One of `==`, `!=`, `<`, `<=`, `>`, `>=`."""
     value: float
-    """Times are in nanoseconds."""
+    """Times are in nanoseconds; shares are from 0 to 1."""
+    share: bool = False
+    """Whether a count is looked at as a share of what was wanted."""
     scope: str = ""
     """Empty: the whole run; `recovery`: what was sent after the last fixpoint; else the name of a phase."""
 

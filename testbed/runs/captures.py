@@ -87,7 +87,7 @@ def _row(
         "peer_id": peer.node_id,
         "peer_role": peer.role.name.lower(),
         "link": plan.links[interface.link].name,
-        "packets": got.packets,
+        "frames": got.packets,
         "bytes": got.bytes,
         "drops": got.drops,
     }

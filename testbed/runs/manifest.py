@@ -53,7 +53,7 @@ def manifest(plan: Plan, run_id: str, world: str, outcome: Outcome) -> dict[str,
         "versions": versions(),
         "implementation": dict(outcome.implementation),
         "convergence": [asdict(entry) for entry in outcome.convergence],
-        "captures": {"packets": outcome.capture_packets, "drops": outcome.capture_drops},
+        "captures": {"frames": outcome.capture_packets, "drops": outcome.capture_drops},
         "dilate": outcome.dilate,
         "fidelity": outcome.fidelity.to_json() if outcome.fidelity is not None else None,
     }

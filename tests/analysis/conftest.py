@@ -60,6 +60,7 @@ class HandMadeRun:
     def __init__(self, path: Path) -> None:
         self.path = path
         self.events: list[dict[str, Any]] = []
+        self.published_ns: dict[int, int] = {}
         self.frames: dict[str, list[bytes]] = {f"{node}-{peer}": [] for node, peer in _INTERFACES}
         self.drops: dict[str, int] = {}
         self.plan = self._plan()
@@ -110,7 +111,7 @@ class HandMadeRun:
         message = Message(
             self.ids["p"],
             sequence,
-            START_NS + at_ns,
+            START_NS + self.published_ns.setdefault(sequence, at_ns),
             parse_message(text),
             hop_limit=64 - hops,
             hop_count=hops,
@@ -159,7 +160,7 @@ class HandMadeRun:
             "files": [f"{name}.pcap"],
             "interface": name,
             "role": "router",
-            "packets": len(self.frames[name]),
+            "frames": len(self.frames[name]),
             "drops": self.drops.get(name, 0),
         }
 

@@ -8,18 +8,19 @@ from typing import cast
 
 import pytest
 
+from analysis.counts import Counts
 from analysis.expectations import measured_text, passed, to_expectations
-from analysis.findings import Findings, ScopeCounts
-from analysis.history import FOREVER, History, SettledPeriod
+from analysis.findings import Findings, Scope, ScopeCounts
+from analysis.history import FOREVER, Disturbance, History, NetworkChange, SettledPeriod, history_of
 from analysis.rundir import Run
 from analysis.schemas import SCOPES
-from analysis.summary import Scope, scopes_of
+from analysis.summary import scopes_of
 from testbed.plan.expectations import SCOPED, WHOLE
-from testbed.plan.model import Expectation, Phase, Plan
+from testbed.plan.model import Expectation, Phase, Plan, TimingPlan
 
 VERDICT = {
     "ok": False,
-    **dict.fromkeys(("expected", "delivered", "allowed", "missing", "duplicate", "spurious"), 3),
+    **Counts(*[3] * 9, not_owed={"network": 3}, lost_by={"cut_off": 3}).as_verdict(),
     "publications": 9,
     "wasted_crossings": 1,
     "latency_ns": {"min": 1, "p50": 5_000_000, "p90": 3, "p99": 4, "max": 5, "mean": 6},
@@ -42,7 +43,7 @@ def run_with(**parts) -> Run:
 
 
 def expect(quantity: str, operator: str, value: float, scope: str = "") -> Expectation:
-    return Expectation(f"{quantity} {operator} {value}", quantity, operator, value, scope)
+    return Expectation(f"{quantity} {operator} {value}", quantity, operator, value, scope=scope)
 
 
 def judged(expected: Expectation, *scopes: ScopeCounts, verdict=VERDICT):
@@ -77,10 +78,25 @@ def test_what_was_not_measured_does_not_hold_and_says_why():
 
 
 def test_a_part_of_the_run_is_judged_by_its_own_figures():
-    counts = dict.fromkeys(ScopeCounts.COUNTS, 0)
-    calm = ScopeCounts("calm", 0, 9, {**counts, "missing": 0}, {"p99": 7})
+    calm = ScopeCounts(Scope("calm", 0, 9), 0, Counts(), {"p99": 7})
     assert judged(expect("missing", "==", 0, "calm"), calm)["holds"]
     assert judged(expect("latency.p99", "<", 8, "calm"), calm)["measured"] == 7
+
+
+def test_a_share_is_one_of_what_was_wanted():
+    counts = Counts(wanted=40, owed=30, delivered=29, missing=1, lost=10, lost_by={"network": 10})
+    verdict = {**VERDICT, **counts.as_verdict()}
+    lost = Expectation("lost <= 25 %", "lost", "<=", 0.25, share=True)
+    assert judged(lost, verdict=verdict) | {"why": ""} == {
+        "text": "lost <= 25 %", "quantity": "lost", "scope": "", "asked": 0.25, "share": True,
+        "measured": 0.25, "holds": True, "why": "",
+    }  # fmt: skip
+    found = judged(expect("delivery_ratio", ">", 0.7), verdict=verdict)
+    assert (found["measured"], found["holds"], measured_text(found)) == (0.725, True, "72.5 %")
+    nothing = {**VERDICT, **Counts().as_verdict()}
+    for expected in (lost, expect("judged", ">=", 0)):
+        found = judged(expected, verdict=nothing)
+        assert (found["measured"], found["holds"], found["why"]) == (None, False, "nothing was wanted")
 
 
 def test_a_degraded_run_is_not_trusted_and_an_exact_one_is():
@@ -108,6 +124,25 @@ def test_recovery_begins_after_the_last_fixpoint_if_there_is_one():
     assert [scope.name for scope in scopes_of(run, History(still[:1], 1))] == ["calm", "storm"]
 
 
+def test_a_disturbance_lasts_from_its_first_fault_until_the_network_has_converged_again():
+    plan = Plan("run", "", 1, "pif", {}, (), (), timing=TimingPlan(settle_ns=1))
+    changes = [NetworkChange(100), NetworkChange(160, "crash", "r1"), NetworkChange(165, "start", "r1")]
+    changes += [NetworkChange(170), NetworkChange(171), NetworkChange(180, "pause", "r2")]
+    history = history_of(plan, changes, 100)
+    assert history.disturbances == [
+        Disturbance(160, 170, changes[1:3]),
+        Disturbance(180, FOREVER, changes[-1:]),
+    ]
+    first, second = (scope.as_verdict() for scope in scopes_of(run_with(), history))
+    assert first == {
+        "name": "crash r1, start r1", "from_ns": 160, "until_ns": 171, "converged": True,
+        "causes": [
+            {"time_ns": 160, "do": "crash", "target": "r1"}, {"time_ns": 165, "do": "start", "target": "r1"},
+        ],
+    }  # fmt: skip
+    assert (second["until_ns"], second["converged"]) == (None, False)
+
+
 @pytest.mark.spark
 def test_messages_belong_to_the_part_in_which_they_were_published(spark, table):
     from pyspark.sql.types import StructType
@@ -128,11 +163,46 @@ def test_messages_belong_to_the_part_in_which_they_were_published(spark, table):
     )
     pair = ("source bigint", "sequence bigint", "subscriber int")
     verdicts = table(
-        columns(*pair, "verdict string", "owed boolean", "copies bigint"),
+        columns(*pair, "verdict string", "owed boolean", "wanted boolean", "reason string", "copies bigint"),
         [
-            {"source": 3, "sequence": 1, "subscriber": 5, "verdict": "delivered", "owed": True, "copies": 1},
-            {"source": 3, "sequence": 2, "subscriber": 5, "verdict": "duplicate", "owed": False, "copies": 3},
-            {"source": 3, "sequence": 3, "subscriber": 5, "verdict": "missing", "owed": True, "copies": 0},
+            {
+                "source": 3,
+                "sequence": 1,
+                "subscriber": 5,
+                "verdict": "delivered",
+                "owed": True,
+                "wanted": True,
+                "copies": 1,
+            },
+            {
+                "source": 3,
+                "sequence": 2,
+                "subscriber": 5,
+                "verdict": "duplicate",
+                "owed": False,
+                "wanted": True,
+                "reason": "network",
+                "copies": 3,
+            },
+            {
+                "source": 3,
+                "sequence": 2,
+                "subscriber": 6,
+                "verdict": "lost",
+                "owed": False,
+                "wanted": True,
+                "reason": "network",
+                "copies": 0,
+            },
+            {
+                "source": 3,
+                "sequence": 3,
+                "subscriber": 5,
+                "verdict": "missing",
+                "owed": True,
+                "wanted": True,
+                "copies": 0,
+            },
             {"source": 9, "sequence": 9, "subscriber": 5, "verdict": "spurious", "copies": 1},
         ],
     )
@@ -151,12 +221,13 @@ def test_messages_belong_to_the_part_in_which_they_were_published(spark, table):
         Scope("recovery", 30, FOREVER),
     ]
     early, late, empty, recovery = count_by_scope(spark, scopes, publications, verdicts, deliveries)
-    assert (early.counts["publications"], early.counts["delivered"], early.counts["missing"]) == (1, 1, 0)
+    assert (early.publications, early.counts.delivered, early.counts.missing) == (1, 1, 0)
     assert early.latency_ns == {"min": 7, "p50": 7, "p90": 7, "p99": 7, "max": 7, "mean": 7}
-    assert late.counts == {
-        "publications": 2, "expected": 1, "delivered": 1, "allowed": 1,
-        "missing": 1, "duplicate": 2, "spurious": 0,
-    }  # fmt: skip
-    assert (set(empty.counts.values()), empty.latency_ns) == ({0}, None)
-    assert recovery.counts["publications"] == 1
+    assert late.publications == 2
+    assert late.counts == Counts(
+        wanted=3, owed=1, delivered=1, allowed=1, missing=1, duplicate=2, lost=1,
+        not_owed={"network": 2}, lost_by={"network": 1},
+    )  # fmt: skip
+    assert (empty.counts, empty.latency_ns) == (Counts(), None)
+    assert recovery.publications == 1
     assert recovery.as_verdict()["until_ns"] is None

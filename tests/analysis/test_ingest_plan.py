@@ -17,7 +17,17 @@ MB = 1024 * 1024
 
 
 def piece(number, size):
-    return Piece(f"/captures/{number}.pcap", 0, size, f"i{number}", "02:00:00:00:00:01", 1, 2, False)
+    return Piece(
+        f"/captures/{number}.pcap",
+        0,
+        size,
+        f"i{number}",
+        "02:00:00:00:00:01",
+        "02:00:00:00:00:02",
+        1,
+        2,
+        False,
+    )
 
 
 def test_small_captures_share_a_task():

@@ -9,7 +9,7 @@ import pytest
 
 from analysis.findings import Traffic
 from analysis.network import HELD, cost_edges, delay_edges, figures, homes, router_states
-from analysis.oracle import Claim
+from analysis.oracle import Claim, Clock
 from analysis.rundir import load_run
 from analysis.verdict import control_by_kind
 from fastpath.cover import count
@@ -21,7 +21,7 @@ from testbed.plan.model import Impairment, TimingPlan
 
 
 def claim(subscriber: int, predicate: str) -> Claim:
-    return Claim(subscriber, predicate, 0, 0, 1, 1)
+    return Clock(0, 1).claim(subscriber, predicate, 0, None)
 
 
 def bits(predicate: str) -> int:

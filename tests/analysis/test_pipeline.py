@@ -10,6 +10,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from analysis import AnalysisError
+from analysis.findings import CHECKS
 from analysis.pipeline import analyze
 
 pytestmark = pytest.mark.spark
@@ -34,7 +35,7 @@ def faultless(run):
 
 
 def counts(verdict):
-    return {k: verdict[k] for k in ("expected", "delivered", "missing", "duplicate", "spurious")}
+    return {k: verdict[k] for k in ("owed", "delivered", "missing", "duplicate", "spurious")}
 
 
 def test_a_faultless_run_is_found_so(spark, hand_made):
@@ -42,19 +43,38 @@ def test_a_faultless_run_is_found_so(spark, hand_made):
     lines = "p 1 a\np 2 a\np 2 c\n"
     packets = 3 + 3 + 2 * 2
     assert verdict == {
-        "format": 1,
-        "expected": 3,
+        "format": 2,
+        "verdict": "clean",
+        "ok": True,
+        "headline": "All 3 owed deliveries arrived, each once. All 3 wanted deliveries arrived.",
+        "notes": [],
+        "wanted": 3,
+        "owed": 3,
         "delivered": 3,
+        "allowed": 0,
         "missing": 0,
         "duplicate": 0,
         "spurious": 0,
-        "allowed": 0,
-        "ok": True,
+        "lost": 0,
+        "cut_off": 0,
+        "unknown": 0,
+        "delivery_ratio": 1.0,
+        "judged": 1.0,
+        "not_owed": {},
+        "lost_by": {},
         "publications": 3,
         "subscriptions": 2,
         "wasted_crossings": 1,
         "delivered_digest": hashlib.sha256(lines.encode()).hexdigest(),
-        "latency_ns": {"min": 90, "p50": 90, "p90": 490, "p99": 490, "max": 490, "mean": 223},
+        "latency_ns": {
+            "min": 90,
+            "p50": 90,
+            "p90": 490,
+            "p99": 490,
+            "max": 490,
+            "mean": 223,
+            "trusted": True,
+        },
         "hops": {"min": 1, "mean": 1.333, "max": 2},
         "control": {"packets": 0, "bytes": 0},
         "messages": {"packets": 3 + 3 + 2, "bytes": verdict["messages"]["bytes"]},
@@ -75,32 +95,38 @@ def test_a_faultless_run_is_found_so(spark, hand_made):
         },
         "phases": [],
         "recovery": None,
+        "faults": [],
         "expectations": [],
+        "clocks": {"offsets_ns": {}},
+        "checks": dict.fromkeys(CHECKS, 0),
         "fidelity": None,
         "convergence_ns": None,
-        "captures": {"packets": packets, "drops": 0, "skipped": {}, "splits": {}},
+        "captures": {"frames": packets, "packets": packets, "drops": 0, "skipped": {}, "splits": {}},
         "problems": [],
     }
     assert json.loads((hand_made.path / "verdict.json").read_text()) == verdict
-    assert "Every message arrived" in (hand_made.path / "report.html").read_text()
+    assert "All 3 owed deliveries arrived" in (hand_made.path / "report.html").read_text()
 
 
 def test_every_table_is_written_with_the_columns_the_document_names(spark, hand_made):
     analyze(faultless(hand_made).write())
     tables = hand_made.path / "tables"
     columns = {p.stem: pq.read_table(p).schema.names for p in sorted(tables.iterdir())}
-    assert columns["expected"] == ["source", "sequence", "subscriber", "owed"]
+    assert columns["expected"] == ["source", "sequence", "subscriber", "owed", "wanted", "reason"]
     assert columns["crossings"] == [
         "source",
         "sequence",
         "from_id",
         "to_id",
+        "access",
         "time_ns",
         "hop_count",
         "copies",
         "received_ns",
         "arrived",
         "wasted",
+        "flaw",
+        "altered",
     ]
     assert columns["deliveries"][:3] == columns["verdicts"][:3] == ["source", "sequence", "subscriber"]
     assert set(columns) == {
@@ -127,7 +153,7 @@ def test_each_kind_of_fault_is_counted_as_what_it_is(spark, hand_made):
     run.cross(5, "x = 1", 5_100)
     run.deliver("r2", "c", 5, "x = 1", 5_500, hops=2)
     verdict = analyze(run.write())
-    assert counts(verdict) == {"expected": 6, "delivered": 5, "missing": 1, "duplicate": 1, "spurious": 1}
+    assert counts(verdict) == {"owed": 6, "delivered": 5, "missing": 1, "duplicate": 1, "spurious": 1}
     assert not verdict["ok"]
     assert verdict["wasted_crossings"] == 1
     page = (run.path / "report.html").read_text()
@@ -137,11 +163,11 @@ def test_each_kind_of_fault_is_counted_as_what_it_is(spark, hand_made):
 def test_a_fresh_subscription_may_but_need_not_get_messages(spark, hand_made):
     run = faultless(hand_made)
     run.subscribe("c", "x = 1", at_ns=900, number=2)
-    assert counts(analyze(run.write()))["expected"] == 3
+    assert counts(analyze(run.write()))["owed"] == 3
     run.cross(1, "x = 1", 1_100)
     run.deliver("r2", "c", 1, "x = 1", 1_500, hops=2)
     verdict = analyze(run.write())
-    assert counts(verdict) == {"expected": 3, "delivered": 4, "missing": 0, "duplicate": 0, "spurious": 0}
+    assert counts(verdict) == {"owed": 3, "delivered": 4, "missing": 0, "duplicate": 0, "spurious": 0}
     assert verdict["allowed"] == 1
     assert verdict["ok"]
 
@@ -168,7 +194,7 @@ def test_captures_and_clients_that_disagree_are_named(spark, hand_made):
     run.event("c", "deliver", 4_200, source=3, sequence=4, hop_count=2)  # no capture shows it
     verdict = analyze(run.write())
     assert counts(verdict) | {"ok": verdict["ok"]} == {
-        "expected": 4,
+        "owed": 4,
         "delivered": 4,
         "missing": 0,
         "duplicate": 0,
@@ -200,7 +226,9 @@ def test_capture_drops_are_a_reservation(spark, hand_made):
     run.drops["r1-a"] = 5
     verdict = analyze(run.write())
     assert verdict["captures"]["drops"] == 5
-    assert "r1-a 5" in verdict["problems"][0]
+    assert verdict["checks"]["incomplete_captures"] == 1
+    assert "r1-a is incomplete: 5 frames were dropped" in verdict["problems"][0]
+    assert verdict["verdict"] == "doubtful"
 
 
 def test_damaged_and_missing_captures_are_named_and_the_rest_is_analysed(spark, hand_made):
@@ -208,7 +236,7 @@ def test_damaged_and_missing_captures_are_named_and_the_rest_is_analysed(spark, 
     (path / "captures" / "r2-c.pcap").write_bytes(b"not a capture at all, by any means")
     (path / "captures" / "r1-a.pcap").unlink()
     verdict = analyze(path)
-    assert counts(verdict)["missing"] == 3
+    assert (verdict["missing"], verdict["unknown"], verdict["verdict"]) == (0, 3, "doubtful")
     assert any("r2-c.pcap" in p for p in verdict["problems"])
     assert any("r1-a.pcap: missing" in p for p in verdict["problems"])
 

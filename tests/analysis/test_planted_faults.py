@@ -35,7 +35,7 @@ clients:
   few: {at: r2, subscribe: ["n >= 8"]}
   all: {at: r2, subscribe: ["n any integer"]}
 """
-CLEAN = {"expected": 16, "delivered": 16, "missing": 0, "duplicate": 0, "spurious": 0}
+CLEAN = {"owed": 16, "delivered": 16, "missing": 0, "duplicate": 0, "spurious": 0}
 
 
 @pytest.fixture(scope="module")
@@ -58,8 +58,8 @@ class Access:
     """The capture of a client's access interface, frame by frame."""
 
     def __init__(self, run: Path, client: str) -> None:
-        index = json.loads((run / "captures" / "index.json").read_text())
-        self.entry = next(i for i in index["interfaces"] if i["peer"] == client)
+        self.index_path = run / "captures" / "index.json"
+        self.entry = self._entry(client, json.loads(self.index_path.read_text()))
         self.path = run / "captures" / self.entry["file"]
         data = self.path.read_bytes()
         self.header, self.records, at = data[:24], [], 24
@@ -80,7 +80,15 @@ class Access:
         self.records.append(record[:22] + own + record[28:])
 
     def save(self) -> None:
+        """With the index: as if it had been captured so."""
         self.path.write_bytes(self.header + b"".join(self.records))
+        index = json.loads(self.index_path.read_text())
+        self._entry(self.entry["peer"], index)["frames"] = len(self.records)
+        self.index_path.write_text(json.dumps(index))
+
+    @staticmethod
+    def _entry(client: str, index: dict) -> dict:
+        return next(i for i in index["interfaces"] if i["peer"] == client)
 
 
 def counts(verdict):

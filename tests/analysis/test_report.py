@@ -8,6 +8,7 @@ from dataclasses import replace
 
 import pytest
 
+from analysis.counts import Counts
 from analysis.findings import (
     QUANTILES,
     CrossingCounts,
@@ -17,15 +18,18 @@ from analysis.findings import (
     LatencyCurve,
     PublicationCounts,
     SchemeFindings,
+    Scope,
+    ScopeCounts,
     Stretch,
     SubscriberCounts,
     Traffic,
     TreeCounts,
 )
+from analysis.history import Disturbance, NetworkChange
 from analysis.network import HELD, RouterState
 from analysis.report.network import link_rows
 from analysis.report.overview import subscriber_rows
-from analysis.report.page import SECTIONS, headline, render
+from analysis.report.page import SECTIONS, render
 from analysis.rundir import load_run
 from analysis.verdict import to_verdict
 from nodes.scheme_formulas import Figures
@@ -64,10 +68,10 @@ def findings(hand_made):
         run=load_run(hand_made.write()),
         ingested=Ingested(0, 100, {"not_cbn": 3}),
         subscriptions=2,
-        publications=PublicationCounts(10, 0, 0),
+        publications=[PublicationCounts(3, 10)],
         subscribers=[
-            SubscriberCounts(4, 3, 3, 0, 0, 0, 0, 0, 0),
-            SubscriberCounts(5, 7, 7, 1, 0, 0, 0, 0, 0),
+            SubscriberCounts(4, Counts(wanted=3, owed=3, delivered=3)),
+            SubscriberCounts(5, Counts(wanted=8, owed=7, delivered=8, allowed=1, not_owed={"network": 1})),
         ],
         curves=[curve(None, 10, 90_000), curve(1, 3, 2_000), curve(2, 7, 90_000)],
         crossings=[CrossingCounts(1, 2, 9, 2)],
@@ -126,7 +130,7 @@ def test_every_figure_is_described_and_has_a_table_beside_it(findings):
 def test_every_section_has_an_anchor_of_its_own(findings):
     _, tree = page(replace(findings, failures=[Failure(3, 17, 5, "missing", 0)]))
     anchors = [section.get("id") for section in tree.iter(f"{XHTML}section")]
-    assert anchors == ["run", "network", "latency", "hops", "scheme", "clients", "faults"]
+    assert anchors == ["run", "network", "latency", "hops", "scheme", "clients", "failures"]
     assert len({section.anchor for section in SECTIONS}) == len(SECTIONS)
 
 
@@ -140,16 +144,86 @@ def test_the_same_findings_make_the_same_page(findings):
     assert page(findings)[0] == page(findings)[0]
 
 
-def test_the_headline_says_how_it_went(findings):
-    good = to_verdict(findings)
-    assert headline(good)[1] == "good"
-    assert headline(good | {"problems": ["x"]})[1] == "doubt"
-    assert headline(good | {"expected": 0})[1] == "doubt"
-    text, tone = headline(good | {"missing": 1200, "spurious": 1})
-    assert tone == "bad"
-    assert "missing" in text
-    assert "spurious" in text
-    assert "duplicate" not in text
+def with_counts(findings, **counts):
+    return replace(findings, subscribers=[SubscriberCounts(4, Counts(**counts))])
+
+
+@pytest.mark.parametrize(
+    ("counts", "notes", "word", "tone"),
+    [
+        ({"wanted": 9, "owed": 9, "delivered": 9}, [], "clean", "good"),
+        ({}, [], "clean", "doubt"),
+        ({"wanted": 9, "owed": 9, "delivered": 9}, ["odd"], "doubtful", "doubt"),
+        (
+            {"wanted": 9, "owed": 4, "delivered": 4, "lost": 5, "lost_by": {"end": 5}},
+            [],
+            "partly judged",
+            "doubt",
+        ),
+        (
+            {"wanted": 99, "owed": 9, "delivered": 9, "lost": 90, "lost_by": {"end": 90}},
+            ["odd"],
+            "not judged",
+            "doubt",
+        ),
+        ({"wanted": 9, "owed": 9, "delivered": 8, "missing": 1}, ["odd"], "wrong", "bad"),
+    ],
+)
+def test_a_verdict_is_one_of_five_words(findings, counts, notes, word, tone):
+    found = replace(with_counts(findings, **counts), notes=notes)
+    verdict = to_verdict(found)
+    assert (verdict["verdict"], verdict["ok"]) == (word, word in {"clean", "partly judged"})
+    assert f'<header class="{tone}">' in render(found, verdict)
+
+
+@pytest.mark.parametrize(
+    ("counts", "headline"),
+    [
+        (
+            {"wanted": 1310, "owed": 900, "delivered": 1225, "allowed": 325, "lost": 85,
+             "not_owed": {"network": 410}, "lost_by": {"network": 85}},
+            "All 900 owed deliveries arrived, each once. Of 1,310 wanted deliveries 1,225 arrived (93.5 %); "
+            "85 were lost while the network was not settled.",
+        ),
+        (
+            {"wanted": 2000, "owed": 2000, "delivered": 800, "missing": 1200, "spurious": 1},
+            "Not all is well: 1,200 missing and 1 spurious; 2,000 deliveries were owed. "
+            "Of 2,000 wanted deliveries 800 arrived (40.0 %).",
+        ),
+        (
+            {"wanted": 4, "lost": 1, "lost_by": {"cut_off": 1}},
+            "Nothing was owed. Of 4 wanted deliveries 3 arrived (75.0 %); "
+            "1 was lost where no path led to the client.",
+        ),
+        (
+            {"wanted": 5, "owed": 5, "delivered": 3, "unknown": 2},
+            "Of 5 owed deliveries 3 arrived; of 2 nothing is known. "
+            "Of 5 wanted deliveries 3 arrived (60.0 %).",
+        ),
+        ({}, "Nothing was owed. Nothing was wanted."),
+    ],
+)  # fmt: skip
+def test_the_headline_says_what_became_of_the_owed_and_of_the_wanted(findings, counts, headline):
+    assert to_verdict(with_counts(findings, **counts))["headline"] == headline
+
+
+def test_the_notes_name_what_did_happen_and_nothing_else(findings):
+    changed = with_counts(findings, wanted=5, owed=4, delivered=6, allowed=2, not_owed={"subscription": 1})
+    notes = " ".join(to_verdict(changed)["notes"])
+    assert "1 around a change of the client's subscriptions (none lost)" in notes
+    assert "1 deliveries arrived and were allowed, though not wanted" in notes
+    assert "network" not in notes
+    crash = Disturbance(10, 20, [NetworkChange(10, "crash", "r2")])
+    unrest = ScopeCounts(Scope("crash r2", 10, 21, crash), 3, Counts(wanted=3, lost=3), None)
+    failed = with_counts(
+        findings, wanted=9, owed=6, delivered=6, lost=3, not_owed={"network": 3}, lost_by={"network": 3}
+    )
+    verdict = to_verdict(replace(failed, scopes=[unrest]))
+    notes = " ".join(verdict["notes"])
+    assert "The network was disturbed once: crash r2." in notes
+    assert "3 while the network was not settled (3 lost)" in notes
+    assert "subscription" not in notes
+    assert "crash r2" in output(page(replace(failed, scopes=[unrest]))[1])
 
 
 def test_the_scheme_is_set_beside_ideal_trees_fastest_paths_and_its_formula(findings):
@@ -201,9 +275,7 @@ def test_text_from_a_run_cannot_become_markup(findings):
 
 
 def test_a_run_that_delivered_nothing_still_has_a_page(findings):
-    empty = replace(
-        findings, curves=[], crossings=[], traffic=[], subscribers=[], publications=PublicationCounts(0, 0, 0)
-    )
+    empty = replace(findings, curves=[], crossings=[], traffic=[], subscribers=[], publications=[])
     assert "Nothing was delivered" in output(page(empty)[1])
 
 

@@ -7,7 +7,7 @@ import json
 import pytest
 
 from analysis import AnalysisError
-from analysis.rundir import load_run, network_history, subscription_changes
+from analysis.rundir import load_run, network_changes, subscription_changes
 
 
 def spoil(path, text):
@@ -99,4 +99,4 @@ def test_a_fault_of_an_unknown_kind_is_an_error_for_its_effect_is_unknown(hand_m
     with (path / "events.jsonl").open("a") as out:
         out.write('{"time_ns":1,"node":"","n":0,"event":"fault","do":"melt","target":"r1"}\n')
     with pytest.raises(AnalysisError, match=r"events.jsonl:1: unknown fault 'melt'; known are link_down"):
-        network_history(load_run(path))
+        network_changes(load_run(path))

@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from analysis.decode import HEADER, SUFFIX, Piece, decode_piece, read_index, split
+from analysis.decode import HEADER, SUFFIX, Piece, decode_piece, empty_report, read_index, split
 from analysis.ingest import ingest
 from analysis.rundir import load_run
 from fastpath.capture import CaptureWriter
@@ -35,15 +35,15 @@ def write(path: Path, packets: int, **options: Any) -> Path:
 
 
 def pieces(path: Path, ranges: list[tuple[int, int]]) -> list[Piece]:
-    made = [Piece(str(path), start, end, "i", OWN, 1, 2, False) for start, end in ranges]
+    made = [Piece(str(path), start, end, "i", OWN, PEER, 1, 2, False) for start, end in ranges]
     return [replace(p, first=p is made[0], last=p is made[-1]) for p in made]
 
 
 def read(path: Path, ranges: list[tuple[int, int]]) -> tuple[pa.Table, dict[str, int], bool]:
     """What the ranges hold together, and whether all of them fit."""
-    found = [decode_piece(piece) for piece in pieces(path, ranges)]
-    counts = {name: sum(part[name] for _, part, _ in found) for name in found[0][1]}
-    return pa.Table.from_batches([batch for batch, _, _ in found]), counts, all(fit for *_, fit in found)
+    report = empty_report()
+    found = [decode_piece(piece, report) for piece in pieces(path, ranges)]
+    return pa.Table.from_batches(found), report["counts"]["i"], not report["wrongly_split"]
 
 
 @pytest.fixture(params=["pcap", "pcapng"])
@@ -71,9 +71,10 @@ def test_the_index_names_every_place_with_its_packet_and_time(capture: Path) -> 
     assert len(lines) > 40
     for line in lines:
         place, packet, time_ns = map(int, line.split())
-        _, counts, _ = decode_piece(Piece(str(capture), 0, place, "i", OWN, 1, 2, False))
-        batch, _, _ = decode_piece(Piece(str(capture), place, place + 1, "i", OWN, 1, 2, False))
-        assert counts["records"] == packet
+        report = empty_report()
+        decode_piece(Piece(str(capture), 0, place, "i", OWN, PEER, 1, 2, False), report)
+        assert report["counts"]["i"]["records"] == packet
+        batch = decode_piece(Piece(str(capture), place, place + 1, "i", OWN, PEER, 1, 2, False), report)
         assert batch.column("time_ns").to_pylist() == [time_ns]
 
 

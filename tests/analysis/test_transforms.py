@@ -12,7 +12,11 @@ from __future__ import annotations
 import pytest
 
 from analysis import transforms
+from analysis.findings import Traffic
+from analysis.oracle import Due, verdict_of
 from analysis.schemas import CLIENTS, EXPECTED, KINDS, LINKS
+from analysis.summary import count_crossings
+from analysis.verdict import control_by_kind
 
 pytestmark = pytest.mark.spark
 
@@ -35,6 +39,7 @@ def message(node, peer, time_ns, hop_count, sequence=1, *, sent=True, source=P, 
         "sequence": sequence,
         "publish_time_ns": time_ns - 5,
         "hop_count": hop_count,
+        "content": 7,
         "attribute_count": 0,
         "attributes": b"" if peer in CLIENTS_OF and not sent else None,
     } | more
@@ -104,8 +109,12 @@ def test_a_delivery_of_what_was_never_published_has_no_latency(packets, events):
 def crossings_of(packets, events, *rows):
     seen = packets(published(), *rows)
     deliveries = transforms.to_deliveries(seen, transforms.to_publications(seen, events()))
-    found = transforms.to_crossings(seen, deliveries)
-    rows = found.orderBy("sequence", "hop_count", "from_id", "to_id").collect()
+    found = transforms.to_crossings(seen, deliveries, transforms.to_publications(seen, events()))
+    rows = (
+        found.where("not access and copies > 0")
+        .orderBy("sequence", "hop_count", "from_id", "to_id")
+        .collect()
+    )
     return [(r.from_id, r.to_id, r.hop_count, r.copies, r.wasted) for r in rows]
 
 
@@ -131,13 +140,59 @@ def test_a_crossing_knows_when_it_arrived_and_whether_it_did(packets, events):
         message(2, 3, 1200, 2),  # and this one lost it
         message(4, 2, 1300, 2, sent=False),  # what nobody is seen to have sent is no crossing
     )
-    found = transforms.to_crossings(
-        seen, transforms.to_deliveries(seen, transforms.to_publications(seen, events()))
-    )
-    assert as_dicts(found, "from_id", "time_ns", "copies", "received_ns", "arrived", order=("from_id",)) == [
+    publications = transforms.to_publications(seen, events())
+    found = transforms.to_crossings(seen, transforms.to_deliveries(seen, publications), publications)
+    columns = ("from_id", "time_ns", "copies", "received_ns", "arrived")
+    assert as_dicts(found, *columns, order=("from_id", "to_id")) == [
         {"from_id": 1, "time_ns": 1100, "copies": 1, "received_ns": 1150, "arrived": 2},
         {"from_id": 2, "time_ns": 1200, "copies": 1, "received_ns": None, "arrived": 0},
+        {"from_id": 2, "time_ns": None, "copies": 0, "received_ns": 1300, "arrived": 1},
     ]
+
+
+def oddities(packets, events, *rows):
+    seen = packets(published(), *rows)
+    publications = transforms.to_publications(seen, events())
+    crossings = transforms.to_crossings(seen, transforms.to_deliveries(seen, publications), publications)
+    return [(o.name, o.from_id, o.to_id, o.count) for o in count_crossings(crossings)[1]]
+
+
+PATH = (
+    message(1, 2, 1100, 1),
+    message(2, 1, 1150, 1, sent=False),
+    message(2, 3, 1200, 2),
+    message(3, 2, 1250, 2, sent=False),
+    message(3, C, 1300, 3),
+)
+
+
+def test_what_comes_over_a_path_from_where_the_message_entered_is_in_order(packets, events):
+    assert oddities(packets, events, *PATH) == []
+    assert oddities(packets, events, *PATH, message(3, C, 1310, 3), message(1, A, 1010, 1)) == []
+
+
+def test_what_leaves_a_router_to_which_nothing_brought_it_has_no_path(packets, events):
+    assert oddities(packets, events, *PATH[:1], *PATH[2:]) == [("pathless", 2, 3, 1)]
+    assert oddities(packets, events, PATH[-1]) == [("pathless", 3, C, 1)]
+
+
+def test_what_arrives_and_was_not_sent_is_odd_where_it_was_to_be_sent(packets, events):
+    assert oddities(packets, events, *PATH[:2], *PATH[3:]) == [("unsent", 2, 3, 1)]
+
+
+def test_a_hop_count_that_its_path_contradicts_is_odd(packets, events):
+    assert oddities(packets, events, *PATH[:-1], message(3, C, 1300, 40)) == [("hops", 3, C, 1)]
+    assert oddities(packets, events, *PATH, message(1, 2, 1400, 2)) == [("hops", 1, 2, 1)]
+
+
+def test_altered_content_is_odd_where_it_was_first_seen(packets, events):
+    def changed(at):
+        return [row | ({"content": 9} if n >= at else {}) for n, row in enumerate(PATH)]
+
+    assert oddities(packets, events, *changed(4)) == [("altered", 3, C, 1)]
+    assert oddities(packets, events, *changed(2)) == [("altered", 2, 3, 1)]
+    assert oddities(packets, events, *PATH[:1], *changed(1)[1:]) == [("altered", 1, 2, 1)]
+    assert oddities(packets, events, *PATH, message(3, C, 1400, 3, content=9)) == [("altered", 3, C, 1)]
 
 
 def test_a_delivery_before_the_crossings_hop_does_not_descend_from_it(packets, events):
@@ -157,43 +212,74 @@ def test_messages_do_not_lend_each_other_deliveries(packets, events):
     assert crossings_of(packets, events, *seen) == [(1, 2, 1, 1, True), (2, 3, 2, 1, False)]
 
 
-OWED, ALLOWED = True, False
+OWED = Due(True, True)
+WANTED = Due(False, True, "network")
+ALLOWED = Due(False, False)
+CUT_OFF = Due(None, True, "cut_off")
+NOTHING = Due(None, False)
 JUDGED = (
-    # owed, copies that left a router, reports by the client, verdict
+    # what is due, copies that left a router, reports by the client, verdict
     (OWED, 1, 1, "delivered"),
     (OWED, 2, 1, "duplicate"),
     (OWED, 0, 0, "missing"),
     (OWED, 0, 1, "missing"),
+    (WANTED, 1, 1, "delivered"),
+    (WANTED, 0, 0, "lost"),
+    (WANTED, 0, 1, None),
     (ALLOWED, 1, 1, "delivered"),
     (ALLOWED, 3, 1, "duplicate"),
-    (None, 1, 1, "spurious"),
-    (None, 2, 0, "spurious"),
-    (None, 0, 1, None),
     (ALLOWED, 0, 1, None),
+    (CUT_OFF, 0, 0, "lost"),
+    (CUT_OFF, 1, 1, "spurious"),
+    (NOTHING, 1, 1, "spurious"),
+    (NOTHING, 2, 0, "spurious"),
+    (NOTHING, 0, 1, None),
 )
 
 
 def test_a_pair_is_judged_by_what_was_owed_and_what_left_a_router(table, packets, events):
     cases = list(enumerate(JUDGED, 1))
     expected = [
-        {"source": P, "sequence": n, "subscriber": C, "owed": owed}
-        for n, (owed, *_) in cases
-        if owed is not None
+        {"source": P, "sequence": n, "subscriber": C, **due._asdict(), "reason": due.reason or None}
+        for n, (due, *_) in cases
+        if due != NOTHING
     ]
     seen = [message(3, C, 1300 + i, 3, n) for n, (_, copies, *_) in cases for i in range(copies)]
     reported = [output(1400, n, "deliver", "c") for n, (_, _, reports, _) in cases for _ in range(reports)]
     deliveries = transforms.to_deliveries(packets(*seen), transforms.to_publications(packets(), events()))
     clients = table(CLIENTS, [{"node": "c", "subscriber": C}])
     found = transforms.to_verdicts(table(EXPECTED, expected), deliveries, events(*reported), clients)
-    judged = {r.sequence: (r.owed, r.copies, r.reports, r.verdict) for r in found.collect()}
+    judged = {
+        r.sequence: (Due(r.owed, r.wanted, r.reason or ""), r.copies, r.reports, r.verdict)
+        for r in found.collect()
+    }
     assert judged == dict(cases)
+    unseen = transforms.to_verdicts(
+        table(EXPECTED, expected), deliveries, events(*reported), clients, unseen=[C]
+    )
+    changed = {r.sequence: r.verdict for r in unseen.collect() if r.verdict != dict(cases)[r.sequence][3]}
+    assert changed == {n: "unknown" for n, case in cases if case[3] == "missing"}
+
+
+@pytest.mark.parametrize("case", [case for case in JUDGED if case[1] == case[2]])
+def test_a_run_in_memory_is_judged_by_the_same_rules_as_tables(case):
+    due, copies, _, verdict = case
+    assert verdict_of(due, copies) == verdict
 
 
 def test_what_was_allowed_and_did_not_come_leaves_no_trace(table, packets, events):
-    expected = table(EXPECTED, [{"source": P, "sequence": 1, "subscriber": C, "owed": ALLOWED}])
+    expected = table(
+        EXPECTED, [{"source": P, "sequence": 1, "subscriber": C, "owed": False, "wanted": False}]
+    )
     deliveries = transforms.to_deliveries(packets(), transforms.to_publications(packets(), events()))
     clients = table(CLIENTS, [])
     assert transforms.to_verdicts(expected, deliveries, events(), clients).count() == 0
+
+
+def test_padding_is_no_control_traffic(packets):
+    pad = message(1, 2, 10, None) | {"type": 0, "source": None}
+    (row,) = transforms.to_traffic(packets(pad)).collect()
+    assert control_by_kind([Traffic(**row.asDict())]) == {}
 
 
 def test_control_traffic_counts_each_packet_of_a_link_once(table, packets):
@@ -208,6 +294,7 @@ def test_control_traffic_counts_each_packet_of_a_link_once(table, packets):
         control(1, P, 3, sent=False),
         control(1, P, None, type_=2),
         control(1, P, 40),
+        control(1, P, None, type_=0),
         message(1, 2, 1100, 1),
     )
     links = table(

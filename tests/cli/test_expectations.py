@@ -17,7 +17,7 @@ def test_the_network_recovers_from_an_outage_as_expected(cbn_with_spark: Any, tm
     assert "holds: missing == 0 after recovery: measured 0" in done.stdout
     verdict = json.loads((tmp_path / "out" / "verdict.json").read_text())
     assert [phase["name"] for phase in verdict["phases"]] == ["calm", "storm", "after"]
-    assert verdict["recovery"]["expected"] > 50
+    assert verdict["recovery"]["owed"] > 50
     assert verdict["recovery"]["publications"] < verdict["publications"]
 
 

@@ -58,7 +58,7 @@ def test_the_manifest_says_what_ran_where_and_how(cbn: Any, tiny: Path, tmp_path
     assert manifest["start_ns"] < manifest["end_ns"]
     assert list(manifest["phases"]) == ["build_s", "ready_s", "workload_s", "drain_s", "stop_s"]
     assert manifest["implementation"]["links"] == "simulated"
-    assert manifest["captures"]["packets"] > 0
+    assert manifest["captures"]["frames"] > 0
     assert manifest["captures"]["drops"] == 0
     assert manifest["versions"]["python"]
     assert "git" in manifest["versions"]
@@ -177,7 +177,7 @@ def test_a_signal_ends_a_run_in_order(
     assert "Traceback" not in err
     manifest = json.loads((tmp_path / "out" / "manifest.json").read_text())
     assert (manifest["outcome"], manifest["message"]) == ("interrupted", f"interrupted by {number.name}")
-    assert manifest["captures"]["packets"] > 0
+    assert manifest["captures"]["frames"] > 0
     for line in (tmp_path / "out" / "events.jsonl").read_text().splitlines():
         json.loads(line)
 

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from analysis.counts import Counts
 from testbed.cli.execution import print_verdict
 
 
@@ -20,7 +21,7 @@ def test_a_clean_run_is_exit_code_0_with_table_and_report(cbn: Any, tiny: Path, 
     assert "report: out/report.html" in done.stdout
     verdict = json.loads((tmp_path / "out" / "verdict.json").read_text())
     assert (verdict["missing"], verdict["duplicate"], verdict["spurious"]) == (0, 0, 0)
-    assert verdict["delivered"] == verdict["expected"] > 0
+    assert verdict["delivered"] == verdict["owed"] > 0
 
 
 @pytest.mark.sim
@@ -37,20 +38,16 @@ def test_lost_messages_are_exit_code_1_and_a_verdict_that_counts_them(
     assert verdict["missing"] > 0
 
 
-@pytest.mark.parametrize(("missing", "title"), [(0, "clean"), (3, "NOT CLEAN")])
-def test_the_table_says_at_its_head_whether_the_run_was_clean(
+@pytest.mark.parametrize(("missing", "title"), [(0, "clean"), (3, "WRONG")])
+def test_the_table_has_the_verdict_in_a_word_at_its_head_and_the_sentences_below(
     missing: int, title: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    counts = {
-        "expected": 1200,
-        "delivered": 1200 - missing,
-        "missing": missing,
-        "duplicate": 0,
-        "spurious": 0,
-    }
-    print_verdict(Path("somewhere"), {**counts, "ok": not missing, "problems": ["a [problem]"]})
+    counts = Counts(wanted=1200, owed=1200, delivered=1200 - missing, missing=missing).as_verdict()
+    words = {"verdict": "wrong" if missing else "clean", "headline": "How it was.", "notes": ["a [note]"]}
+    print_verdict(Path("somewhere"), {**counts, **words, "ok": not missing, "problems": ["a [problem]"]})
     lines = capsys.readouterr().out.splitlines()
     assert lines[0].strip() == title
+    assert lines[-4:-2] == ["How it was.", "a [note]"]
     assert any("1,200" in line for line in lines)
     assert lines[-2:] == ["! a [problem]", "report: somewhere/report.html"]
 

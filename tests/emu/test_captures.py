@@ -69,7 +69,7 @@ def test_every_router_interface_is_captured_and_described(recorded: Any) -> None
         assert (row["peer"], row["peer_id"]) == (i.peer, ids[i.peer][0])
         assert row["peer_role"] == ids[i.peer][1].name.lower()
         assert row["link"] == plan.links[i.link].name
-        assert row["packets"] == len(captured[i.name]) > 0
+        assert row["frames"] == len(captured[i.name]) > 0
         assert row["bytes"] == sum(len(frame) for _, frame in captured[i.name])
         assert row["drops"] == 0
     assert outcome.capture_packets == sum(len(c) for c in captured.values())
@@ -184,6 +184,6 @@ def test_clients_in_several_pcapng_files(bed: Any) -> None:
     assert any(len(row["files"]) > 1 for row in rows)
     for row in rows:
         found = [decode_pcap(bed.out / "captures" / name, mac=row["mac"])[1] for name in row["files"]]
-        assert sum(counts["records"] for counts in found) == row["packets"] > 0
+        assert sum(counts["records"] for counts in found) == row["frames"] > 0
         assert sum(counts["truncated_file"] + counts["bad_block"] for counts in found) == 0
-    assert outcome.capture_packets == sum(row["packets"] for row in rows)
+    assert outcome.capture_packets == sum(row["frames"] for row in rows)

@@ -46,7 +46,7 @@ def test_what_was_done_by_hand_is_in_the_events_and_the_manifest_is_complete(own
     manifest = own.manifest()
     assert manifest["outcome"] == "complete"
     assert 0 < manifest["start_ns"] < manifest["end_ns"]
-    assert manifest["captures"]["packets"] > 0
+    assert manifest["captures"]["frames"] > 0
     assert "no network" in own.type("down", own.name, code=2)
 
 

@@ -26,7 +26,7 @@ ROW = Row(
     phase="low",
     rate=40.0,
     publications=80,
-    expected=500,
+    owed=500,
     delivered=500,
     missing=0,
     duplicate=0,
@@ -141,4 +141,4 @@ def test_the_quick_slice_delivers_the_same_by_one_router_and_by_three(tmp_path, 
     assert [(r["routers"], r["phase"]) for r in rows] == [
         (n, p) for n in (1, 3) for p in ("low", "middle", "high")
     ]
-    assert all(r["missing"] == r["duplicate"] == r["spurious"] == 0 and r["expected"] for r in rows)
+    assert all(r["missing"] == r["duplicate"] == r["spurious"] == 0 and r["owed"] for r in rows)

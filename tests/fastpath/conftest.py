@@ -77,10 +77,10 @@ class Namespace:
 def decode(tmp_path):
     """decode(records, **of the file) -> (rows as dicts, counts of what was skipped)."""
 
-    def decoded(records, own=OWN, **options):
+    def decoded(records, own=OWN, peer="", **options):
         path = tmp_path / "test.pcap"
         path.write_bytes(records if isinstance(records, bytes) else pcap(records, **options))
-        batch, counts = decode_pcap(path, mac=own)
+        batch, counts = decode_pcap(path, mac=own, peer_mac=peer)
         batch.validate(full=True)
         rows = batch.to_pylist()
         assert counts["packets"] == len(rows)

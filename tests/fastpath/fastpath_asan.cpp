@@ -267,20 +267,20 @@ void decode(Random& random, Figures& figures) {
     if (format.fault != nullptr) return;
     constexpr std::uint32_t links[] = {pcap::LINK_ETHERNET, pcap::LINK_ETHERNET, pcap::LINK_RAW, pcap::LINK_SLL2};
     format.link_type = links[below(random, 4)];
-    const pcap::Mac own{2, 2, 2, 2, 2, 2};
+    const pcap::Mac own{2, 2, 2, 2, 2, 2}, peer{4, 4, 4, 4, 4, 4};
     pcap::Columns columns;
-    pcap::decode(source, format, 0, source.size(), random() % 2 ? &own : nullptr, columns);
+    pcap::decode(source, format, 0, source.size(), random() % 2 ? pcap::Ends{&own, random() % 2 ? &peer : nullptr} : pcap::Ends{}, columns);
     figures.packets += columns.rows;
     figures.records += columns.records;
     std::size_t records = 0;
     for (const auto& [start, end] : pcap::index(source, format, 1 + below(random, 300))) {
         pcap::Columns part;
-        pcap::decode(source, format, start, end, nullptr, part);
+        pcap::decode(source, format, start, end, {}, part);
         records += part.records;
     }
     if (records != columns.records) ++figures.disagreements;
     pcap::Columns anywhere;
-    pcap::decode(source, format, below(random, source.size()), source.size(), &own, anywhere);
+    pcap::decode(source, format, below(random, source.size()), source.size(), {&own, &peer}, anywhere);
 }
 
 }  // namespace

@@ -4,6 +4,7 @@ import struct
 
 import pytest
 
+from fastpath.pcap import decode_range
 from fastpath.wire.codec import encode_control, encode_hello
 from nodes.wire.codec import decode_attributes, encode
 from nodes.wire.packets import PORT, Pad
@@ -14,7 +15,8 @@ def test_a_message_becomes_one_row_with_all_its_columns(decode):
     sent = message(5, attributes={"a": "x", "b": 2.5}, hop_limit=9)
     (row,), skipped = decode([(3, 17, frame(sent))])
     assert skipped == {}
-    attributes = row.pop("attributes")
+    attributes, content = row.pop("attributes"), row.pop("content")
+    assert content
     assert row == {
         "sent": False,
         "time_ns": 3_000_000_017,
@@ -29,6 +31,7 @@ def test_a_message_becomes_one_row_with_all_its_columns(decode):
         "hop_count": 0,
         "attribute_count": 2,
         "kind": None,
+        "control": b"",
     }
     assert decode_attributes(attributes, 2) == {"a": "x", "b": 2.5}
 
@@ -49,10 +52,78 @@ def test_every_packet_type_has_its_row_and_nulls_where_a_column_is_not_its(decod
     assert [row["type"] for row in rows] == [1, 2, 3, 4, 0]
     assert [row["packet_bytes"] for row in rows] == [len(packet) for packet in packets]
     assert [row["kind"] for row in rows] == [None, None, 2, None, None]
-    for row in rows[1:]:
+    for row in [rows[1], *rows[3:]]:
         assert {row[k] for k in ("source", "sequence", "hop_limit", "attribute_count", "attributes")} == {
             None
         }
+
+
+def test_copies_of_a_message_have_one_content_and_whatever_else_differs_has_another(decode):
+    text = "a string of some length"
+    attributes = {"a": 1, "b": text}
+    same = [message(attributes=attributes), message(attributes=attributes, hop_count=9, header_class=7)]
+    others = [message(attributes={**attributes, "a": n}) for n in range(2, 40)]
+    others += [message(attributes={"a": 1, "b": text[:n]}) for n in range(len(text))]
+    others += [message(attributes=attributes, publish_time_ns=100)]
+    rows, _ = decode([frame(*same, *others[:20]), frame(*others[20:])])
+    first, second, *rest = [row["content"] for row in rows]
+    assert first == second
+    assert len({first, *rest}) == 1 + len(others)
+
+
+def test_a_control_packet_and_its_repetitions_have_one_content(decode):
+    def control(incarnation, sequence, ack=0):
+        return encode_control(4, incarnation, 2, sequence, ack, 9, True, True, b"abcd")
+
+    packets = [control(1, 1), control(1, 1, ack=5), control(1, 2), control(3, 1)]
+    first, again, *others = [row["content"] for row in decode([frame(*packets)])[0]]
+    assert first == again
+    assert len({first, *others}) == 3
+
+
+@pytest.mark.parametrize("kind", [1, 2, 5])
+def test_the_front_of_what_a_router_announces_says_whose_it_is_and_which(decode, kind):
+    record = struct.pack("!IQ", 2**32 - 1, 2**63 - 1) + bytes(4)
+    packets = [encode_control(kind, 1, 2, 1, 0, 9, first, True, record) for first in (True, False)]
+    packets.append(encode_control(kind, 1, 2, 1, 0, 9, True, True, record[:11]))
+    rows, _ = decode([frame(*packets)])
+    assert [(row["source"], row["sequence"]) for row in rows] == [
+        (2**32 - 1, 2**63 - 1), (None, None), (None, None)
+    ]  # fmt: skip
+
+
+def test_what_clients_subscribe_to_and_routers_announce_of_links_is_kept_whole(decode):
+    def control(kind, sequence):
+        return encode_control(kind, 1, 2, sequence, 0, 9, True, True, bytes(12 + sequence))
+
+    received = [message(), *(control(kind, kind) for kind in range(1, 7)), message()]
+    sent = [control(kind, kind) for kind in range(1, 7)]
+    rows, _ = decode([frame(*received), frame(*sent, source=OWN)])
+    kept = {(row["kind"], row["sent"]): row["control"] for row in rows if row["control"]}
+    assert kept == {(3, False): received[3], (4, False): received[4], (1, True): sent[0]}
+
+
+OTHER = "02:00:00:00:00:09"
+
+
+@pytest.mark.parametrize(
+    ("source", "target", "sent"),
+    [
+        (OWN, PEER, True), (OWN, OTHER, True), (OTHER, PEER, True), (PEER, PEER, False),
+        (PEER, OWN, False), (PEER, OTHER, False), (OTHER, OWN, False),
+    ],
+)  # fmt: skip
+def test_the_addresses_of_a_link_say_the_direction_though_one_is_damaged(decode, source, target, sent):
+    (row,), skipped = decode([frame(message(), source=source, target=target)], peer=PEER)
+    assert (row["sent"], skipped) == (sent, {})
+
+
+def test_frames_of_another_link_are_foreign_and_the_first_is_named(decode, tmp_path):
+    frames = [frame(message(), source=OTHER, target=other) for other in (OTHER, "02:00:00:00:00:08")]
+    assert decode([*frames, ethernet(b"arp", kind=0x0806)], peer=PEER) == ([], {"foreign": 2, "not_cbn": 1})
+    _, counts, _, addresses = decode_range(tmp_path / "test.pcap", 0, None, OWN, PEER)
+    assert (counts["foreign"], addresses) == (2, (OTHER, OTHER))
+    assert decode_range(tmp_path / "test.pcap", 0, None, OWN)[3] is None
 
 
 def test_attributes_are_kept_of_publications_alone(decode):

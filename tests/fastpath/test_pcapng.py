@@ -172,9 +172,9 @@ def test_splitting_by_the_index_gives_the_same_rows_and_clean_edges(tmp_path, rn
     ranges = index_pcap(path, target)
     whole, counts = decode_pcap(path, mac=OWN)
     parts = [decode_range(path, start, end, mac=OWN) for start, end in ranges]
-    assert pa.Table.from_batches([batch for batch, _, _ in parts]).equals(pa.Table.from_batches([whole]))
-    assert {name: sum(part[name] for _, part, _ in parts) for name in counts} == counts
-    assert all(edges == (True, True, False) for _, _, edges in parts)
+    assert pa.Table.from_batches([batch for batch, *_ in parts]).equals(pa.Table.from_batches([whole]))
+    assert {name: sum(part[name] for _, part, *_ in parts) for name in counts} == counts
+    assert all(edges == (True, True, False) for _, _, edges, _ in parts)
 
 
 @pytest.mark.parametrize("written", [pcap, pcapng])
@@ -206,7 +206,7 @@ def test_a_file_whose_rules_change_on_the_way_is_not_split(tmp_path):
     for data in (one + one, one + interface() + packet(frame(ACK), on=1) * 50):
         path.write_bytes(data)
         ((start, end),) = index_pcap(path, 1000)
-        batch, counts, edges = decode_range(path, start, end)
+        batch, counts, edges, _ = decode_range(path, start, end)
         assert (batch.num_rows, counts["bad_block"], edges.late) == (100, 0, True)
 
 

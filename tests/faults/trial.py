@@ -91,8 +91,8 @@ def judge(score: Score, oracle: Oracle, events: Iterable[Event], ids: Mapping[st
     """Count what was owed and what came, by node id of the name."""
     judged = judge_events(oracle, events, ids)
     names = {node_id: name for name, node_id in ids.items()}
-    score.owed += judged.owed
-    score.allowed += judged.allowed
+    score.owed += judged.counts.owed
+    score.allowed += judged.counts.allowed
     for what in ("missing", "duplicate", "spurious"):
         pairs = getattr(judged, what)
         setattr(score, what, len(pairs))

@@ -55,7 +55,7 @@ def test_there_is_one_capture_for_each_router_interface_and_the_index_says_which
     ]  # fmt: skip
     for row in rows:
         found = records(run.path / "captures" / row["file"])
-        assert (row["packets"], row["bytes"]) == (len(found), sum(len(frame) for _, frame in found))
+        assert (row["frames"], row["bytes"]) == (len(found), sum(len(frame) for _, frame in found))
         assert row["drops"] == 0
     assert [(r["peer"], r["peer_id"], r["peer_role"]) for r in rows if r["peer_role"] == "client"] == [
         ("alice", 4, "client"), ("bob", 5, "client"), ("carol", 6, "client")
@@ -158,4 +158,4 @@ def test_captures_of_the_simulator_can_be_pcapng_in_several_files_and_are_the_sa
         assert (first.path / "captures" / name).read_bytes() == (second.path / "captures" / name).read_bytes()
     for row in rows:
         found = [packet for name in row["files"] for packet in rdpcap(str(first.path / "captures" / name))]
-        assert len(found) == row["packets"]
+        assert len(found) == row["frames"]

@@ -144,7 +144,7 @@ def test_an_interruption_is_an_outcome_and_what_was_recorded_is_kept(
     run = simulate(triangle, recorder)
     assert (run.outcome.outcome, run.outcome.message) == ("interrupted", "interrupted by SIGTERM")
     assert sum(e["event"] == "publish" for e in run.events) == 10
-    assert run.outcome.capture_packets == sum(row["packets"] for row in run.index["interfaces"]) > 0
+    assert run.outcome.capture_packets == sum(row["frames"] for row in run.index["interfaces"]) > 0
 
 
 def test_an_action_that_fails_is_reported(

@@ -17,7 +17,8 @@ examples:
 
 Writes tables/*.parquet, verdict.json and report.html into the run directory.
 Needs Java 17 and PySpark (cbn doctor). Exit code 1 means: analysed, and some
-delivery is missing, duplicate or spurious.
+delivery is missing, duplicate or spurious, or too little could be judged, or there
+are reasons to doubt the counts.
 """
 
 

@@ -96,8 +96,8 @@ def _report(as_json: bool, ended: list[dict[str, Any]]) -> None:
         return
     for entry in ended:
         why = f": {entry['message']}" if entry["message"] else ""
-        packets = entry["captures"]["packets"]
-        print(f"{entry['run_id']}: {entry['outcome']}{why}, {packets:,} packets captured")
+        frames = entry["captures"]["frames"]
+        print(f"{entry['run_id']}: {entry['outcome']}{why}, {frames:,} frames captured")
         print("\n".join([f"Next: cbn analyze {entry['directory']}", *entry["said"]]))
 
 

@@ -68,7 +68,7 @@ class Row:
     rate: float
     """Messages published a second."""
     publications: int
-    expected: int
+    owed: int
     delivered: int
     missing: int
     duplicate: int
@@ -156,7 +156,7 @@ def rows_of(scenario: str, world: str, folder: Path) -> Iterator[Row]:
             interfaces=max(sizes.values()),
             phase=phase["name"],
             rate=round(phase["publications"] * 1e9 / (phase["until_ns"] - phase["from_ns"]), 1),
-            **{key: phase[key] for key in ("publications", "expected", "delivered")},
+            **{key: phase[key] for key in ("publications", "owed", "delivered")},
             **{key: phase[key] for key in ("missing", "duplicate", "spurious")},
             **{f"{key}_us": round(latency[key] / 1000, 1) for key in ("p50", "p90", "p99")},
             end_to_end_p50_us=ends[0],

@@ -50,7 +50,7 @@ def same_deliveries(results: Measured) -> Finding:
     runs = runs_of(results.rows)
     digests = {row.digest for row in runs}
     wrong = sum(row.wrong for row in results.rows)
-    each = sum(row.expected for row in results.rows) // len(runs)
+    each = sum(row.owed for row in results.rows) // len(runs)
     sets = "1 set" if len(digests) == 1 else f"{len(digests)} different sets"
     text = f"{len(runs)} runs of {count(each)} deliveries each, {sets}; {count(wrong)} wrong"
     return Finding(text, len(digests) == 1 and not wrong)

@@ -291,7 +291,7 @@ def row_of(case: Case, scheme: str, seen: Observed, paths: Paths) -> Row:
         receivers=case.receivers,
         messages=case.messages,
         scheme=scheme,
-        owed=judged.owed,
+        owed=judged.counts.owed,
         missing=len(judged.missing),
         duplicate=len(judged.duplicate),
         spurious=len(judged.spurious),

@@ -1,0 +1,279 @@
+"""Whether the network had converged when it said so, by the control traffic that was captured.
+
+`converged` events are the network's own word. Routers flood two kinds of records, of their
+links and of their clients' interest; each has an origin and a sequence that grows. At a fixpoint, all
+connected routers must have sent or received the same last record of each of them, and each must have
+announced the links that it has by the plan and the faults. A scheme that does not flood interest has no
+such records. Not here: when the network was settled (`history`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import reduce
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as F  # noqa: N812
+
+from analysis.findings import KeptPacket
+from analysis.history import FOREVER, History, NetworkChange
+from analysis.oracle import SubscriptionChange
+from analysis.rundir import Run
+from nodes.wire.codec import WireError, decode
+from nodes.wire.packets import Control, Kind, PacketType
+from topologies.fault_kinds import Failures
+
+LINKS, INTEREST = 0, 1
+_HEAD_BYTES = 14
+_PAIR_BYTES = 8
+
+
+@dataclass(frozen=True, slots=True)
+class Fixpoint:
+    """A moment at which the network said that it had converged, and what it was to have found out."""
+
+    time_ns: int
+    parts: Sequence[Sequence[int]]
+    """The routers that run and are connected, part by part."""
+    neighbours: Mapping[int, frozenset[int]]
+    """Of each router that runs: the routers at the other ends of its links that are up."""
+
+
+@dataclass(frozen=True, slots=True)
+class Contradiction:
+    """A fixpoint, or the settled period that it began, that the captures deny; and the first reason found."""
+
+    time_ns: int
+    why: str
+    later: bool = False
+    """Whether it was right at first."""
+
+
+def fixpoints_of(run: Run, changes: Iterable[NetworkChange]) -> list[Fixpoint]:
+    """What the network was to be like at each `converged` event."""
+    failures, found = Failures(), []
+    for change in changes:
+        if change.do:
+            failures.note(change.do, change.target)
+        else:
+            found.append(_fixpoint(run, change.time_ns, {*failures.stopped()}))
+    return found
+
+
+def _fixpoint(run: Run, time_ns: int, stopped: set[str]) -> Fixpoint:
+    ids = {name: number for name, number in run.router_ids.items() if name not in stopped}
+    near: dict[int, set[int]] = {number: set() for number in ids.values()}
+    for link in run.plan.links:
+        if link.name not in stopped and link.a in ids and link.b in ids:
+            near[ids[link.a]].add(ids[link.b])
+            near[ids[link.b]].add(ids[link.a])
+    return Fixpoint(time_ns, list(_parts(near)), {node: frozenset(ends) for node, ends in near.items()})
+
+
+def _parts(near: Mapping[int, set[int]]) -> Iterator[list[int]]:
+    left = dict.fromkeys(near)
+    while left:
+        part = [next(iter(left))]
+        del left[part[0]]
+        for node in part:  # grows while it is walked
+            for other in near[node]:
+                if other in left:
+                    del left[other]
+                    part.append(other)
+        yield sorted(part)
+
+
+def to_last_records(packets: DataFrame, fixpoints: Sequence[Fixpoint]) -> DataFrame:
+    """The greatest sequence of each origin's records that each router sent or received between two fixpoints.
+
+    `stage` is the number of the first fixpoint at or after it; what comes after the last is left out.
+    """
+    kinds = {Kind.LINK_STATE: LINKS, Kind.INTEREST: INTEREST, Kind.INTEREST_CHANGE: INTEREST}
+    records = packets.where((F.col("type") == int(PacketType.CONTROL)) & F.col("source").isNotNull())
+    ends = [fixpoint.time_ns for fixpoint in fixpoints]
+    later = [F.when(F.col("time_ns") > end, 1).otherwise(0) for end in ends]
+    kind: Column = F.col("kind")
+    of = reduce(lambda so_far, k: F.when(kind == int(k), kinds[k]).otherwise(so_far), kinds, F.lit(-1))
+    staged = records.select(
+        F.col("node_id").alias("router"),
+        F.col("source").alias("origin"),
+        of.alias("of"),
+        reduce(lambda a, b: a + b, later, F.lit(0)).alias("stage"),
+        "sequence",
+    )
+    return (
+        staged.where(F.col("stage") < len(ends))
+        .groupBy("router", "origin", "of", "stage")
+        .agg(F.max("sequence").alias("sequence"))
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """What the captures and events show of a run's control traffic."""
+
+    run: Run
+    records: Mapping[str, NDArray[np.int64]]
+    """The columns of `to_last_records`."""
+    announced: Sequence[KeptPacket]
+    """What routers announced of their own links."""
+    changes: Sequence[SubscriptionChange]
+    """Of subscriptions; where there was one less than S before, interest may be on its way."""
+    partial: Collection[int]
+    """Routers of which not all was captured."""
+
+
+def contradictions(seen: Seen, fixpoints: Sequence[Fixpoint]) -> list[Contradiction]:
+    """The fixpoints that the captures deny, each with the first reason."""
+    ids = np.array(sorted(seen.run.router_ids.values()), dtype=np.int64)
+    last = np.full((2, len(ids), len(ids)), -1, dtype=np.int64)
+    links = _announced_links(seen.announced)
+    found: list[Contradiction] = []
+    for stage, fixpoint in enumerate(fixpoints):
+        _learn(last, seen.records, stage, ids)
+        why = next(_denials(seen, fixpoint, _Held(last, ids, seen.run.names), links), None)
+        if why is not None:
+            found.append(Contradiction(fixpoint.time_ns, why))
+    return found
+
+
+def restless(run: Run, history: History, announced: Sequence[KeptPacket]) -> list[Contradiction]:
+    """The settled periods in which routers announced other links, though no fault had happened."""
+    links = _announced_links(announced)
+    found: list[Contradiction] = []
+    for period in history.settled if run.started else ():
+        last_ns = period.until_ns - history.settle_ns
+        times = {
+            origin: _announcements(records, period.after_ns, last_ns) for origin, records in links.items()
+        }
+        busiest = max(times, key=lambda origin: (times[origin], -origin), default=0)
+        if times.get(busiest):
+            anew = f"announced its links anew {times[busiest]:,} times"
+            why = f"{run.names[busiest]} {anew}, and nothing had failed"
+            found.append(Contradiction(period.after_ns, why, later=True))
+    return found
+
+
+def busiest(run: Run, history: History, announced: Sequence[KeptPacket]) -> str:
+    """Who announced its links most often since the network did not settle any more; empty: it did."""
+    if run.started and history.settled and history.settled[-1].until_ns == FOREVER:
+        return ""
+    since_ns = history.disturbances[-1].from_ns if history.disturbances else run.start_ns
+    links = _announced_links(announced)
+    times = {origin: _announcements(records, since_ns, FOREVER) for origin, records in links.items()}
+    most = max(times, key=lambda origin: (times[origin], -origin), default=0)
+    if not times.get(most):
+        return ""
+    return (
+        f"Since then {run.names[most]} announced its links {times[most]:,} times, more than any other router."
+    )
+
+
+def _announcements(records: Sequence[LinkRecord], after_ns: int, until_ns: int) -> int:
+    """How many records first appeared in a time."""
+    before = max((record.sequence for record in records if record.time_ns <= after_ns), default=-1)
+    within = (record for record in records if after_ns < record.time_ns <= until_ns)
+    return len({record.sequence for record in within if record.sequence > before})
+
+
+def _learn(
+    last: NDArray[np.int64], records: Mapping[str, NDArray[np.int64]], stage: int, ids: NDArray[np.int64]
+) -> None:
+    """Add what was captured between the fixpoint before and this one, but for routers that are in no plan."""
+    wanted = (records["stage"] == stage) & np.isin(records["origin"], ids) & np.isin(records["router"], ids)
+    of, sequence = records["of"][wanted], records["sequence"][wanted]
+    origin, router = (np.searchsorted(ids, records[name][wanted]) for name in ("origin", "router"))
+    np.maximum.at(last, (of, origin, router), sequence)
+
+
+def _changed_lately(seen: Seen, time_ns: int) -> set[int]:
+    """Routers at which a client's subscriptions changed so lately that not everybody need know."""
+    plan = seen.run.plan
+    since_ns = time_ns - plan.timing.settle_ns
+    clients = {c.client for c in seen.changes if since_ns <= c.time_ns <= time_ns}
+    return {seen.run.router_ids[link.a] for link in plan.links if link.b in clients}
+
+
+class LinkRecord(NamedTuple):
+    """What a router announced of its links."""
+
+    time_ns: int
+    sequence: int
+    neighbours: frozenset[int]
+
+
+Announced = Mapping[int, Sequence[LinkRecord]]
+"""By origin."""
+
+
+def _denials(seen: Seen, fixpoint: Fixpoint, held: _Held, links: Announced) -> Iterator[str]:
+    fresh = _changed_lately(seen, fixpoint.time_ns)
+    for part in fixpoint.parts:
+        routers = [router for router in part if router not in seen.partial]
+        if len(part) > 1:
+            yield from held.unequal(LINKS, routers, routers)
+            yield from held.unequal(INTEREST, [r for r in routers if r not in fresh], routers)
+        for origin in routers:
+            yield from _untrue(origin, fixpoint, links.get(origin, ()), seen.run.names)
+
+
+@dataclass(frozen=True, slots=True)
+class _Held:
+    """The greatest sequence that each router had of each origin, for both kinds of records."""
+
+    last: NDArray[np.int64]
+    ids: NDArray[np.int64]
+    names: Mapping[int, str]
+
+    def unequal(self, of: int, origins: Sequence[int], routers: Sequence[int]) -> Iterator[str]:
+        """Who did not have what others had."""
+        if not origins:
+            return
+        places = (np.searchsorted(self.ids, np.array(each)) for each in (origins, routers))
+        held: Any = self.last[of][np.ix_(*places)]
+        for row in np.flatnonzero(held.max(axis=1) != held.min(axis=1)):
+            behind = self.names[routers[int(held[row].argmin())]]
+            had, newest = int(held[row].min()), int(held[row].max())
+            knew = "no announcement" if had < 0 else f"announcement {had}"
+            what = f"the {_WHAT[of]} of {self.names[origins[int(row)]]}"
+            yield f"{behind} had seen {knew} of {what}, and others number {newest}"
+
+
+_WHAT = {LINKS: "links", INTEREST: "interest"}
+
+
+def _untrue(
+    origin: int, fixpoint: Fixpoint, announced: Sequence[LinkRecord], names: Mapping[int, str]
+) -> Iterator[str]:
+    until_now = [record for record in announced if record.time_ns <= fixpoint.time_ns]
+    if not until_now:
+        return  # nobody to announce it to, or in more than one packet
+    listed = max(until_now, key=lambda record: (record.sequence, record.time_ns)).neighbours
+    true = fixpoint.neighbours[origin]
+    if listed != true:
+        texts = [
+            ", ".join(names.get(n, str(n)) for n in sorted(ends)) or "no router" for ends in (listed, true)
+        ]
+        yield f"{names[origin]} had announced links to {texts[0]}, and was linked to {texts[1]}"
+
+
+def _announced_links(packets: Iterable[KeptPacket]) -> dict[int, list[LinkRecord]]:
+    """By origin: each LINK_STATE that it sent in one packet."""
+    found: dict[int, list[LinkRecord]] = {}
+    for packet in packets:
+        try:
+            control = decode(packet.data)
+        except WireError:
+            continue
+        if not isinstance(control, Control) or control.kind != Kind.LINK_STATE or not control.last:
+            continue
+        payload = control.fragment
+        origin, sequence = int.from_bytes(payload[:4], "big"), int.from_bytes(payload[4:12], "big")
+        places = range(_HEAD_BYTES, len(payload), _PAIR_BYTES)
+        neighbours = frozenset(int.from_bytes(payload[place : place + 4], "big") for place in places)
+        found.setdefault(origin, []).append(LinkRecord(packet.time_ns, sequence, neighbours))
+    return found

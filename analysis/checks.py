@@ -1,0 +1,183 @@
+"""What is wrong with a run directory: the findings of all checks, as counts and sentences (docs/analysis.md).
+
+Here: what is said of it. Not here: how it is found (`transforms`, `clocks`, `logs`, `calm`, `evidence`).
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TypeVar
+
+from analysis.calm import Contradiction
+from analysis.evidence import Evidence
+from analysis.figures import axes
+from analysis.findings import Checks, Oddity, PublicationCounts
+from analysis.logs import Undone
+from analysis.oracle import SubscriptionChange
+
+SHOWN = 5
+"""How many findings of one kind are named."""
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """What all checks found."""
+
+    evidence: Evidence
+    oddities: Sequence[Oddity] = ()
+    publications: Sequence[PublicationCounts] = ()
+    offsets_ns: Mapping[int, int] = field(default_factory=dict)
+    swapped: Sequence[tuple[str, str]] = ()
+    unlogged: Sequence[SubscriptionChange] = ()
+    undone: Sequence[Undone] = ()
+    lacking_events: Sequence[str] = ()
+    contradictions: Sequence[Contradiction] = ()
+
+
+def to_checks(found: Found, busiest: str = "") -> Checks:
+    """The counts, and a line for each thing that is wrong.
+
+    Args:
+        found: By the checks.
+        busiest: What kept the network from settling at the end, if something did.
+    """
+    altered = [oddity for oddity in found.oddities if oddity.name == "altered"]
+    pathless = _pathless(found)
+    otherwise = [client for client in found.publications if client.otherwise_announced]
+    names = found.evidence.run.names
+    return Checks(
+        counts={
+            "altered": sum(o.count for o in altered) + sum(c.otherwise_announced for c in otherwise),
+            "clock_offsets": len(found.offsets_ns),
+            "swapped_captures": len(found.swapped),
+            "pathless": sum(o.count for o in pathless),
+            "unlogged": len(found.unlogged),
+            "undone": sum(each.count for each in found.undone),
+            "convergence_events": len(found.lacking_events),
+            "incomplete_captures": len(found.evidence.gaps),
+            "calm": len(found.contradictions),
+        },
+        problems=[
+            *_some(found.evidence.problems(), str),
+            *_some(found.swapped, _swapped),
+            *_some(found.offsets_ns.items(), lambda item: _offset(names[item[0]], item[1])),
+            *_some(altered, lambda oddity: _altered(oddity, names)),
+            *_some(otherwise, lambda client: _otherwise(client, names)),
+            *_some(pathless, lambda oddity: _flaw(oddity, names)),
+            *_some(found.unlogged, _unlogged),
+            *_some(found.undone, _undone),
+            *_some(Counter(found.lacking_events).items(), lambda item: _lacking(*item)),
+            *_some(found.contradictions, lambda each: _denied(each, found.evidence.run.start_ns)),
+        ],
+        busiest=busiest,
+        offsets_ns={names[node]: offset_ns for node, offset_ns in found.offsets_ns.items()},
+    )
+
+
+def _some(found: Iterable[T], text: Callable[[T], str]) -> Iterator[str]:
+    """A sentence for each of the first, and how many more there are."""
+    everything = list(found)
+    yield from map(text, everything[:SHOWN])
+    if len(everything) > SHOWN:
+        yield f"... and {len(everything) - SHOWN:,} more like the last."
+
+
+def _pathless(found: Found) -> list[Oddity]:
+    """Copies without a path, where the captures that would show one are complete."""
+    evidence = found.evidence
+    if not evidence.run.complete:
+        return []
+    routers, ways = {*evidence.partial_routers}, {*evidence.partial_ways}
+    return [
+        oddity
+        for oddity in found.oddities
+        if (oddity.name == "unsent" and (oddity.from_id, oddity.to_id) not in ways)
+        or (oddity.name in {"hops", "pathless"} and oddity.from_id not in routers)
+    ]
+
+
+def _swapped(pair: tuple[str, str]) -> str:
+    return f"The captures of {pair[0]} and {pair[1]} were exchanged: what is in one belongs into the other."
+
+
+def _offset(name: str, offset_ns: int) -> str:
+    ahead = "ahead of" if offset_ns > 0 else "behind"
+    return (
+        f"The clock of {name} is about {axes.duration(abs(offset_ns))} {ahead} the others: latencies are not "
+        "to be trusted, nor is what was owed around changes."
+    )
+
+
+def _message(oddity: Oddity, names: Mapping[int, str]) -> str:
+    return f"message {oddity.sequence} of {names.get(oddity.source, oddity.source)}"
+
+
+def _way(oddity: Oddity, names: Mapping[int, str]) -> str:
+    return f"from {names.get(oddity.from_id, oddity.from_id)} to {names.get(oddity.to_id, oddity.to_id)}"
+
+
+def _altered(oddity: Oddity, names: Mapping[int, str]) -> str:
+    return (
+        f"{_messages(oddity.count)} altered: the content on the way {_way(oddity, names)} is not that "
+        f"of the publication (first: {_message(oddity, names)})."
+    )
+
+
+def _otherwise(client: PublicationCounts, names: Mapping[int, str]) -> str:
+    name = names.get(client.source, str(client.source))
+    return (
+        f"{_messages(client.otherwise_announced)} altered: what {name} reports as published is not what was "
+        f"captured at its router (first: message {client.first_otherwise} of {name})."
+    )
+
+
+def _messages(count: int) -> str:
+    return "One message was" if count == 1 else f"{count:,} messages were"
+
+
+def _flaw(oddity: Oddity, names: Mapping[int, str]) -> str:
+    router = names.get(oddity.from_id, oddity.from_id)
+    first = f"(first: {_message(oddity, names)}, hop count {oddity.hop_count})"
+    if oddity.name == "unsent":
+        arrived = f"{_messages(oddity.count)} captured as arriving {_way(oddity, names)}"
+        return f"{arrived} and not as sent {first}."
+    left = f"{_messages(oddity.count)} captured leaving {_way(oddity, names)}"
+    if oddity.name == "hops":
+        return f"{left} with a hop count that contradicts how it came to {router} {first}."
+    return f"{left} without a path: nothing brought it to {router} {first}."
+
+
+def _unlogged(change: SubscriptionChange) -> str:
+    did = "withdrew" if change.predicate is None else "made"
+    what = "" if change.predicate is None else f" ({change.predicate})"
+    return (
+        f"events.jsonl lacks an event: by the capture at its router, {change.client} {did} subscription "
+        f"{change.subscription}{what}. It was judged as if it were there."
+    )
+
+
+_TRACES = {"publish": "publication", "subscribe": "subscription", "unsubscribe": "withdrawal"}
+
+
+def _undone(undone: Undone) -> str:
+    what = f"{undone.count:,} planned {_TRACES[undone.do]}{'s' if undone.count > 1 else ''}"
+    return (
+        f"The workload is incomplete: {what} of {undone.client} left no trace in events, captures and logs."
+    )
+
+
+def _lacking(event: str, count: int) -> str:
+    where = "manifest.json lists" if event == "converged" else "the plan lists"
+    events = f"{count:,} events" if count > 1 else "an event"
+    return f"events.jsonl lacks {events} that {where}: {event}."
+
+
+def _denied(found: Contradiction, start_ns: int) -> str:
+    at = axes.duration(abs(found.time_ns - start_ns))
+    when = f"{at} {'after' if found.time_ns >= start_ns else 'before'} the start"
+    if found.later:
+        return f"The network did not stay converged from {when} on: {found.why}."
+    return f"The network had not converged when it said so, {when}: {found.why}."

@@ -1,0 +1,165 @@
+"""The verdict in a word and in sentences: what became of what was owed, of what was wanted, and why.
+
+Plain values in, text out. Not here: the counts, and the problems that make a verdict doubtful.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Collection, Iterator, Sequence
+
+from analysis.counts import Counts
+from analysis.figures import axes
+from analysis.findings import Findings
+from testbed.plan.model import Fault, Impairment, LinkPlan, Plan
+
+CLEAN, PARTLY_JUDGED, DOUBTFUL, NOT_JUDGED, WRONG = (
+    "clean",
+    "partly judged",
+    "doubtful",
+    "not judged",
+    "wrong",
+)
+OK = (CLEAN, PARTLY_JUDGED)
+"""The words of runs in which nothing was found wrong, though it was looked for."""
+JUDGED_LEAST = 0.1
+"""Of what was wanted: if less was owed, the run is not judged."""
+JUDGED_WELL = 0.5
+"""Of what was wanted: if less was owed, the run is judged in part."""
+
+_REASONS = {
+    "network": "while the network was not settled",
+    "subscription": "around a change of the client's subscriptions",
+    "start": "before the start",
+    "end": "just before the run was cut short",
+    "cut_off": "where no path led to the client",
+}
+
+
+def word_of(counts: Counts, problems: Collection[str]) -> str:
+    """The verdict in a word (docs/analysis.md, "The verdict in a word")."""
+    judged = 1.0 if counts.judged is None else counts.judged
+    if counts.wrong:
+        return WRONG
+    if judged < JUDGED_LEAST:
+        return NOT_JUDGED
+    if problems:
+        return DOUBTFUL
+    return PARTLY_JUDGED if judged < JUDGED_WELL else CLEAN
+
+
+def headline(findings: Findings) -> str:
+    """What became of what was owed, and of what was wanted."""
+    counts = findings.counts
+    return f"{_owed(counts)} {_wanted(counts, findings.run.plan)}"
+
+
+def notes(findings: Findings) -> list[str]:
+    """Why what was wanted was not owed, and what disturbed the network."""
+    return [
+        *_judged(findings.counts),
+        *_not_owed(findings.counts),
+        *_not_wanted(findings.counts),
+        *_disturbed(findings),
+        *_lossy(findings.counts, findings.run.plan),
+    ]
+
+
+def _owed(counts: Counts) -> str:
+    kinds = (("missing", counts.missing), ("duplicate", counts.duplicate), ("spurious", counts.spurious))
+    wrong = [f"{number:,} {kind}" for kind, number in kinds if number]
+    if wrong:
+        return f"Not all is well: {_and(wrong)}; {counts.owed:,} deliveries were owed."
+    if not counts.owed:
+        return "Nothing was owed."
+    if counts.unknown:
+        arrived = f"{counts.owed - counts.unknown:,} arrived"
+        return f"Of {counts.owed:,} owed deliveries {arrived}; of {counts.unknown:,} nothing is known."
+    return f"All {counts.owed:,} owed deliveries arrived, each once."
+
+
+def _wanted(counts: Counts, plan: Plan) -> str:
+    if not counts.wanted:
+        return "Nothing was wanted."
+    if counts.arrived == counts.wanted:
+        return f"All {counts.wanted:,} wanted deliveries arrived."
+    share = axes.share(counts.arrived, counts.wanted)
+    text = f"Of {counts.wanted:,} wanted deliveries {counts.arrived:,} arrived ({share})"
+    were = "was" if counts.lost == 1 else "were"
+    return f"{text}; {counts.lost:,} {were} lost {_causes(counts, plan)}." if counts.lost else f"{text}."
+
+
+def _causes(counts: Counts, plan: Plan) -> str:
+    """Why wanted deliveries were lost, the most frequent reason first."""
+    if "network" in counts.lost_by and any(_loses(way) for link in plan.links for way in _ways(link)):
+        return "because links lose packets, or while the network was not settled"
+    reasons = sorted(counts.lost_by, key=lambda reason: -counts.lost_by[reason])
+    return _and([_REASONS[reason] for reason in reasons])
+
+
+def _judged(counts: Counts) -> Iterator[str]:
+    if counts.judged is not None and counts.judged < JUDGED_WELL:
+        share = axes.share(counts.owed, counts.wanted)
+        yield (
+            f"Only {counts.owed:,} of {counts.wanted:,} wanted deliveries were owed ({share}): "
+            "the others may be lost without anything being wrong."
+        )
+
+
+def _not_owed(counts: Counts) -> Iterator[str]:
+    if not counts.not_owed:
+        return
+    parts = []
+    for reason, number in sorted(counts.not_owed.items(), key=lambda item: -item[1]):
+        lost = counts.lost_by.get(reason, 0)
+        parts.append(f"{number:,} {_REASONS[reason]} ({f'{lost:,}' if lost else 'none'} lost)")
+    yield f"Wanted and not owed, by the time of publication: {_and(parts)}."
+
+
+def _not_wanted(counts: Counts) -> Iterator[str]:
+    """Deliveries just before a subscription began or just after it ended."""
+    rightly = counts.arrived - (counts.delivered - counts.allowed)
+    unwanted = counts.allowed - rightly
+    if unwanted > 0 and not counts.spurious:
+        yield (
+            f"{unwanted:,} deliveries arrived and were allowed, though not wanted at the time of "
+            "publication: a subscription began just afterwards, or had just ended."
+        )
+
+
+def _disturbed(findings: Findings) -> Iterator[str]:
+    unrest = [part.scope for part in findings.unrest]
+    if not unrest:
+        return
+    faults = Counter(
+        f"{c.do} {c.target}" for scope in unrest if scope.disturbance for c in scope.disturbance.causes
+    )
+    named = [f"{name} ({number:,} times)" if number > 1 else name for name, number in faults.most_common()]
+    shown = ", ".join(named[:5]) + (f" and {len(named) - 5:,} more" if len(named) > 5 else "")
+    times = "once" if len(unrest) == 1 else f"{len(unrest):,} times"
+    never = "" if findings.recovery else " It had not settled again when the run ended."
+    kept_busy = f" {findings.checks.busiest}" if findings.checks.busiest else ""
+    yield f"The network was disturbed {times}: {shown}.{never}{kept_busy}"
+
+
+def _lossy(counts: Counts, plan: Plan) -> Iterator[str]:
+    if counts.missing and loses_packets(plan):
+        yield "Links lose packets by plan; what they lose is missing if it was owed."
+
+
+def loses_packets(plan: Plan) -> bool:
+    """Whether links do so by plan, from the beginning or by a fault."""
+    changed: list[LinkPlan | Fault] = [*plan.links, *plan.faults]
+    return any(_loses(way) for each in changed for way in _ways(each))
+
+
+def _ways(each: LinkPlan | Fault) -> tuple[Impairment | None, ...]:
+    return (each.impairment, each.back)
+
+
+def _loses(impairment: Impairment | None) -> bool:
+    return impairment is not None and bool(impairment.loss or impairment.corrupt or impairment.rate_bps)
+
+
+def _and(words: Sequence[str]) -> str:
+    return " and ".join([", ".join(words[:-1]), words[-1]]) if len(words) > 1 else words[0]

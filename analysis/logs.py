@@ -1,0 +1,179 @@
+"""What the plan, the manifest and the captures list and `events.jsonl` lacks.
+
+A subscription that a capture shows and the log does not is judged as if it were logged: the network is
+not to blame for a damaged log. Plain Python over what clients subscribe to, which is not many rows.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+
+from analysis.findings import KeptPacket
+from analysis.history import NetworkChange
+from analysis.oracle import SubscriptionChange
+from analysis.rundir import Run
+from nodes.model import PredicateSyntaxError, format_predicate, parse_predicate
+from nodes.wire.codec import WireError, decode, decode_predicate
+from nodes.wire.packets import Control, Kind
+
+_NUMBER_BYTES = 4
+Session = tuple[str, int, int]
+"""A client, its incarnation and its router's."""
+
+
+def unlogged(
+    run: Run, packets: Iterable[KeptPacket], changes: Sequence[SubscriptionChange]
+) -> list[SubscriptionChange]:
+    """What clients were captured to subscribe to or withdraw, and their events lack; in order of time."""
+    logged: dict[SubscriptionKey, list[int]] = {}
+    for change in changes:
+        logged.setdefault(_key(change), []).append(change.time_ns)
+    most: dict[SubscriptionKey, list[SubscriptionChange]] = {}
+    for of_session in _by_session(captured_changes(run, packets)).values():
+        for key, found in of_session.items():
+            most[key] = max(most.get(key, []), found, key=len)
+    surplus = [
+        change
+        for key, found in most.items()
+        if len(found) > len(logged.get(key, ()))
+        for change in _unmatched(found, logged.get(key, ()))
+    ]
+    return sorted(surplus, key=lambda change: change.time_ns)
+
+
+SubscriptionKey = tuple[str, int, str | None]
+
+
+def _key(change: SubscriptionChange) -> SubscriptionKey:
+    """A change but for its time; predicates that mean the same are the same text."""
+    text = change.predicate
+    if text is not None:
+        with suppress(PredicateSyntaxError):  # named where claims are made
+            text = format_predicate(parse_predicate(text))
+    return change.client, change.subscription, text
+
+
+def _by_session(
+    found: Iterable[tuple[Session, SubscriptionChange]],
+) -> dict[Session, dict[SubscriptionKey, list[SubscriptionChange]]]:
+    sessions: dict[Session, dict[SubscriptionKey, list[SubscriptionChange]]] = {}
+    for session, change in found:
+        sessions.setdefault(session, {}).setdefault(_key(change), []).append(change)
+    return sessions
+
+
+def _unmatched(found: Sequence[SubscriptionChange], logged_ns: Sequence[int]) -> Iterator[SubscriptionChange]:
+    """Those that no event explains, if each event explains the first capture from its time on."""
+    left = sorted(found, key=lambda change: change.time_ns)
+    for time_ns in sorted(logged_ns):
+        match = next((change for change in left if change.time_ns >= time_ns), left[-1] if left else None)
+        if match is not None:
+            left.remove(match)
+    yield from left
+
+
+def captured_changes(run: Run, packets: Iterable[KeptPacket]) -> Iterator[tuple[Session, SubscriptionChange]]:
+    """Each SUBSCRIBE and UNSUBSCRIBE of a client once in a session, at the time of its first capture."""
+    clients = {c.interface.name: c.peer.name for c in run.captures if c.peer_is_client}
+    channels: dict[Session, dict[int, tuple[int, Control]]] = {}
+    for packet in packets:
+        if packet.interface in clients:
+            control = decode(packet.data)
+            assert isinstance(control, Control), "the reader keeps no other packets"
+            session = (clients[packet.interface], control.incarnation, control.peer_incarnation)
+            channel = channels.setdefault(session, {})
+            before = channel.get(control.sequence)
+            if before is None or packet.time_ns < before[0]:
+                channel[control.sequence] = (packet.time_ns, control)
+    for session, channel in channels.items():
+        yield from ((session, change) for change in _changes(session[0], channel))
+
+
+def _changes(client: str, channel: Mapping[int, tuple[int, Control]]) -> Iterator[SubscriptionChange]:
+    parts: dict[int, bytes] = {}
+    for _, (time_ns, control) in sorted(channel.items()):
+        started = b"" if control.first else parts.get(control.kind)
+        if started is None:
+            continue  # its front was not captured
+        parts[control.kind] = started + control.fragment
+        if control.last:
+            change = _change(client, time_ns, control.kind, parts.pop(control.kind))
+            if change is not None:
+                yield change
+
+
+def _change(client: str, time_ns: int, kind: int, payload: bytes) -> SubscriptionChange | None:
+    number = int.from_bytes(payload[:_NUMBER_BYTES], "big")
+    if kind == Kind.UNSUBSCRIBE:
+        return SubscriptionChange(time_ns, client, number, None)
+    try:
+        predicate = decode_predicate(payload[_NUMBER_BYTES:])
+    except WireError:
+        return None  # the router refuses it, too
+    return SubscriptionChange(time_ns, client, number, format_predicate(predicate))
+
+
+@dataclass(frozen=True, slots=True)
+class Undone:
+    """Planned actions of a client that left no trace."""
+
+    client: str
+    do: str
+    count: int
+
+
+def undone(run: Run, changes: Iterable[SubscriptionChange], published: Mapping[int, int]) -> list[Undone]:
+    """What a complete run's plan has and neither events nor captures nor logs have.
+
+    Args:
+        run: The run.
+        changes: Subscriptions and withdrawals, logged or captured.
+        published: How many messages there are of each client, by id.
+    """
+    traces: Counter[tuple[str, str]] = Counter()
+    for change in changes:
+        traces[change.client, "unsubscribe" if change.predicate is None else "subscribe"] += 1
+    for client in run.plan.clients:
+        traces[client.name, "publish"] = published.get(client.node_id, 0)
+    return list(_undone(run, traces))
+
+
+def _undone(run: Run, traces: Mapping[tuple[str, str], int]) -> Iterator[Undone]:
+    for client in run.plan.clients:
+        planned = Counter(action.do for action in client.script)
+        lacking = {do: n - traces.get((client.name, do), 0) for do, n in planned.items()}
+        if any(n > 0 for n in lacking.values()):
+            failed = _failed_actions(run, client.name)
+            for do, n in lacking.items():
+                if n > failed[do]:
+                    yield Undone(client.name, do, n - failed[do])
+
+
+def _failed_actions(run: Run, client: str) -> Counter[str]:
+    """What a client could not do, by its log."""
+    failed: Counter[str] = Counter()
+    try:
+        with (run.path / "logs" / f"{client}.jsonl").open(encoding="utf-8", errors="replace") as lines:
+            for line in lines:
+                if '"action_failed"' in line and line.endswith("}\n"):
+                    failed[str(json.loads(line).get("do"))] += 1
+    except (OSError, ValueError):
+        return failed  # then nothing explains what is lacking
+    return failed
+
+
+def lacking_events(run: Run, changes: Sequence[NetworkChange]) -> Iterator[str]:
+    """Fixpoints of the manifest, and faults of the plan in a complete run, that are no event; one each."""
+    reached = sum(entry.get("took_ns") is not None for entry in run.manifest.get("convergence", ()))
+    logged = sum(not change.do for change in changes)
+    for _ in range(reached - logged):
+        yield "converged"
+    if run.complete:
+        planned = Counter(f"{fault.do} {fault.target}" for fault in run.plan.faults)
+        planned.subtract(f"{change.do} {change.target}" for change in changes if change.do)
+        for fault, count in planned.items():
+            yield from [fault] * count
