@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 
 SECONDS = {"emu": 240, "spark": 360, "cluster": 360, "vm": 360}
 """Time limits of tests that start more than Python; the others have `timeout` of pyproject.toml."""
+COMPILING_SECONDS = 360
+"""The limit of tests in files called `test_sanitized_*`, which compile C++: minutes on a busy machine."""
 
 settings.register_profile("default", deadline=None, print_blob=True)
 settings.register_profile(
@@ -85,8 +87,9 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Give every test its time limit, and skip, with the reason, what this machine cannot run."""
     for item in items:
         marks = [m for m in SECONDS if item.get_closest_marker(m)]
-        if marks and not item.get_closest_marker("timeout"):
-            item.add_marker(pytest.mark.timeout(max(SECONDS[m] for m in marks)))
+        limits = [SECONDS[m] for m in marks] + [COMPILING_SECONDS] * item.path.name.startswith("test_sanitized_")
+        if limits and not item.get_closest_marker("timeout"):
+            item.add_marker(pytest.mark.timeout(max(limits)))
         for reason in filter(None, (REQUIREMENTS[m]() for m in marks if m in REQUIREMENTS)):
             item.add_marker(pytest.mark.skip(reason=reason))
 

@@ -38,7 +38,7 @@ def compile_sanitized(
     return program
 
 
-def run_sanitized(program: Path, *arguments: str, seconds: int = 60) -> str:
+def run_sanitized(program: Path, *arguments: str, seconds: int = 240) -> str:
     """Run a program; what it printed. A sanitizer's finding fails the test with its report."""
     done = subprocess.run(
         [str(program), *arguments], capture_output=True, text=True, timeout=seconds, check=False
