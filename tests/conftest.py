@@ -87,7 +87,8 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Give every test its time limit, and skip, with the reason, what this machine cannot run."""
     for item in items:
         marks = [m for m in SECONDS if item.get_closest_marker(m)]
-        limits = [SECONDS[m] for m in marks] + [COMPILING_SECONDS] * item.path.name.startswith("test_sanitized_")
+        compiles = item.path.name.startswith("test_sanitized_")
+        limits = [SECONDS[m] for m in marks] + [COMPILING_SECONDS] * compiles
         if limits and not item.get_closest_marker("timeout"):
             item.add_marker(pytest.mark.timeout(max(limits)))
         for reason in filter(None, (REQUIREMENTS[m]() for m in marks if m in REQUIREMENTS)):
