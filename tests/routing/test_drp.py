@@ -38,11 +38,13 @@ def fib_of(node: int, spec: FibSpec) -> Fib:
     return made
 
 
-def sent_on(node: int, spec: FibSpec, came_from: int, *routers: int) -> dict[int, tuple[int, ...]]:
+def sent_on(
+    node: int, spec: FibSpec, came_from: int, *routers: int, source: int = 1
+) -> dict[int, tuple[int, ...]]:
     """(neighbour, destinations) of the copies a router makes of a message for these routers."""
     interfaces = configure(FIGURE)[f"r{node}"].interfaces
     ingress = next(i.index for i in interfaces if i.peer_id == came_from)
-    packet = encode(Message(99, 1, 0, {"x": 1}, header_class=1, route=encode_destinations(routers)))
+    packet = encode(Message(99, 1, 0, {"x": 1}, header_class=source, route=encode_destinations(routers)))
     drop, copies = fib_of(node, spec).forward(packet, ingress)
     assert drop == 0
     found = [(interfaces[i].peer_id, decode_destinations(decode(copy).route)) for i, copy in copies]  # type: ignore[union-attr]
@@ -73,7 +75,9 @@ def test_T5_counter_example_7_sees_two_packets_where_shortest_paths_are_chosen_a
     route = RouteSpec(at_5.route.table, ways)
     from_5 = sent_on(5, replace(at_5, route=route), 1, 7, 8, 11)
     assert from_5 == {1: (11,), 9: (7, 8)}
-    by_6 = [sent_on(6, Drp({}).compile(figure_view(6)), hop, *routers) for hop, routers in from_5.items()]
+    at_6 = Drp({}).compile(figure_view(6))
+    anywhere = tuple(replace(entry, accept=0b1111) for entry in at_6.classes)
+    by_6 = [sent_on(6, replace(at_6, classes=anywhere), hop, *routers) for hop, routers in from_5.items()]
     assert by_6 == [{7: (11,)}, {7: (7, 8)}], "two packets for 7"
 
 
@@ -84,6 +88,18 @@ def test_T5_E7_with_agreed_unique_weights_no_router_sees_two_packets() -> None:
     assert trip.delivered == [7, 8, 11]
 
 
+def test_P1_a_copy_is_taken_from_the_parent_in_the_sources_tree_alone() -> None:
+    """Whoever has seen a message cannot have it delivered again from where it cannot come."""
+    made, hops = Drp({}).compile(figure_view(6)), Topology.around(6, FIGURE).first_hops(6)
+    fib, interfaces = fib_of(6, made), configure(FIGURE)["r6"].interfaces
+    for source in range(1, 13):
+        packet = encode(Message(99, 1, 0, {"x": 1}, header_class=source, route=encode_destinations((2, 7))))
+        taken = [
+            i.peer_id for i in interfaces if fib.forward(packet, i.index)[0] != DropReason.WRONG_INTERFACE
+        ]
+        assert taken == ([] if source == 6 else [hops[source]]), source
+
+
 def test_T5_every_router_but_ourselves_is_a_destination_and_no_other_tree_is_needed() -> None:
     made = Drp({}).compile(view(6, FIGURE, EVERYBODY))
     assert made.route is not None
@@ -91,7 +107,7 @@ def test_T5_every_router_but_ourselves_is_a_destination_and_no_other_tree_is_nee
     assert dict(made.route.destinations) == {
         r: view(6, FIGURE, {}).interfaces[hop][0] for r, hop in hops.items()
     }
-    assert len(made.classes) == 1
+    assert [entry.header_class for entry in made.classes] == [*range(1, 13)]
 
 
 def test_a_router_behind_a_lost_neighbour_is_no_destination() -> None:
@@ -161,7 +177,8 @@ def test_T5_nothing_is_delivered_twice_while_a_link_fails_and_returns(seed: int)
     found = delivered(network.events)
     assert found <= owed(network.events), f"seed {seed}: twice, or not wanted"
     reasons = {reason for _, reason in network.forward_drops}
-    assert reasons <= {DropReason.UNREACHABLE, DropReason.HOP_LIMIT}, f"seed {seed}"
+    expected = {DropReason.UNREACHABLE, DropReason.HOP_LIMIT, DropReason.WRONG_INTERFACE, DropReason.RETURNED}
+    assert reasons <= expected, f"seed {seed}"
 
 
 @pytest.mark.parametrize("count", [4, 30])
@@ -176,7 +193,7 @@ def test_T6_the_state_of_drp_is_a_hop_and_a_predicate_for_every_router(count: in
     filters = sum(fib.stats()["filters"] for fib in world.fibs.values())
     assert hops == count * (count - 1)
     assert filters == count * count, "r M_p at each of s sources, M_p one filter"
-    assert {fib.stats()["classes"] for fib in world.fibs.values()} == {1}
+    assert {fib.stats()["classes"] for fib in world.fibs.values()} == {count}, "from where each source comes"
 
 
 def switched(network: Network, scheme: str) -> Network:

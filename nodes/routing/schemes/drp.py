@@ -5,9 +5,13 @@
     Hdr_u      = W partitioned by next hop, without u (E10, E11)
 
 The source finds all interested routers, and the message carries them. A router
-on the way looks at them alone: what it needs is where each router lies. So
-there is one class in the whole network, taken from any router, and no tree but
-each router's own.
+on the way looks at them alone to send it on: what it needs is where each router
+lies, and no tree but its own.
+
+The class names the source. Shortest paths are unique (E7), so the copy for a
+destination comes along the source's tree, and a router that it can come to takes it
+from its parent there alone: that is its own next hop to the source. A copy that
+somebody else sends again is dropped.
 
 Every destination is in one copy at any time, so a message comes to no router
 twice whatever the state of the tables, and where routers disagree for a moment
@@ -16,9 +20,9 @@ the hop limit ends what goes in circles.
 
 from __future__ import annotations
 
-from nodes.routing.schemes.base import ClassSpec, FibSpec, RouteSpec, Scheme, View, mask, of_router
+from nodes.routing.schemes.base import ClassSpec, FibSpec, RouteSpec, Scheme, View, of_router
+from nodes.routing.schemes.sources import accept_mask
 
-ROUTED_CLASS = 1
 CLIENT_TABLE, ROUTER_TABLE = 0, 1
 
 
@@ -26,7 +30,7 @@ class Drp(Scheme):
     """Dynamic receiver partitioning."""
 
     def compile(self, view: View) -> FibSpec:
-        """One class, the predicates of all routers, and the way to each."""
+        """A class for each source, the predicates of all routers, and the way to each."""
         return routed(view)
 
 
@@ -39,10 +43,13 @@ def routed(view: View, one_each: bool = False) -> FibSpec:
         for position, (router, _) in enumerate(destinations)
         if router in wanting
     }
-    any_router = mask(tuple(i for interfaces in view.interfaces.values() for i in interfaces))
-    entry = ClassSpec(ROUTED_CLASS, any_router, view.client_mask, CLIENT_TABLE, ROUTED_CLASS, routed=True)
+    towards, clients = view.topology.first_hops(view.node), view.client_mask
+    classes = tuple(
+        ClassSpec(source, accept_mask(view, towards, source), clients, CLIENT_TABLE, source, routed=True)
+        for source in view.topology.nodes
+    )
     route = RouteSpec(ROUTER_TABLE, destinations, one_each)
-    return FibSpec(ROUTED_CLASS, (entry,), (view.client_tables, wanted), route)
+    return FibSpec(view.node, classes, (view.client_tables, wanted), route)
 
 
 def unicast(view: View) -> tuple[tuple[int, int], ...]:
