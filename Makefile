@@ -180,6 +180,10 @@ bench-emu: tools ## Measure the emulated world: links, captures, how large a net
 fuzz-wire: tools ## Hold the codec against the Scapy layers and against mutated packets.
 	$(BIN)/python tests/wire/fuzz_wire.py
 
+.PHONY: fuzz-control
+fuzz-control: tools ## Feed a router control payloads with extreme numbers; COUNT=1000000: so many.
+	$(BIN)/python -m tests.attacks.fuzz_control $(if $(COUNT),--count $(COUNT)) $(if $(SEED),--seed $(SEED))
+
 .PHONY: pins
 pins: $(STAMPS)/venv ## Resolve pyproject.toml anew into the pinned requirements/*.txt.
 	$(BIN)/python requirements/resolve.py

@@ -44,6 +44,7 @@ class TimerConfig:
     retransmit_max_ms: int = 2000
     install_delay_ms: int = 10
     forget_ms: int = 600_000
+    renumber_ms: int = 6_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +55,8 @@ class LimitConfig:
     bytes_per_neighbour: int = 1024 * 1024 * 1024
     payload_bytes: int = 64 * 1024 * 1024
     window_packets: int = 64
+    unlisted_origins: int = 4_096
+    unlisted_bytes: int = 16 * 1024 * 1024
 
 
 @dataclass(frozen=True, slots=True)

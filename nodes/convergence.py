@@ -47,8 +47,10 @@ def unconverged(
 def _identity_reasons(routers: Statuses) -> Iterator[str]:
     for name, status in routers.items():
         if status.get("id_refused"):
-            number = status["node_id"]
-            yield f"{name} has the id {number}, and so has another router: give one of them another id"
+            who = f"{name} has the id {status['node_id']}"
+            yield f"{who}, and so has another router, or records in its name are forged: it has withdrawn"
+        elif status.get("contradicted"):
+            yield f"{name} is contradicted: records stand in its name that it did not announce"
 
 
 def _is_down(adjacency: Status, down: Collection[str]) -> bool:

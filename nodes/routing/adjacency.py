@@ -99,7 +99,7 @@ class Adjacency:
         """When something of the neighbour last arrived."""
         self._peer_hold_ns = 0
         self._hello_at = 0
-        self._unexpected: tuple[int, int] | None = None
+        self._unexpected: set[Reason] = set()
 
     @property
     def up(self) -> bool:
@@ -107,14 +107,15 @@ class Adjacency:
         return self.state is State.UP
 
     def refusal(self, hello: Hello) -> Reason | None:
-        """Why this HELLO is not our neighbour's, if so; an unexpected sender is logged once."""
+        """Why this HELLO is not our neighbour's, if so; an unexpected sender is logged once a session."""
         interface = self._interface
         if (hello.node, hello.role) == (interface.peer_id, interface.peer_role):
             return Reason.STALE_HELLO if hello.incarnation in self._retired else None
-        if self._unexpected != (hello.node, hello.role):
-            self._unexpected = (hello.node, hello.role)
+        reason = Reason.OWN_ID if hello.node == self._node.node_id else Reason.WRONG_PEER
+        if reason not in self._unexpected:
+            self._unexpected.add(reason)
             self._log_unexpected(hello)
-        return Reason.OWN_ID if hello.node == self._node.node_id else Reason.WRONG_PEER
+        return reason
 
     def receive(self, now_ns: int, hello: Hello) -> list[Change]:
         """Take a HELLO that was not refused."""
@@ -179,6 +180,7 @@ class Adjacency:
     def _changed(self, before: State, event: Event) -> list[Change]:
         if (before is State.UP) is self.up:
             return []
+        self._unexpected.clear()
         self._note("adjacency_up" if self.up else "adjacency_down", why=event.value)
         return [Change.OPENED if self.up else Change.CLOSED]
 

@@ -49,6 +49,7 @@ class Reason(StrEnum):
     STALE_PAYLOAD = "stale_payload"
     TOO_MANY_FILTERS = "too_many_filters"
     TOO_MUCH_HELD = "too_much_held"
+    UNLISTED_ORIGIN = "unlisted_origin"
     INTEREST_GAP = "interest_gap"
     UNKNOWN_SUBSCRIPTION = "unknown_subscription"
 

@@ -22,6 +22,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from fastpath.interests import Predicate
+from nodes.routing.numbers import OwnNumber
 from nodes.routing.predicates import COUNT
 from nodes.routing.records import HEAD
 from nodes.routing.schemes.base import of_router
@@ -59,13 +60,13 @@ class _Record:
 class InterestDatabase:
     """What the clients of every router want."""
 
-    def __init__(self, node: int, store: PredicateStore) -> None:
+    def __init__(self, node: int, store: PredicateStore, renumber_ms: int) -> None:
+        self.own = OwnNumber(renumber_ms)
         self.version = 0
         """Another number when an origin came, went, or began or ceased to want anything."""
         self._node = node
         self._store = store
         self._records: dict[int, _Record] = {}
-        self._sequence = 0
         self._encoded: OrderedDict[int, tuple[State, bytes]] = OrderedDict()
         self._encoded_bytes = 0
 
@@ -73,11 +74,6 @@ class InterestDatabase:
     def origins(self) -> list[int]:
         """Of whom anything is known, ascending."""
         return sorted(self._records)
-
-    @property
-    def sequence(self) -> int:
-        """The highest we have used ourselves, or must go above."""
-        return self._sequence
 
     def state(self, origin: int) -> State | None:
         """What is held of an origin."""
@@ -88,23 +84,21 @@ class InterestDatabase:
         """What an origin wants."""
         return self._store.named(of_router(origin))
 
-    def originate(self, removed: Predicate, added: Predicate) -> bool:
+    def originate(self, now_ns: int, removed: Predicate, added: Predicate) -> bool:
         """Our clients want something else; False if they do not, and it was announced."""
         if not len(removed) and not len(added) and self._node in self._records:
             return False
-        known = self._node in self._records
+        before = self.state(self._node)
         digest = self.predicate(self._node).digest_after(removed, added)
-        self._sequence += 1
-        after = State(self._sequence, digest)
+        after = State(self.own.take_next(now_ns), digest)
         step = None
-        if known:
-            step = HEAD.pack(self._node, self._sequence) + digest + removed.encode() + added.encode()
+        if before is not None and after.sequence == before.sequence + 1:
+            step = HEAD.pack(self._node, after.sequence) + digest + removed.encode() + added.encode()
         self.take(self._node, after, removed, added, step)
         return True
 
-    def jump_above(self, sequence: int) -> None:
-        """Forget what we announced, so that the next `originate` supersedes this sequence, whole."""
-        self._sequence = max(self._sequence, sequence)
+    def withdraw(self) -> None:
+        """Forget what we announced, so that the next `originate` announces all, under another number."""
         self._records.pop(self._node, None)
         self.version += 1
 

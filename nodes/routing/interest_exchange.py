@@ -26,6 +26,7 @@ from fastpath.wire import codec
 from nodes.routing.effects import Reason
 from nodes.routing.interest import InterestDatabase, State
 from nodes.routing.link import Link
+from nodes.routing.numbers import Numbering, Order, of_last_class
 from nodes.routing.outbound import Made
 from nodes.routing.pending import Pending
 from nodes.routing.predicates import filter_count
@@ -34,7 +35,8 @@ from nodes.routing.store import PredicateStore
 from nodes.wire.packets import Kind
 
 REFUSED_MAX = 65_536
-"""So many (link, origin)s are remembered as refused; made-up origins must not fill our memory."""
+"""So many (link, origin)s are remembered as refused, and as asked for: invented origins must not fill our
+memory."""
 
 
 class Announcements:
@@ -58,9 +60,12 @@ class Announcements:
                 self._promise(now_ns, link, origin)
 
     def learned(self, link: Link, origin: int, state: State) -> None:
-        """A neighbour shows which state it holds."""
+        """A neighbour shows which state it holds, of an origin of which we hold one too."""
+        if self._database.state(origin) is None:
+            return
         known = self._known[link.interface.index]
-        known[origin] = max(state, known.get(origin, state))
+        before = known.get(origin, state)
+        known[origin] = max(state, before) if _comparable(state, before) else state
 
     def repeat(self, now_ns: int, link: Link, origin: int) -> None:
         """A neighbour turned out not to hold what we thought: it is sent the whole record."""
@@ -78,7 +83,7 @@ class Announcements:
 
     def _next(self, interface: int, origin: int) -> Made | None:
         held, known = self._database.state(origin), self._known[interface]
-        if held is None or (origin in known and known[origin] >= held):
+        if held is None or (origin in known and _comparable(known[origin], held) and known[origin] >= held):
             return None
         step = self._database.step_after(origin, known[origin]) if origin in known else None
         if step is None:
@@ -86,6 +91,11 @@ class Announcements:
             return Made(Kind.INTEREST, self._database.payload(origin), more=False)
         known[origin] = step.after
         return Made(Kind.INTEREST_CHANGE, step.payload, more=step.after != held)
+
+
+def _comparable(a: State, b: State) -> bool:
+    """Whether the greater of two states is the later one."""
+    return of_last_class(a.sequence) is of_last_class(b.sequence)
 
 
 class InterestExchange:
@@ -96,6 +106,7 @@ class InterestExchange:
         links: Our links to routers.
         store: Where the predicates are kept.
         rules: What we hold, and for how long.
+        renumber_ms: How long the last class of numbers is held.
         announcement: When what our clients want is to be announced anew.
         changed: Called with the time after every change.
     """
@@ -107,10 +118,12 @@ class InterestExchange:
         store: PredicateStore,
         *,
         rules: Rules,
+        renumber_ms: int,
         announcement: Pending,
         changed: Callable[[int], None],
     ) -> None:
-        self.database = InterestDatabase(node, store)
+        self.database = InterestDatabase(node, store, renumber_ms)
+        self.numbering = Numbering(renumber_ms)
         self.announcement = announcement
         self._announcements = Announcements(links, self.database)
         self._node = node
@@ -118,20 +131,32 @@ class InterestExchange:
         self._pool = store.pool
         self._rules = rules
         self._changed = changed
-        self._asked: set[tuple[int, int]] = set()
+        self._asked: dict[tuple[int, int], None] = {}
         self._refused: set[tuple[int, int]] = set()
 
     def joined(self, now_ns: int, link: Link) -> None:
         """A new session with a neighbouring router: it is sent everything."""
         interface = link.interface.index
-        self._asked = {each for each in self._asked if each[0] != interface}
+        self._asked = {each: None for each in self._asked if each[0] != interface}
         self._refused = {each for each in self._refused if each[0] != interface}
         self._announcements.joined(now_ns, link)
 
     def originate(self, now_ns: int, removed: Predicate, added: Predicate) -> None:
         """Announce how what our clients want has changed, if it has."""
-        if self.database.originate(removed, added):
+        if self.database.originate(now_ns, removed, added):
             self._spread(now_ns, self._node)
+
+    @property
+    def settled(self) -> bool:
+        """Whether nothing is contradicted, and nothing known that is not taken yet."""
+        return not self.database.own.contradicted and self.numbering.settled
+
+    def handle_timer(self, now_ns: int) -> None:
+        """Go back to ordinary numbers if it is time."""
+        if self.database.own.go_back(now_ns):
+            self._announcements.forget(self._node)
+            self.database.withdraw()
+            self.announcement.want(now_ns)
 
     def take_record(self, now_ns: int, link: Link, payload: bytes) -> None:
         """INTEREST.
@@ -141,11 +166,13 @@ class InterestExchange:
         """
         origin, sequence = head(payload)
         place, held = (link.interface.index, origin), self.database.state(origin)
-        self._asked.discard(place)
-        if origin != self._node and held is not None and sequence < held.sequence:
-            if self._rules.ageing.may_be_forgotten(now_ns, origin):
-                self._announcements.repeat(now_ns, link, origin)
-        elif self._rules.holdings.admits_filters(link, filter_count(memoryview(payload)[HEAD.size :])):
+        self._asked.pop(place, None)
+        if origin != self._node and held is not None and sequence != held.sequence:
+            order = self.numbering.compare(now_ns, origin, held, State(sequence, b""))
+            if order is not Order.NEWER:
+                self._take_no_news(now_ns, link, State(sequence, b""), order, origin)
+                return
+        if self._rules.holdings.admits_filters(link, filter_count(memoryview(payload)[HEAD.size :])):
             self._take_state(now_ns, link, payload)
         else:
             self._refuse(place)
@@ -158,16 +185,19 @@ class InterestExchange:
         """
         head(payload)
         origin, sequence, digest, removed, added = read_change(self._pool, payload)
-        after, held = State(sequence, digest), self.database.state(origin)
+        after = State(sequence, digest)
         if origin == self._node:
-            self._take_own(now_ns, after)
-        elif held is not None and after <= held:
-            self._announcements.learned(link, origin, after)
+            self._take_own(now_ns, link, after)
+            return
+        order = self.numbering.compare(now_ns, origin, self.database.state(origin), after)
+        if order is not Order.NEWER:
+            self._take_no_news(now_ns, link, after, order, origin)
         elif not self._follows(origin, after, removed, added):
             link.drop(Reason.INTEREST_GAP)
             self._announcements.learned(link, origin, after)
             self.ask(now_ns, link, origin)
         elif self._room(link, origin, removed, added):
+            self.numbering.store(now_ns, origin, after.sequence - 1, after.sequence)
             self.database.take(origin, after, removed, added, payload)
             self._announcements.learned(link, origin, after)
             self._spread(now_ns, origin)
@@ -178,15 +208,22 @@ class InterestExchange:
         """Ask for an origin's records: once until they come, and not for what we had to refuse."""
         place = (link.interface.index, origin)
         if place not in self._asked and place not in self._refused:
-            self._asked.add(place)
+            self._asked[place] = None
+            if len(self._asked) > REFUSED_MAX:
+                del self._asked[next(iter(self._asked))]
             link.send(now_ns, Kind.RECORD_REQUEST, codec.encode_record_request(origin))
 
     def returned(self, now_ns: int, origins: Iterable[int]) -> None:
-        """Routers are mentioned again: ask for the records of those that we had forgotten."""
+        """Routers are listed again: ask for the records of those that we had forgotten."""
         for origin in self._rules.ageing.recall(origins):
-            for link in self._links:
-                if link.up:
-                    self.ask(now_ns, link, origin)
+            self.ask_all(now_ns, origin)
+
+    def ask_all(self, now_ns: int, origin: int) -> None:
+        """Ask all neighbours, also those that have been asked before and have not answered."""
+        for link in self._links:
+            self._asked.pop((link.interface.index, origin), None)
+            if link.up:
+                self.ask(now_ns, link, origin)
 
     def _refuse(self, place: tuple[int, int]) -> None:
         if len(self._refused) < REFUSED_MAX:
@@ -199,34 +236,62 @@ class InterestExchange:
     def forget(self, origin: int) -> None:
         """An origin is gone for good."""
         self.database.forget(origin)
+        self.numbering.forget(origin)
         self._announcements.forget(origin)
         self._rules.holdings.release(Kind.INTEREST, origin)
 
     def _take_state(self, now_ns: int, link: Link, payload: bytes) -> None:
         origin, sequence = head(payload)
         predicate = self._pool.read(payload[HEAD.size :])
-        after, held = State(sequence, predicate.digest()), self.database.state(origin)
+        after = State(sequence, predicate.digest())
         if origin == self._node:
-            self._take_own(now_ns, after)
-        elif held is not None and after <= held:
-            self._announcements.learned(link, origin, after)
+            self._take_own(now_ns, link, after)
+            return
+        order = self.numbering.compare(now_ns, origin, self.database.state(origin), after)
+        if order is not Order.NEWER:
+            self._take_no_news(now_ns, link, after, order, origin)
+        elif not self._rules.holdings.admits_origin(link, Kind.INTEREST, origin, len(payload)):
+            self._rules.ageing.refused(origin)
         elif self._rules.holdings.charge(link, Kind.INTEREST, origin, len(payload)):
             before = self.database.predicate(origin)
+            returned = self._note(now_ns, origin, after)
             self.database.take(origin, after, before.minus(predicate), predicate.minus(before))
+            if not returned:
+                self._announcements.learned(link, origin, after)
             self.database.remember(origin, payload)
-            self._announcements.learned(link, origin, after)
             self._refused.discard((link.interface.index, origin))
             self._spread(now_ns, origin)
         else:
             self._refuse((link.interface.index, origin))
 
-    def _take_own(self, now_ns: int, state: State) -> None:
+    def _take_own(self, now_ns: int, link: Link, state: State) -> None:
         """A state in our own name, which may be later than ours (`Identity`)."""
-        ours, sequence = (self.database.sequence, self.database.state(self._node)), state.sequence
-        if (sequence > ours[0] or (sequence == ours[0] and state != ours[1])) and (
-            self._rules.identity.superseded(now_ns, Kind.INTEREST, sequence, self.announcement)
-        ):
-            self.database.jump_above(sequence)
+        database, identity = self.database, self._rules.identity
+        order = database.own.receive(now_ns, database.state(self._node), state)
+        if order is Order.STALE:
+            self._announcements.repeat(now_ns, link, self._node)
+        elif order is Order.NEWER:
+            identity.superseded(now_ns, Kind.INTEREST, state.sequence, self.announcement)
+            database.withdraw()
+
+    def _take_no_news(self, now_ns: int, link: Link, state: State, order: Order, origin: int) -> None:
+        """A state that is not taken in place of ours: what it says about its sender."""
+        unusual = self.numbering.is_unusual(origin) or origin == link.interface.peer_id
+        deleted = not state.digest and self._rules.ageing.may_be_forgotten(now_ns, origin)
+        if order is Order.STALE or (order is Order.OLDER and (unusual or deleted)):
+            self._announcements.repeat(now_ns, link, origin)
+        elif state.digest and order in (Order.SAME, Order.OLDER):
+            self._announcements.learned(link, origin, state)
+
+    def _note(self, now_ns: int, origin: int, after: State) -> bool:
+        """This state will be held from now on; if its origin went back, all neighbours are to be sent it."""
+        held = self.database.state(origin)
+        returned = self.numbering.store(
+            now_ns, origin, None if held is None else held.sequence, after.sequence
+        )
+        if returned:
+            self._announcements.forget(origin)
+        return returned
 
     def _follows(self, origin: int, after: State, removed: Predicate, added: Predicate) -> bool:
         held = self.database.state(origin)

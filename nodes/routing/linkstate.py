@@ -13,12 +13,13 @@ Not here: which record is news and how much is held (`records`), trees (`trees`)
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 
 from fastpath.wire import codec
 from nodes.routing.link import Link
+from nodes.routing.numbers import Order
 from nodes.routing.pending import Pending
-from nodes.routing.records import HEAD, Records, Rules, Verdict, head
+from nodes.routing.records import HEAD, Records, Rules, head
 from nodes.routing.trees import Edge, Topology
 from nodes.wire.packets import Kind
 
@@ -28,28 +29,28 @@ NO_LINKS = codec.encode_link_state(1, 0, [])[HEAD.size :]
 class LinkStateDatabase:
     """The records of all routers' links."""
 
-    def __init__(self, node: int) -> None:
-        self.records = Records(Kind.LINK_STATE, node, NO_LINKS)
+    def __init__(self, node: int, renumber_ms: int) -> None:
+        self.records = Records(Kind.LINK_STATE, node, NO_LINKS, renumber_ms)
         self._node = node
         self._listed: dict[int, dict[int, int]] = {}
         self._topology: Topology | None = None
 
-    def originate(self, neighbours: Mapping[int, int]) -> bytes | None:
+    def originate(self, now_ns: int, neighbours: Mapping[int, int]) -> bytes | None:
         """Record our neighbours and their costs: the payload to flood, or None if nothing changed."""
         pairs = sorted(neighbours.items())
-        payload = self.records.originate(codec.encode_link_state(self._node, 0, pairs)[HEAD.size :])
+        payload = self.records.originate(now_ns, codec.encode_link_state(self._node, 0, pairs)[HEAD.size :])
         if payload is not None:
             self._learn(payload)
         return payload
 
-    def store(self, payload: bytes) -> None:
-        """Keep a record that `records.consider` found newer.
+    def store(self, now_ns: int, payload: bytes) -> bool:
+        """Keep a record that `records.consider` found newer; whether its origin went back (`numbers`).
 
         Raises:
             WireError: It is malformed; nothing was changed.
         """
         self._learn(payload)
-        self.records.store(payload)
+        return self.records.store(now_ns, payload)
 
     def forget(self, origin: int) -> None:
         """An origin is gone for good."""
@@ -60,6 +61,24 @@ class LinkStateDatabase:
     def neighbours(self, origin: int) -> list[int]:
         """The routers that an origin lists."""
         return list(self._listed.get(origin, ()))
+
+    def listed(self) -> set[int]:
+        """The routers we are connected with, and those that they list."""
+        nodes = self.topology().nodes
+        return {*nodes, *(other for node in nodes for other in self._listed.get(node, ()))}
+
+    def listed_by(self, joined: Collection[int]) -> tuple[int, ...]:
+        """The routers that list us and that we are not joined to, as far as our neighbours are connected."""
+        found, seen = sorted(joined), {self._node, *joined}
+        for router in found:  # grows while it is walked
+            news = [other for other in self._both_list(router) if other not in seen]
+            found += news
+            seen.update(news)
+        return tuple(o for o in found if o not in joined and self._node in self._listed.get(o, ()))
+
+    def _both_list(self, router: int) -> list[int]:
+        listed = self._listed
+        return [other for other in listed.get(router, ()) if router in listed.get(other, ())]
 
     def topology(self) -> Topology:
         """The network as far as we are connected with it."""
@@ -89,6 +108,7 @@ class LinkStateExchange:
         node: Our id.
         links: Our links to routers.
         rules: What we hold, and for how long.
+        renumber_ms: How long the last class of numbers is held.
         announcement: When our own record is to be made anew.
         changed: Called with the time when a record is new.
         returned: Called with the time and routers that may have been forgotten and are mentioned again.
@@ -100,13 +120,15 @@ class LinkStateExchange:
         links: Sequence[Link],
         *,
         rules: Rules,
+        renumber_ms: int,
         announcement: Pending,
         changed: Callable[[int], None],
         returned: Callable[[int, list[int]], None],
     ) -> None:
-        self.database = LinkStateDatabase(node)
+        self.database = LinkStateDatabase(node, renumber_ms)
         self.announcement = announcement
         self._records = self.database.records
+        self._node = node
         self._links = links
         self._rules = rules
         self._changed = changed
@@ -128,8 +150,11 @@ class LinkStateExchange:
 
     def handle_timer(self, now_ns: int) -> None:
         """Announce our links if that is due and they have changed."""
+        if self._records.own.go_back(now_ns):
+            self._records.withdraw()
+            self.announcement.want(now_ns)
         if self.announcement.take(now_ns):
-            payload = self.database.originate(self._costs())
+            payload = self.database.originate(now_ns, self._costs())
             if payload is not None:
                 self._flood(now_ns, payload)
 
@@ -140,21 +165,32 @@ class LinkStateExchange:
             WireError: It is malformed; nothing was changed.
         """
         origin, sequence = head(payload)
-        verdict, rules = self._records.consider(payload), self._rules
-        if verdict is not Verdict.OLDER:
+        order, rules = self._records.consider(now_ns, payload), self._rules
+        if order in (Order.NEWER, Order.SAME):
             link.forget((Kind.LINK_STATE, origin))
-        if verdict is Verdict.OURS:
-            if rules.identity.superseded(now_ns, Kind.LINK_STATE, sequence, self.announcement):
-                self._records.jump_above(sequence)
-        elif verdict is Verdict.OLDER and rules.ageing.may_be_forgotten(now_ns, origin):
+        if order is Order.STALE or (order is Order.OLDER and self._lacks_ours(now_ns, link, origin)):
             self.answer(now_ns, link, origin)
-        elif verdict in (Verdict.NEWER, Verdict.CONTRADICTION):
+        elif order is Order.NEWER and origin == self._node:
+            rules.identity.superseded(now_ns, Kind.LINK_STATE, sequence, self.announcement)
+            self._records.withdraw()
+        elif order is Order.NEWER:
             codec.decode_link_state(payload)
-            if rules.holdings.charge(link, Kind.LINK_STATE, origin, len(payload)):
-                self.database.store(payload)
-                rules.ageing.stored(now_ns, origin)
-                self._flood(now_ns, payload, link)
-                self._returned(now_ns, [origin, *self.database.neighbours(origin)])
+            self._take_newer(now_ns, link, payload)
+
+    def _lacks_ours(self, now_ns: int, link: Link, origin: int) -> bool:
+        """Whether who sent an older record can have missed the one that we hold."""
+        unusual = self._records.numbering.is_unusual(origin) or origin == link.interface.peer_id
+        return unusual or self._rules.ageing.may_be_forgotten(now_ns, origin)
+
+    def _take_newer(self, now_ns: int, link: Link, payload: bytes) -> None:
+        origin, _ = head(payload)
+        if not self._rules.holdings.admits_origin(link, Kind.LINK_STATE, origin, len(payload)):
+            self._rules.ageing.refused(origin)
+        elif self._rules.holdings.charge(link, Kind.LINK_STATE, origin, len(payload)):
+            returned = self.database.store(now_ns, payload)
+            self._rules.ageing.stored(now_ns, origin)
+            self._flood(now_ns, payload, None if returned else link)
+            self._returned(now_ns, [origin, *self.database.neighbours(origin)])
 
     def answer(self, now_ns: int, link: Link, origin: int) -> None:
         """Send one neighbour what we hold of an origin."""

@@ -26,6 +26,13 @@ class Pending:
         self._delay_ns = self._shortest_ns if quiet else min(2 * self._delay_ns, self._longest_ns)
         self.at = now_ns + self._delay_ns
 
+    def want_soon(self, now_ns: int) -> None:
+        """There is cause to do the work at once, unless it was done a short while ago."""
+        quiet = self.at is None and (self._done_at is None or now_ns - self._done_at > QUIET * self._delay_ns)
+        self.want(now_ns)
+        if quiet:
+            self.at = now_ns
+
     def take(self, now_ns: int) -> bool:
         """Whether the work is to be done now; it then counts as done."""
         if self.at is None or now_ns < self.at:

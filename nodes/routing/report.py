@@ -28,6 +28,8 @@ def status(router: Router) -> dict[str, object]:
         "interest_digest": router.interest.database.digest(topology.nodes),
         "routers_known": len(topology.nodes),
         "id_refused": router.rules.identity.refused,
+        "contradicted": router.contradicted,
+        "superseded": router.rules.identity.superseded_count,
         "predicates": router.store.stats(),
         "held_bytes": {router.links[i].interface.name: n for i, n in router.rules.holdings.stats().items()},
         "fib_serial": router.installer.serial,

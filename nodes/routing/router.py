@@ -26,13 +26,17 @@ from nodes.config import NodeConfig
 from nodes.model import UsageError
 from nodes.routing import report
 from nodes.routing.adjacency import draw_incarnation
+from nodes.routing.ageing import Ageing
 from nodes.routing.effects import Drop, Install, Log, Output, Reason
+from nodes.routing.holdings import Holdings
+from nodes.routing.identity import Identity
 from nodes.routing.install import Installer
 from nodes.routing.interest_exchange import InterestExchange
 from nodes.routing.link import Arrived, Link, LinkEvent, LinkUp
 from nodes.routing.linkstate import LinkStateExchange
+from nodes.routing.numbers import Numbering
 from nodes.routing.pending import Pending
-from nodes.routing.records import Ageing, Holdings, Identity, Rules
+from nodes.routing.records import Rules
 from nodes.routing.scheme_exchange import SchemeExchange
 from nodes.routing.schemes import make_scheme
 from nodes.routing.schemes.base import FibSpec, View, of_router
@@ -43,7 +47,7 @@ from nodes.wire.packets import Kind, Role
 STORM_FACTOR = 16
 """How much longer than `install_delay_ms` a router waits, at most, while causes keep coming."""
 NO_FORWARDING = FibSpec(0, (), ())
-"""What a router whose id is another's forwards by."""
+"""What a router that has withdrawn forwards by."""
 Handler = Callable[[int, Link, bytes], None]
 
 
@@ -83,13 +87,14 @@ class Router:
     def _wire(self, rng: random.Random) -> None:
         config, node, want_install = self.config, self.config.node_id, self._install_due.want
         to_routers = [link for link in self.links if link.interface.peer_role is Role.ROUTER]
-        identity = Identity(node, self._log, self._fall_silent)
-        self.rules = Rules(Holdings(config.limits), Ageing(config.timers.forget_ms), identity)
+        identity = Identity(node, self._log, self._withdraw_or_return)
+        self.rules = Rules(Holdings(config.limits), Ageing(config.timers), identity)
         self.interest = InterestExchange(
             node,
             to_routers,
             self.store,
             rules=self.rules,
+            renumber_ms=config.timers.renumber_ms,
             announcement=self._pending(),
             changed=want_install,
         )
@@ -97,6 +102,7 @@ class Router:
             node,
             to_routers,
             rules=self.rules,
+            renumber_ms=config.timers.renumber_ms,
             announcement=self._pending(),
             changed=want_install,
             returned=self.interest.returned,
@@ -108,7 +114,14 @@ class Router:
             self._subscriptions_changed,
         )
         self.scheme_exchange = SchemeExchange(
-            node, self.links, self.store, config.limits, scheme=self._scheme, rng=rng, changed=want_install
+            node,
+            self.links,
+            self.store,
+            config.limits,
+            config.timers,
+            scheme=self._scheme,
+            rng=rng,
+            changed=want_install,
         )
         self._handlers = self._handlers_by_role()
 
@@ -133,8 +146,14 @@ class Router:
     @property
     def settled(self) -> bool:
         """Whether nothing is under way: all is acknowledged, announced and installed."""
-        idle = self._due() == [] and self.scheme_exchange.settled
+        numbers_settled = self.linkstate.database.records.settled and self.interest.settled
+        idle = self._due() == [] and self.scheme_exchange.settled and numbers_settled
         return self._begun and idle and all(link.quiet for link in self.links)
+
+    @property
+    def contradicted(self) -> bool:
+        """Whether something else may stand in our name, and we cannot go above it yet (`numbers`)."""
+        return self.linkstate.database.records.own.contradicted or self.interest.database.own.contradicted
 
     def receive(self, now_ns: int, interface: int, packet: bytes) -> None:
         """Take one packet that arrived on an interface."""
@@ -151,6 +170,11 @@ class Router:
                 for event in link.handle_timer(now_ns):
                     self._take(now_ns, link, event)
         self.linkstate.handle_timer(now_ns)
+        self.interest.handle_timer(now_ns)
+        self.rules.identity.handle_timer(now_ns)
+        for numbering in self._numberings():
+            for origin in numbering.take_due(now_ns):
+                self.interest.ask_all(now_ns, origin)
         if self.interest.announcement.take(now_ns):
             self._announce_interest(now_ns)
         self.scheme_exchange.handle_timer(now_ns)
@@ -164,7 +188,14 @@ class Router:
         if not self._begun:
             return 0
         deadlines = [*self._due(), *(link.next_deadline() for link in self.links)]
-        others = (self.scheme_exchange.next_deadline(), self.rules.ageing.next_deadline())
+        others = [
+            self.scheme_exchange.next_deadline(),
+            self.rules.ageing.next_deadline(),
+            self.rules.identity.next_deadline(),
+            self.linkstate.database.records.own.returns_at,
+            self.interest.database.own.returns_at,
+            *(numbering.next_deadline() for numbering in self._numberings()),
+        ]
         return min(deadlines + [at for at in others if at is not None], default=None)
 
     def take_outputs(self) -> list[Output]:
@@ -191,6 +222,9 @@ class Router:
             self._begun = True
             self.linkstate.announcement.want(now_ns)
             self._install(now_ns)
+
+    def _numberings(self) -> tuple[Numbering, Numbering]:
+        return self.linkstate.database.records.numbering, self.interest.numbering
 
     def _due(self) -> list[int]:
         waiting = (self.linkstate.announcement.at, self.interest.announcement.at, self._install_due.at)
@@ -230,7 +264,8 @@ class Router:
     def _log(self, log: Log) -> None:
         self._outputs.append(log)
 
-    def _fall_silent(self, now_ns: int) -> None:
+    def _withdraw_or_return(self, now_ns: int) -> None:
+        self.interest.announcement.want(now_ns)
         self.linkstate.announcement.want(now_ns)
         self._install_due.want(now_ns)
 
@@ -272,7 +307,7 @@ class Router:
         view = self._look()
         if self._aged_version != self._view_version:
             self._aged_version = self._view_version
-            self.rules.ageing.look(now_ns, self._origins(), set(view.topology.nodes))
+            self._look_at_origins(now_ns, view)
         self.scheme_exchange.look(now_ns, view)
         fib = self._make_fib(view)
         if fib is not None:
@@ -285,6 +320,16 @@ class Router:
             return self.installer.refresh()
         self._compiled = compiled
         return self.installer.build(NO_FORWARDING if compiled[2] else self._scheme.compile(view))
+
+    def _look_at_origins(self, now_ns: int, view: View) -> None:
+        """The network has changed: who is gone, who is listed, who lists us."""
+        links, rules = self.linkstate.database, self.rules
+        last_class = set().union(*(numbering.last_class() for numbering in self._numberings()))
+        listed = links.listed()
+        rules.ageing.look(now_ns, self._origins(), listed, last_class)
+        rules.holdings.see_listed(listed)
+        rules.identity.see(links.listed_by(view.interfaces))
+        self.interest.returned(now_ns, sorted(listed))
 
     def _origins(self) -> set[int]:
         held = self.linkstate.database.records.payloads()

@@ -9,7 +9,7 @@ import random
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from functools import partial
 
-from nodes.config import LimitConfig
+from nodes.config import LimitConfig, TimerConfig
 from nodes.routing.effects import Reason
 from nodes.routing.link import Link, LinkDown, LinkUp
 from nodes.routing.schemes.base import Scheme, TalkingScheme, View, talks
@@ -24,6 +24,7 @@ class SchemeExchange:
         links: All its links.
         store: The router's predicates.
         limits: What a neighbour may make it hold.
+        timers: The router's.
         scheme: The router's scheme.
         rng: The scheme's randomness.
         changed: Called with the time when the FIB is to be made anew.
@@ -35,6 +36,7 @@ class SchemeExchange:
         links: Sequence[Link],
         store: PredicateStore,
         limits: LimitConfig,
+        timers: TimerConfig,
         *,
         scheme: Scheme,
         rng: random.Random,
@@ -43,6 +45,7 @@ class SchemeExchange:
         self.node = node
         self.store = store
         self.limits = limits
+        self.timers = timers
         self._links = links
         self._changed = changed
         self._scheme: TalkingScheme | None = scheme if talks(scheme) else None

@@ -15,9 +15,9 @@ from collections.abc import Callable, Iterable, Mapping
 from fastpath.interests import FilterPool, Predicate, Union
 from fastpath.wire.codec import WireError
 from nodes.routing.effects import Reason
+from nodes.routing.holdings import Holdings
 from nodes.routing.link import Link
 from nodes.routing.predicates import COUNT, REDUCED_FILTERS_MAX, filter_count
-from nodes.routing.records import Holdings
 from nodes.routing.schemes.base import of_client
 from nodes.routing.store import PredicateStore
 

@@ -10,7 +10,7 @@ import random
 from collections import Counter, deque
 from collections.abc import Hashable
 
-from nodes.config import LimitConfig
+from nodes.config import LimitConfig, TimerConfig
 from nodes.model import parse_predicate
 from nodes.routing.effects import Reason
 from nodes.routing.predicates import reduced_union
@@ -33,6 +33,7 @@ class Talker:
         self.node = node
         self.store = PredicateStore()
         self.limits = LimitConfig()
+        self.timers = TimerConfig()
         self.drops: Counter[Reason] = Counter()
         self._office = office
 

@@ -55,7 +55,7 @@ MALFORMED = [
     (Kind.CBCB_ERA, b""),
     (Kind.CBCB_ERA, bytes(19)),
     (Kind.CBCB_ERA, bytes(20)),
-    (Kind.CBCB_ERA, struct.pack(">IQQ", 9, (1 << 63) - 1, 1)),
+    (Kind.CBCB_ERA, struct.pack(">IQQ", 9, 1 << 63, 1)),
 ]
 
 

@@ -123,7 +123,7 @@ BAD_PAYLOADS = [
     (
         0,
         Kind.INTEREST,
-        (9).to_bytes(4, "big") + (2**63 - 1).to_bytes(8, "big") + bytes(4),
+        (9).to_bytes(4, "big") + (2**63).to_bytes(8, "big") + bytes(4),
         Reason.MALFORMED_PAYLOAD,
     ),
     (0, Kind.SUBSCRIBE, encode_payload(Subscribe(1, parse_predicate("all"))), Reason.UNEXPECTED_KIND),

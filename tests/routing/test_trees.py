@@ -166,13 +166,13 @@ def test_weights_are_the_documented_ones_and_equal_from_both_ends() -> None:
 
 
 def test_a_link_counts_when_both_ends_say_it_and_costs_what_the_dearer_says() -> None:
-    database = LinkStateDatabase(1)
-    other = LinkStateDatabase(2)
-    database.originate({2: 3, 9: 1})
+    database = LinkStateDatabase(1, 6_000)
+    other = LinkStateDatabase(2, 6_000)
+    database.originate(0, {2: 3, 9: 1})
     assert database.topology().nodes == (1,)
-    payload = other.originate({1: 5})
+    payload = other.originate(0, {1: 5})
     assert payload is not None
-    database.store(payload)
+    database.store(0, payload)
     assert database.topology().edges == ((1, 2, 5),)
 
 

@@ -21,7 +21,7 @@ from collections.abc import Hashable, Mapping
 from dataclasses import dataclass
 from typing import ClassVar, NamedTuple, Protocol, TypeGuard
 
-from nodes.config import LimitConfig
+from nodes.config import LimitConfig, TimerConfig
 from nodes.routing.effects import Reason
 from nodes.routing.store import PredicateStore
 from nodes.routing.trees import Topology
@@ -153,6 +153,7 @@ class Talk(Protocol):
     """To read `of_router(node)`, what our clients want, and to keep `learned` predicates in."""
     limits: LimitConfig
     """What a neighbour may make us hold."""
+    timers: TimerConfig
 
     def send(self, now_ns: int, interface: int, kind: int, payload: bytes, key: Hashable = None) -> None:
         """Send a payload over a link that has joined: whole, once, in order, until it is lost.

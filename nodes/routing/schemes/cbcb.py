@@ -45,6 +45,8 @@ from nodes.wire.packets import Kind
 from nodes.wire.scheme_payloads import Advertisement, Reply, Request
 
 Handler = Callable[[int, int, bytes], None]
+NUMBERS = 1 << 32
+"""So many revisions and requests there are; only whether two are equal counts, so they begin again."""
 
 
 class Cbcb:
@@ -76,7 +78,7 @@ class Cbcb:
         """Begin."""
         self._talk = talk
         self._view: View | None = None
-        self._eras = Eras(talk.node, rng)
+        self._eras = Eras(talk.node, rng, talk.timers.renumber_ms)
         self._links = Links()
         self._timers = Timers(self._options, rng)
         self._asking = Asking(0, ())
@@ -116,8 +118,9 @@ class Cbcb:
     def handle_timer(self, now_ns: int) -> None:
         """Do what is due."""
         timers = self._timers
+        self._take_due_records(now_ns)
         if timers.renew.take(now_ns):
-            self._spread_era(now_ns, self._eras.renew())
+            self._spread_era(now_ns, self._eras.renew(now_ns))
             self._enter(now_ns)
         if timers.refresh.take(now_ns):
             self._asking.want_all()
@@ -131,13 +134,14 @@ class Cbcb:
 
     def next_deadline(self) -> int | None:
         """When `handle_timer` is wanted."""
-        return self._timers.next_deadline()
+        times = (self._timers.next_deadline(), self._eras.next_deadline())
+        return min((at for at in times if at is not None), default=None)
 
     @property
     def settled(self) -> bool:
         """Whether we have asked, been answered, and answered; periodic repetition apart."""
         relayed = all(relay.request.periodic for relay in self._relays.values())
-        renewed = self._timers.renew.at is None
+        renewed = self._timers.renew.at is None and self._eras.settled
         return self._view is not None and renewed and relayed and self._asking.settled
 
     def accounts(self) -> Mapping[int, tuple[str, str]]:
@@ -147,11 +151,22 @@ class Cbcb:
     # Eras.
 
     def _take_era(self, now_ns: int, interface: int, payload: bytes) -> None:
-        news, ours = self._eras.take(payload)
+        news, lacking, ours = self._eras.take(now_ns, self._links.neighbour(interface), payload)
+        if lacking:
+            self._send(now_ns, interface, Kind.CBCB_ERA, lacking)
         if ours:
             self._timers.renew.want(now_ns)
         if news:
             self._spread_era(now_ns, news, interface)
+            self._enter(now_ns)
+
+    def _take_due_records(self, now_ns: int) -> None:
+        """Go back to ordinary numbers, and take the records of others that have (`numbers`)."""
+        news, ours = self._eras.take_due(now_ns)
+        if ours:
+            self._timers.renew.want(now_ns)
+        if news:
+            self._spread_era(now_ns, news)
             self._enter(now_ns)
 
     def _spread_era(self, now_ns: int, payload: bytes, source: int | None = None) -> None:
@@ -270,7 +285,7 @@ class Cbcb:
         added = cover.difference(self._own, before)
         less = self._unions.of((before, self._own)) != self._unions.of((self._own,))
         if added != NOTHING or (less and self._asks_on_change):
-            self._revision += 1
+            self._revision = (self._revision + 1) % NUMBERS
             self._issue(now_ns, less and self._asks_on_change, added)
 
     def _issue(self, now_ns: int, narrowed: bool, predicate: bytes) -> None:
@@ -288,8 +303,9 @@ class Cbcb:
         held = filter_count(self._talk.store.predicate(learned(branch)))
         if not self._within_limit(interface, held + filter_count(received.predicate)):
             return
-        news = received.revision > self._revisions.get(received.origin, 0)
-        self._revisions[received.origin] = max(received.revision, self._revisions.get(received.origin, 0))
+        # A channel keeps the order, so what differs is new; a forged revision hides none that follow.
+        news = received.revision != self._revisions.get(received.origin, 0)
+        self._revisions[received.origin] = received.revision
         for relay in self._relays.values():
             if relay.has_reply_from(branch) and self._eras.between(received.origin, relay.request.origin):
                 relay.add(received.predicate)

@@ -25,7 +25,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from fastpath.wire.codec import WireError
-from nodes.routing.records import Records, Verdict, head
+from nodes.routing.numbers import Order
+from nodes.routing.records import Records, head
 from nodes.routing.schemes.base import View
 from nodes.routing.trees import Topology
 from nodes.wire.packets import Kind
@@ -40,21 +41,43 @@ DIGEST_BYTES = 16
 class Eras:
     """The records of all routers, and what follows for one of them."""
 
-    def __init__(self, node: int, rng: random.Random) -> None:
+    def __init__(self, node: int, rng: random.Random, renumber_ms: int) -> None:
         self.id = 0
         self.hops: dict[int, int] = {}
         """The neighbour on the way to each other router: the reverse path of what it issues."""
         self._node = node
         self._rng = rng
-        self._records = Records(Kind.CBCB_ERA, node, b"")
+        self._records = Records(Kind.CBCB_ERA, node, b"", renumber_ms)
+        self._early: dict[int, bytes] = {}
         self._known: dict[int, bytes] = {}
         self._seen: tuple[object, int] | None = None
         self._children: dict[int, list[int]] = {}
         self._topology: Topology | None = None
 
-    def renew(self) -> bytes:
+    @property
+    def settled(self) -> bool:
+        """Whether nothing is contradicted, and nothing known that is not taken yet."""
+        return self._records.settled
+
+    def next_deadline(self) -> int | None:
+        """When `take_due` has something to do."""
+        times = (self._records.own.returns_at, self._records.numbering.next_deadline())
+        return min((at for at in times if at is not None), default=None)
+
+    def take_due(self, now_ns: int) -> tuple[bytes, bool]:
+        """Records that came early, which are taken now, and whether ours has to be renewed."""
+        due = self._records.numbering.take_due(now_ns)
+        early = [self._early.pop(origin) for origin in due if origin in self._early]
+        returned = self._records.own.go_back(now_ns)
+        if returned:
+            self._records.withdraw()
+        for record in early:
+            self._store(now_ns, record)
+        return b"".join(early), returned
+
+    def renew(self, now_ns: int) -> bytes:
         """Say that a link of ours came or went: the payload to flood."""
-        payload = self._records.originate(NONCE.pack(self._rng.randrange(1 << 64)))
+        payload = self._records.originate(now_ns, NONCE.pack(self._rng.randrange(1 << 64)))
         assert payload is not None, "64 random bits came twice in a row"
         self._known[self._node] = payload
         return payload
@@ -63,25 +86,38 @@ class Eras:
         """All records, as a payload for a new neighbour."""
         return b"".join(payload for _, payload in self._records.payloads())
 
-    def take(self, payload: bytes) -> tuple[bytes, bool]:
-        """Learn records; returns those that were news, and whether ours has to be renewed.
+    def take(self, now_ns: int, sender: int, payload: bytes) -> tuple[bytes, bytes, bool]:
+        """Learn records: those that were news, what the sender must be sent, whether to renew ours.
 
         Raises:
             WireError: It is malformed or too much; nothing was changed.
         """
         records = split_records(payload)
-        verdicts = [(record, self._records.consider(record)) for record in records]
-        news = [record for record, v in verdicts if v in (Verdict.NEWER, Verdict.CONTRADICTION)]
-        ours = [record for record, verdict in verdicts if verdict is Verdict.OURS]
+        orders = [(record, self._records.consider(now_ns, record)) for record in records]
+        others = [(record, order) for record, order in orders if head(record)[0] != self._node]
+        news = [record for record, order in others if order is Order.NEWER]
         new = sum(head(record)[0] not in self._known for record in news)
         if new and len(self._known) + new > ORIGINS_MAX:
             raise WireError(f"with this there are records of more than {ORIGINS_MAX} routers")
-        for record in news:
-            self._records.store(record)
-            self._known[head(record)[0]] = record
-        for record in ours:
-            self._records.jump_above(head(record)[1])
-        return b"".join(news), bool(ours)
+        returned = [record for record in news if self._store(now_ns, record)]
+        self._early |= {head(record)[0]: record for record, order in others if order is Order.EARLY}
+        lacking = [head(record)[0] for record, order in orders if self._lacks_ours(sender, record, order)]
+        superseded = Order.NEWER in [order for record, order in orders if head(record)[0] == self._node]
+        if superseded:
+            self._records.withdraw()
+        back = sorted({*returned, *(self._known[origin] for origin in lacking)})
+        return b"".join(news), b"".join(back), superseded
+
+    def _lacks_ours(self, sender: int, record: bytes, order: Order) -> bool:
+        """Whether who sent a record can have missed the one that we hold."""
+        origin = head(record)[0]
+        unusual = origin == sender or self._records.numbering.is_unusual(origin)
+        return order is Order.STALE or (order is Order.OLDER and origin != self._node and unusual)
+
+    def _store(self, now_ns: int, record: bytes) -> bool:
+        self._known[head(record)[0]] = record
+        self._early.pop(head(record)[0], None)
+        return self._records.store(now_ns, record)
 
     def see(self, view: View) -> bool:
         """Whether it is another era than before."""

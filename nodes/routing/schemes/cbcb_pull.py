@@ -72,7 +72,7 @@ class Asking:
         branches = [branch for branch in sorted(self._wanted) if branch not in self.awaited]
         if not branches:
             return {}
-        self._number += 1
+        self._number = (self._number + 1) % (1 << 32)
         requests = {
             branch: Request(issuer, self._era, self._number, self._wanted.pop(branch)) for branch in branches
         }
