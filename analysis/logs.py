@@ -127,7 +127,7 @@ class Undone:
 
 
 def undone(run: Run, changes: Iterable[SubscriptionChange], published: Mapping[int, int]) -> list[Undone]:
-    """What a complete run's plan has and neither events nor captures nor logs have.
+    """What the plan of a run that was carried out has and neither events nor captures nor logs have.
 
     Args:
         run: The run.
@@ -167,12 +167,12 @@ def _failed_actions(run: Run, client: str) -> Counter[str]:
 
 
 def lacking_events(run: Run, changes: Sequence[NetworkChange]) -> Iterator[str]:
-    """Fixpoints of the manifest, and faults of the plan in a complete run, that are no event; one each."""
+    """Fixpoints of the manifest, and faults of a plan that was carried out, that are no event; one each."""
     reached = sum(entry.get("took_ns") is not None for entry in run.manifest.get("convergence", ()))
     logged = sum(not change.do for change in changes)
     for _ in range(reached - logged):
         yield "converged"
-    if run.complete:
+    if run.carried_out:
         planned = Counter(f"{fault.do} {fault.target}" for fault in run.plan.faults)
         planned.subtract(f"{change.do} {change.target}" for change in changes if change.do)
         for fault, count in planned.items():

@@ -247,7 +247,7 @@ class _Tables:
         return [links[name] for name in swapped], offsets_ns
 
     def _undone(self, known: Known, publishers: Sequence[PublicationCounts]) -> list[logs.Undone]:
-        if not self.run.complete:
+        if not self.run.carried_out:
             return []
         return logs.undone(self.run, known.changes, {client.source: client.total for client in publishers})
 

@@ -59,6 +59,11 @@ class Run:
         return bool(self.manifest["outcome"] == "complete")
 
     @property
+    def carried_out(self) -> bool:
+        """Whether all that the plan has should have happened."""
+        return self.complete and not self.manifest.get("live", False)
+
+    @property
     def started(self) -> bool:
         """Whether the network ever became ready."""
         return self.start_ns > 0

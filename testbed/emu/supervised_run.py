@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Mapping
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from typing import TYPE_CHECKING
 
 from nodes.daemon.json_lines import Server
@@ -47,7 +47,7 @@ class SupervisedRun(EmulatedRun):
     def outcome(self) -> Outcome:
         """Let the network run until it is to end; who is still attached to a node is hung up on."""
         try:
-            return super().outcome()
+            return replace(super().outcome(), live=True)
         finally:
             end_attached(self._supervision.directory.run_id)
 

@@ -55,6 +55,7 @@ def manifest(plan: Plan, run_id: str, world: str, outcome: Outcome) -> dict[str,
         "convergence": [asdict(entry) for entry in outcome.convergence],
         "captures": {"frames": outcome.capture_packets, "drops": outcome.capture_drops},
         "dilate": outcome.dilate,
+        "live": outcome.live,
         "fidelity": outcome.fidelity.to_json() if outcome.fidelity is not None else None,
     }
 

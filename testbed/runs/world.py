@@ -49,6 +49,8 @@ class Outcome:
     """How far to trust it; None: it did not get through its workload."""
     dilate: int = 1
     """How many times slower than real time its time went."""
+    live: bool = False
+    """Whether it was a live network: people worked on it, and ended it before its plan was carried out."""
 
 
 class World(Protocol):

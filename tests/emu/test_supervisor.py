@@ -69,7 +69,7 @@ def test_the_analysis_judges_a_run_by_hand_as_any_other(
     verdict = json.loads(capsys.readouterr().out)
     assert verdict["ok"] is True
     assert (verdict["publications"], verdict["delivered"], verdict["missing"]) == (40, 20, 0)
-    assert verdict["expected"] == 20
+    assert (verdict["owed"], verdict["verdict"]) == (20, "clean")
 
 
 def test_with_the_workload_the_scripts_run_too(tmp_path: Path) -> None:

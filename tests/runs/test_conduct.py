@@ -62,7 +62,7 @@ def test_the_outcome_stands_in_the_manifest(tmp_path: Path) -> None:
     assert manifest["outcome"] == "complete"
     assert (manifest["start_ns"], manifest["end_ns"]) == (5, 9)
     assert manifest["phases"] == {"ready_s": 1.5}
-    assert manifest["captures"] == {"packets": 3, "drops": 0}
+    assert manifest["captures"] == {"frames": 3, "drops": 0}
     assert manifest["wall_s"] >= 0
 
 
