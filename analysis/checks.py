@@ -16,6 +16,7 @@ from analysis.figures import axes
 from analysis.findings import Checks, Oddity, PublicationCounts
 from analysis.logs import Undone
 from analysis.oracle import SubscriptionChange
+from analysis.rundir import Run
 
 SHOWN = 5
 """How many findings of one kind are named."""
@@ -64,7 +65,7 @@ def to_checks(found: Found, busiest: str = "") -> Checks:
             *_some(found.evidence.problems(), str),
             *_some(found.swapped, _swapped),
             *_some(found.offsets_ns.items(), lambda item: _offset(names[item[0]], item[1])),
-            *_some(altered, lambda oddity: _altered(oddity, names)),
+            *_some(altered, lambda oddity: _altered(oddity, found.evidence.run)),
             *_some(otherwise, lambda client: _otherwise(client, names)),
             *_some(pathless, lambda oddity: _flaw(oddity, names)),
             *_some(found.unlogged, _unlogged),
@@ -119,10 +120,13 @@ def _way(oddity: Oddity, names: Mapping[int, str]) -> str:
     return f"from {names.get(oddity.from_id, oddity.from_id)} to {names.get(oddity.to_id, oddity.to_id)}"
 
 
-def _altered(oddity: Oddity, names: Mapping[int, str]) -> str:
+def _altered(oddity: Oddity, run: Run) -> str:
+    names = run.names
+    ends = (names[oddity.from_id], names[oddity.to_id])
+    interface = next(c.interface.name for c in run.captures if (c.node.name, c.peer.name) == ends)
     return (
-        f"{_messages(oddity.count)} altered: the content on the way {_way(oddity, names)} is not that "
-        f"of the publication (first: {_message(oddity, names)})."
+        f"{_messages(oddity.count)} altered: the content on the way {_way(oddity, names)} ({interface}) is "
+        f"not that of the publication (first: {_message(oddity, names)})."
     )
 
 

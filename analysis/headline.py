@@ -135,11 +135,16 @@ def _disturbed(findings: Findings) -> Iterator[str]:
         f"{c.do} {c.target}" for scope in unrest if scope.disturbance for c in scope.disturbance.causes
     )
     named = [f"{name} ({number:,} times)" if number > 1 else name for name, number in faults.most_common()]
-    shown = ", ".join(named[:5]) + (f" and {len(named) - 5:,} more" if len(named) > 5 else "")
     times = "once" if len(unrest) == 1 else f"{len(unrest):,} times"
     never = "" if findings.recovery else " It had not settled again when the run ended."
     kept_busy = f" {findings.checks.busiest}" if findings.checks.busiest else ""
-    yield f"The network was disturbed {times}: {shown}.{never}{kept_busy}"
+    yield f"The network was disturbed {times}: {listed(named)}.{never}{kept_busy}"
+
+
+def listed(names: Sequence[str], most: int = 5) -> str:
+    """The first names, and how many more there are."""
+    more = f" and {len(names) - most:,} more" if len(names) > most else ""
+    return ", ".join(names[:most]) + more
 
 
 def _lossy(counts: Counts, plan: Plan) -> Iterator[str]:

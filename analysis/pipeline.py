@@ -203,10 +203,7 @@ class _Tables:
                 known.unlogged,
                 self._undone(known, publishers),
                 list(logs.lacking_events(self.run, known.network_events)),
-                [
-                    *self._contradictions(known),
-                    *calm.restless(self.run, history, known.ingested.control),
-                ],
+                self._contradictions(known, history) if not (swapped or offsets_ns) else [],
             ),
             calm.busiest(self.run, history, known.ingested.control),
         )
@@ -251,8 +248,8 @@ class _Tables:
             return []
         return logs.undone(self.run, known.changes, {client.source: client.total for client in publishers})
 
-    def _contradictions(self, known: Known) -> list[calm.Contradiction]:
-        """The fixpoints that the captures deny."""
+    def _contradictions(self, known: Known, history: History) -> list[calm.Contradiction]:
+        """The fixpoints that the captures deny; their times must be right for that."""
         fixpoints = calm.fixpoints_of(self.run, known.network_events)
         if not fixpoints or len(self.run.plan.routers) < 2:
             return []
@@ -265,7 +262,10 @@ class _Tables:
             known.changes,
             known.evidence.partial_routers,
         )
-        return calm.contradictions(seen, fixpoints)
+        denied = calm.contradictions(seen, fixpoints)
+        at_once = {each.time_ns for each in denied}
+        later = calm.restless(self.run, history, known.ingested.control)
+        return [*denied, *(each for each in later if each.time_ns not in at_once)]
 
     def _scopes(
         self, history: History, publications: DataFrame, verdicts: DataFrame, deliveries: DataFrame

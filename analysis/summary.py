@@ -276,15 +276,9 @@ def scopes_of(run: Run, history: History) -> list[Scope]:
 
 
 def _unsettled(disturbance: Disturbance) -> Scope:
-    name = listed([f"{cause.do} {cause.target}" for cause in disturbance.causes])
+    name = ", ".join(f"{cause.do} {cause.target}" for cause in disturbance.causes)
     until_ns = disturbance.until_ns
     return Scope(name, disturbance.from_ns, until_ns + (until_ns != FOREVER), disturbance)
-
-
-def listed(names: Sequence[str], most: int = 5) -> str:
-    """The first names, and how many more there are."""
-    more = f" and {len(names) - most:,} more" if len(names) > most else ""
-    return ", ".join(names[:most]) + more
 
 
 def count_by_scope(

@@ -9,6 +9,7 @@ from datetime import UTC, datetime
 from analysis.counts import Counts
 from analysis.figures import axes
 from analysis.findings import Findings
+from analysis.headline import listed
 from analysis.report.section import Data, Section
 from nodes.wire.packets import PacketType
 
@@ -66,7 +67,11 @@ def _phases(_findings: Findings, verdict: Data) -> Data | None:
 def _disturbances(findings: Findings, verdict: Data) -> Data | None:
     rows = verdict["faults"]
     start_ns = findings.run.start_ns
-    rows = [row | {"arrived": part.counts.arrived} for row, part in zip(rows, findings.unrest, strict=True)]
+    arrived = [part.counts.arrived for part in findings.unrest]
+    rows = [
+        row | {"arrived": count, "faults": listed(row["name"].split(", "))}
+        for row, count in zip(rows, arrived, strict=True)
+    ]
     return {"rows": rows[:SHOWN], "more": max(len(rows) - SHOWN, 0), "start_ns": start_ns} if rows else None
 
 
@@ -79,7 +84,7 @@ DISTURBANCES = Section(
 {% call table("From the first fault until the network had converged again", ["Faults", "#At", "#Lasted",
               "#Messages", "#Wanted", "#Lost", "#Arrived"]) %}
 {% for row in rows %}
-<tr><th scope="row">{{ row.name }}</th>{{ cell((row.from_ns - start_ns) | duration) }}
+<tr><th scope="row">{{ row.faults }}</th>{{ cell((row.from_ns - start_ns) | duration) }}
 {{- cell((row.until_ns - row.from_ns) | duration if row.until_ns is not none else "to the end") }}
 {{- number(row.publications) }}{{ number(row.wanted) }}{{ number(row.lost) }}
 {{- cell(row.arrived | share(row.wanted)) }}</tr>

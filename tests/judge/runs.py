@@ -91,7 +91,12 @@ def _of_tables(ours: Tables, folder: Path) -> Iterator[str]:
     crossing = ("source", "sequence", "from_id", "to_id", "hop_count")
     yield from _of_rows("publications", publications, _read(folder, "publications", pair[:2]))
     yield from _of_rows("deliveries", deliveries, _read(folder, "deliveries", pair))
-    yield from _of_rows("crossings", crossings, _read(folder, "crossings", crossing))
+    between = {
+        key: row
+        for key, row in _read(folder, "crossings", crossing).items()
+        if row["copies"] and not row["access"]
+    }
+    yield from _of_rows("crossings", crossings, between)
     yield from _of_rows("verdicts", verdicts, _read(folder, "verdicts", pair))
 
 

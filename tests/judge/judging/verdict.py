@@ -35,7 +35,7 @@ def judge(path: Path) -> tuple[Counts, Tables]:
         **_traffic(run),
         "captures": _captures(run),
         "phases": [_part(tables, *part) for part in _phases(run)],
-        "recovery": next((_part(tables, *part) for part in _recovery(calm)), None),
+        "recovery": next((_part(tables, *part) for part in _recovery(run, calm)), None),
         "faults": [_disturbance(tables, *part) for part in _disturbances(run, calm)],
     }, tables
 
@@ -83,8 +83,10 @@ def _phases(run: Run) -> Iterator[tuple[str, int, int]]:
         yield phase["name"], run.start_ns + phase["start_ns"], run.start_ns + phase["end_ns"]
 
 
-def _recovery(calm: Calm) -> Iterator[tuple[str, int, int]]:
-    """What was published after the last fixpoint, if no fault came after it."""
+def _recovery(run: Run, calm: Calm) -> Iterator[tuple[str, int, int]]:
+    """What was published after the last fixpoint, if no fault came later; where the scenario has parts."""
+    if not any(run.plan[key] for key in ("phases", "expect", "faults")):
+        return
     if calm.periods and calm.periods[-1].until_ns == FOREVER:
         yield "recovery", calm.periods[-1].after_ns + 1, FOREVER
 
