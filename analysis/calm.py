@@ -28,6 +28,8 @@ from nodes.wire.packets import Control, Kind, PacketType
 from topologies.fault_kinds import Failures
 
 LINKS, INTEREST = 0, 1
+LAST_CLASS = 2**62
+"""Sequences from here on belong to forged records, and to owners on their way back (docs/protocols.md)."""
 _HEAD_BYTES = 14
 _PAIR_BYTES = 8
 
@@ -93,7 +95,8 @@ def to_last_records(packets: DataFrame, fixpoints: Sequence[Fixpoint]) -> DataFr
     `stage` is the number of the first fixpoint at or after it; what comes after the last is left out.
     """
     kinds = {Kind.LINK_STATE: LINKS, Kind.INTEREST: INTEREST, Kind.INTEREST_CHANGE: INTEREST}
-    records = packets.where((F.col("type") == int(PacketType.CONTROL)) & F.col("source").isNotNull())
+    is_record = (F.col("type") == int(PacketType.CONTROL)) & F.col("source").isNotNull()
+    records = packets.where(is_record & (F.col("sequence") < LAST_CLASS))
     ends = [fixpoint.time_ns for fixpoint in fixpoints]
     later = [F.when(F.col("time_ns") > end, 1).otherwise(0) for end in ends]
     kind: Column = F.col("kind")
@@ -175,9 +178,7 @@ def busiest(run: Run, history: History, announced: Sequence[KeptPacket]) -> str:
 
 def _announcements(records: Sequence[LinkRecord], after_ns: int, until_ns: int) -> int:
     """How many records first appeared in a time."""
-    before = max((record.sequence for record in records if record.time_ns <= after_ns), default=-1)
-    within = (record for record in records if after_ns < record.time_ns <= until_ns)
-    return len({record.sequence for record in within if record.sequence > before})
+    return sum(after_ns < record.time_ns <= until_ns for record in records)
 
 
 def _learn(
@@ -252,7 +253,7 @@ def _untrue(
     until_now = [record for record in announced if record.time_ns <= fixpoint.time_ns]
     if not until_now:
         return  # nobody to announce it to, or in more than one packet
-    listed = max(until_now, key=lambda record: (record.sequence, record.time_ns)).neighbours
+    listed = until_now[-1].neighbours
     true = fixpoint.neighbours[origin]
     if listed != true:
         texts = [
@@ -262,8 +263,8 @@ def _untrue(
 
 
 def _announced_links(packets: Iterable[KeptPacket]) -> dict[int, list[LinkRecord]]:
-    """By origin: each LINK_STATE that it sent in one packet."""
-    found: dict[int, list[LinkRecord]] = {}
+    """By origin: each LINK_STATE that it sent in one packet, when it was first sent; in order of time."""
+    found: dict[int, dict[int, LinkRecord]] = {}
     for packet in packets:
         try:
             control = decode(packet.data)
@@ -275,5 +276,6 @@ def _announced_links(packets: Iterable[KeptPacket]) -> dict[int, list[LinkRecord
         origin, sequence = int.from_bytes(payload[:4], "big"), int.from_bytes(payload[4:12], "big")
         places = range(_HEAD_BYTES, len(payload), _PAIR_BYTES)
         neighbours = frozenset(int.from_bytes(payload[place : place + 4], "big") for place in places)
-        found.setdefault(origin, []).append(LinkRecord(packet.time_ns, sequence, neighbours))
-    return found
+        record, of_origin = LinkRecord(packet.time_ns, sequence, neighbours), found.setdefault(origin, {})
+        of_origin[sequence] = min(record, of_origin.get(sequence, record))
+    return {origin: sorted(records.values()) for origin, records in found.items()}
