@@ -86,19 +86,24 @@ def _while_unsettled(history: History) -> Column:
 
 def count_by_subscriber(verdicts: DataFrame) -> list[SubscriberCounts]:
     """One row a client that was owed, or got, anything, in order of id."""
-    left = F.col("copies") > 0
-    reported = F.col("reports") > 0
     rows = (
         verdicts.groupBy("subscriber")
-        .agg(
-            *_counted(),
-            how_many(left & ~reported, "unreported"),
-            how_many(reported & ~left, "unseen"),
-        )
+        .agg(*_counted(), how_many(_unreported(), "unreported"), how_many(_unseen(), "unseen"))
         .collect()
     )
     found = (SubscriberCounts(r.subscriber, _counts(r.asDict()), r.unreported, r.unseen) for r in rows)
     return sorted(found, key=lambda c: c.subscriber)
+
+
+def _unreported() -> Column:
+    """A copy left for the client, which does not report it, though nothing was wrong with the way there."""
+    unsettled = F.coalesce(F.col("reason").isin("network", "cut_off"), F.lit(False))
+    return (F.col("copies") > 0) & (F.col("reports") == 0) & ~unsettled
+
+
+def _unseen() -> Column:
+    """The client reports what no copy left for."""
+    return (F.col("reports") > 0) & (F.col("copies") == 0)
 
 
 def _counted() -> list[Column]:
@@ -225,9 +230,7 @@ def first_failures(verdicts: DataFrame, limit: int = SHOWN) -> list[Failure]:
 
 def first_disagreements(verdicts: DataFrame, limit: int = 3) -> list[Failure]:
     """The first deliveries that are in a capture and not in the client's events, or the reverse."""
-    odd = verdicts.where((F.col("copies") > 0) != (F.col("reports") > 0)).where(
-        (F.col("copies") > 0) | (F.col("reports") > 0)
-    )
+    odd = verdicts.where(_unreported() | _unseen())
     rows = odd.select(*PAIR, F.lit("").alias("verdict"), "copies").orderBy(*PAIR).limit(limit).collect()
     return [Failure(**r.asDict()) for r in rows]
 

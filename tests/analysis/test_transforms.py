@@ -15,7 +15,7 @@ from analysis import transforms
 from analysis.findings import Traffic
 from analysis.oracle import Due, verdict_of
 from analysis.schemas import CLIENTS, EXPECTED, KINDS, LINKS
-from analysis.summary import count_crossings
+from analysis.summary import count_by_subscriber, count_crossings, first_disagreements
 from analysis.verdict import control_by_kind
 
 pytestmark = pytest.mark.spark
@@ -274,6 +274,21 @@ def test_what_was_allowed_and_did_not_come_leaves_no_trace(table, packets, event
     deliveries = transforms.to_deliveries(packets(), transforms.to_publications(packets(), events()))
     clients = table(CLIENTS, [])
     assert transforms.to_verdicts(expected, deliveries, events(), clients).count() == 0
+
+
+@pytest.mark.parametrize(
+    ("reason", "unreported"), [(None, 1), ("subscription", 1), ("network", 0), ("cut_off", 0)]
+)
+def test_a_client_need_not_report_what_left_a_router_while_the_network_was_not_settled(
+    table, packets, events, reason, unreported
+):
+    pair = {"source": P, "sequence": 1, "subscriber": C, "owed": reason is None, "wanted": True}
+    expected = table(EXPECTED, [pair | {"reason": reason}])
+    seen = packets(message(1, P, 10, 0, sent=False), message(3, C, 40, 2))
+    deliveries = transforms.to_deliveries(seen, transforms.to_publications(seen, events()))
+    verdicts = transforms.to_verdicts(expected, deliveries, events(), table(CLIENTS, []))
+    (counts,) = count_by_subscriber(verdicts)
+    assert (counts.unreported, len(first_disagreements(verdicts))) == (unreported, unreported)
 
 
 def test_padding_is_no_control_traffic(packets):
