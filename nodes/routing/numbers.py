@@ -53,7 +53,7 @@ class Order(Enum):
     NEWER = "newer"
     SAME = "same"
     OLDER = "older"
-    STALE = "of the last class, which was left: its sender is to be sent what we hold"
+    STALE = "older, and not because the two have crossed: its sender is to be sent what we hold"
     EARLY = "ordinary, while the last class has not been held long enough: to be asked for again"
 
 
@@ -177,9 +177,9 @@ class OwnNumber:
             return self._receive_ordinary(now_ns, number)
         elif number == LAST == self.value and held is not None:
             self.contradicted |= arrived > held
-            return Order.SAME if arrived == held else Order.OLDER
+            return Order.OLDER if arrived > held else _behind(held, arrived)
         elif number < self.value or arrived == held:
-            return Order.SAME if arrived == held else Order.OLDER
+            return _behind(held, arrived)
         self._go_to(now_ns, number)
         return Order.NEWER
 
@@ -208,6 +208,11 @@ class OwnNumber:
         self.value = number
         if of_last_class(number) and self.returns_at is None:
             self.returns_at = now_ns + OWNER_WAITS * self._hold_ns
+
+
+def _behind(held: Mark | None, arrived: Mark) -> Order:
+    """What our own record is answered with, if it is not above ours."""
+    return Order.SAME if arrived == held else Order.STALE
 
 
 def _plain(held: Mark, arrived: Mark) -> Order:

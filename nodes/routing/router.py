@@ -147,7 +147,8 @@ class Router:
     def settled(self) -> bool:
         """Whether nothing is under way: all is acknowledged, announced and installed."""
         numbers_settled = self.linkstate.database.records.settled and self.interest.settled
-        idle = self._due() == [] and self.scheme_exchange.settled and numbers_settled
+        named = numbers_settled and not self.rules.identity.refused
+        idle = self._due() == [] and self.scheme_exchange.settled and named
         return self._begun and idle and all(link.quiet for link in self.links)
 
     @property

@@ -100,12 +100,15 @@ class Eras:
         if new and len(self._known) + new > ORIGINS_MAX:
             raise WireError(f"with this there are records of more than {ORIGINS_MAX} routers")
         returned = [record for record in news if self._store(now_ns, record)]
-        self._early |= {head(record)[0]: record for record, order in others if order is Order.EARLY}
+        for record in [record for record, order in others if order is Order.EARLY]:
+            origin = head(record)[0]
+            self._early[origin] = max(record, self._early.get(origin, b""))
         lacking = [head(record)[0] for record, order in orders if self._lacks_ours(sender, record, order)]
         superseded = Order.NEWER in [order for record, order in orders if head(record)[0] == self._node]
         if superseded:
             self._records.withdraw()
-        back = sorted({*returned, *(self._known[origin] for origin in lacking)})
+        ours = [self._records.payload(origin) for origin in lacking]
+        back = sorted({*returned, *(record for record in ours if record is not None)})
         return b"".join(news), b"".join(back), superseded
 
     def _lacks_ours(self, sender: int, record: bytes, order: Order) -> bool:
