@@ -159,6 +159,11 @@ cover-check: ## Hold a million claims of covering against messages at their boun
 test-faults: tools ## Break random networks under every scheme, and count what is missing; SEED=1: these.
 	$(BIN)/python -m tests.faults.campaign $(if $(SEED),--seed $(SEED))
 
+.PHONY: test-attacks
+test-attacks: tools ## Play attackers against routers with honest traffic, in memory and in namespaces: a table each.
+	$(BIN)/python -m tests.attacks.campaign
+	requirements/as-root $(BIN)/python -m tests.attacks.live
+
 .PHONY: test-emu
 test-emu: tools ## Try every carrier of links, as a table, then all tests of the emulated world.
 	$(SAY) "What links are asked for, and what they do"
