@@ -154,8 +154,13 @@ def _lossy(counts: Counts, plan: Plan) -> Iterator[str]:
 
 def loses_packets(plan: Plan) -> bool:
     """Whether links do so by plan, from the beginning or by a fault."""
-    changed: list[LinkPlan | Fault] = [*plan.links, *plan.faults]
-    return any(_loses(way) for each in changed for way in _ways(each))
+    return bool(lossy_links(plan))
+
+
+def lossy_links(plan: Plan) -> set[str]:
+    """The links that lose packets by plan, from the beginning or by a fault."""
+    found = {link.name for link in plan.links if any(map(_loses, _ways(link)))}
+    return found | {fault.target for fault in plan.faults if any(map(_loses, _ways(fault)))}
 
 
 def _ways(each: LinkPlan | Fault) -> tuple[Impairment | None, ...]:

@@ -34,6 +34,7 @@ from analysis.findings import (
     ScopeCounts,
     SubscriberCounts,
 )
+from analysis.headline import lossy_links
 from analysis.history import History, NetworkChange, history_of
 from analysis.ingest import captured_bytes, ingest
 from analysis.oracle import Claim, SubscriptionChange, claims_of, readable_claims
@@ -188,9 +189,10 @@ class _Tables:
         ways = self._ways(self._stage("link_delays", delays))
         traffic = transforms.to_traffic(self.packets)
         self._stage("control", transforms.to_control(traffic, self._links(), self._kinds()))
-        subscribers = summary.count_by_subscriber(verdicts)
+        lossy = self._lossy_clients()
+        subscribers = summary.count_by_subscriber(verdicts, lossy)
         self._step()
-        publishers = summary.count_publications(publications, history, unseen)
+        publishers = summary.count_publications(publications, history, [*unseen, *lossy])
         counted, oddities = summary.count_crossings(crossings)
         swapped, offsets_ns = self._clocks(ways)
         checks = to_checks(
@@ -217,7 +219,7 @@ class _Tables:
             counted,
             summary.collect_traffic(traffic),
             summary.first_failures(verdicts) if any(map(_failed, subscribers)) else (),
-            summary.first_disagreements(verdicts)
+            summary.first_disagreements(verdicts, lossy)
             if any(s.unreported or s.unseen for s in subscribers)
             else (),
             summary.delivered_digest(verdicts, self._names()),
@@ -228,6 +230,11 @@ class _Tables:
         )
         self._step()
         return found
+
+    def _lossy_clients(self) -> list[int]:
+        """Clients whose access links lose packets by plan."""
+        lossy, ids = lossy_links(self.run.plan), self.run.client_ids
+        return [ids[link.b] for link in self.run.plan.links if link.name in lossy and link.b in ids]
 
     def _ways(self, link_delays: DataFrame) -> list[Way]:
         rows = link_delays.where(F.col("least_ns").isNotNull()).orderBy("from_id", "to_id").collect()

@@ -45,19 +45,19 @@ SHOWN = 50
 
 
 def count_publications(
-    publications: DataFrame, history: History, unseen: Collection[int] = ()
+    publications: DataFrame, history: History, excused_clients: Collection[int] = ()
 ) -> list[PublicationCounts]:
     """How many messages there are of each client, and what is odd about them.
 
     What a client published while the network was not settled may have met a link that was
-    down or a router that did not run: it need not be in a capture. Nor need it if the capture is incomplete.
+    down or a router that did not run: it need not be in a capture.
 
     Args:
         publications: The table.
         history: When the network was settled.
-        unseen: Clients of which not everything was captured.
+        excused_clients: Those of which not everything was captured, or whose access links lose packets.
     """
-    excused = _while_unsettled(history) | (F.col("source").isin(*unseen) if unseen else F.lit(False))
+    excused = _while_unsettled(history) | _among("source", excused_clients)
     rows = (
         publications.groupBy("source")
         .agg(
@@ -73,6 +73,10 @@ def count_publications(
     return [PublicationCounts(**row.asDict()) for row in rows]
 
 
+def _among(column: str, ids: Collection[int]) -> Column:
+    return F.col(column).isin(*ids) if ids else F.lit(False)
+
+
 def _while_unsettled(history: History) -> Column:
     unsettled = history.unsettled()
     if not unsettled:
@@ -84,21 +88,27 @@ def _while_unsettled(history: History) -> Column:
     )
 
 
-def count_by_subscriber(verdicts: DataFrame) -> list[SubscriberCounts]:
-    """One row a client that was owed, or got, anything, in order of id."""
+def count_by_subscriber(verdicts: DataFrame, lossy: Collection[int] = ()) -> list[SubscriberCounts]:
+    """One row a client that was owed, or got, anything, in order of id.
+
+    Args:
+        verdicts: The table.
+        lossy: Clients whose access links lose packets by plan: what left a router need not be reported.
+    """
     rows = (
         verdicts.groupBy("subscriber")
-        .agg(*_counted(), how_many(_unreported(), "unreported"), how_many(_unseen(), "unseen"))
+        .agg(*_counted(), how_many(_unreported(lossy), "unreported"), how_many(_unseen(), "unseen"))
         .collect()
     )
     found = (SubscriberCounts(r.subscriber, _counts(r.asDict()), r.unreported, r.unseen) for r in rows)
     return sorted(found, key=lambda c: c.subscriber)
 
 
-def _unreported() -> Column:
+def _unreported(lossy: Collection[int]) -> Column:
     """A copy left for the client, which does not report it, though nothing was wrong with the way there."""
     unsettled = F.coalesce(F.col("reason").isin("network", "cut_off"), F.lit(False))
-    return (F.col("copies") > 0) & (F.col("reports") == 0) & ~unsettled
+    excused = unsettled | _among("subscriber", lossy)
+    return (F.col("copies") > 0) & (F.col("reports") == 0) & ~excused
 
 
 def _unseen() -> Column:
@@ -228,9 +238,9 @@ def first_failures(verdicts: DataFrame, limit: int = SHOWN) -> list[Failure]:
     return [Failure(**r.asDict()) for r in rows]
 
 
-def first_disagreements(verdicts: DataFrame, limit: int = 3) -> list[Failure]:
+def first_disagreements(verdicts: DataFrame, lossy: Collection[int] = (), limit: int = 3) -> list[Failure]:
     """The first deliveries that are in a capture and not in the client's events, or the reverse."""
-    odd = verdicts.where(_unreported() | _unseen())
+    odd = verdicts.where(_unreported(lossy) | _unseen())
     rows = odd.select(*PAIR, F.lit("").alias("verdict"), "copies").orderBy(*PAIR).limit(limit).collect()
     return [Failure(**r.asDict()) for r in rows]
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+from dataclasses import replace
 
 import pyarrow.parquet as pq
 import pytest
@@ -12,6 +13,7 @@ import pytest
 from analysis import AnalysisError
 from analysis.findings import CHECKS
 from analysis.pipeline import analyze
+from testbed.plan.model import Impairment
 
 pytestmark = pytest.mark.spark
 
@@ -205,6 +207,22 @@ def test_captures_and_clients_that_disagree_are_named(spark, hand_made):
         "One message left a router for a client that does not report it (first: p 4 for a).",
         "One message reported as delivered left no router in the captures (first: p 4 for c).",
     ]
+
+
+def test_what_an_access_link_loses_by_plan_is_no_disagreement(spark, hand_made):
+    run = faultless(hand_made)
+    links = [
+        replace(link, impairment=Impairment(loss=0.1)) if link.b in {"a", "p"} else link
+        for link in run.plan.links
+    ]
+    run.plan = replace(run.plan, links=tuple(links))
+    run.publish(4, "x = 1", 4_000)
+    run.packet("r1", "a", True, 4_100, 4, "x = 1", 1)  # lost behind the router
+    run.event("p", "publish", 6_000, source=3, sequence=9, message="x = 0")  # lost before it
+    verdict = analyze(run.write())
+    assert verdict["problems"] == []
+    run.plan = replace(run.plan, links=tuple(replace(link, impairment=Impairment()) for link in links))
+    assert len(analyze(run.write())["problems"]) == 2
 
 
 def test_a_run_cut_short_is_analysed_and_flagged(spark, hand_made):
