@@ -8,22 +8,20 @@ circle, three of them could each be newer than another, and records with these w
 follow each other through the network for ever. So there are two classes:
 
     ordinary    below 2^62
-    last        from 2^62 to 2^63 - 1; newer than every ordinary number
+    last        from 2^62 to 2^63 - 1; newer than every ordinary number from 2^61 on
 
 - *Forward.* An owner that receives a record in its name answers with a number above
   it, with its true content; in the last class as well, up to the highest number there
   is. Of two records with the same number the one with the greater bytes is newer.
+- *Closed.* Nobody needs the last class before ordinary numbers have come far (2^61).
+  Who holds a lower one does not take a number of the last class, and answers with what
+  it holds. So a single forged record does nothing, and a late copy ends where it arrives.
 - *Back.* A router that has held a number of the last class for `renumber_ms`, which is
   longer than flooding takes, takes the next ordinary number as newer, whatever it is;
   one that arrives earlier is asked for again. The owner goes back after twice that
   time: by then everybody holds the last class for long enough.
 - *Both ways at once.* Two routers may each take the other's record, one going back and one
   not. So who goes back sends the record to all neighbours, also to the one it came from.
-- *No way to chase.* Who has gone back takes no number of the last class up to the one
-  it left for ten times that time, and answers it with what it has. So a late copy ends
-  where it arrives.
-- While an ordinary number has come far (2^61), the last class is open again at once:
-  the owner may need it.
 - A router that is not connected with the origin deletes a record of the last class
   after that time (`records.Ageing`), so that none comes back out of a partition.
 
@@ -41,8 +39,7 @@ LAST_CLASS = 1 << 62
 FAR = 1 << 61
 """An ordinary number from here on may need the last class."""
 OWNER_WAITS = 2
-LEFT_FOR = 10
-"""So many times `renumber_ms` the class that was left stays closed."""
+"""So many times `renumber_ms` the owner stays in the last class."""
 Mark = tuple[int, bytes]
 """A number, and what decides between two that are equal: bytes of the content, or its digest."""
 
@@ -62,28 +59,13 @@ def of_last_class(number: int) -> bool:
     return number >= LAST_CLASS
 
 
-class _Left:
-    """The last class was left at this number, not long ago."""
-
-    def __init__(self, number: int, until_ns: int) -> None:
-        self._number = number
-        self._until_ns = until_ns
-
-    def closes(self, now_ns: int, held: int, arrived: int) -> bool:
-        """Whether a number of the last class is not taken in place of an ordinary one."""
-        return now_ns < self._until_ns and held < FAR and arrived <= self._number
-
-
-OPEN = _Left(0, 0)
-
-
 class Numbering:
     """The numbers of all other origins of one kind of record."""
 
     def __init__(self, renumber_ms: int) -> None:
         self._hold_ns = renumber_ms * MILLISECOND_NS
         self._since: dict[int, int] = {}
-        self._left: dict[int, _Left] = {}
+        self._returned: set[int] = set()
         self._early: dict[int, int] = {}
 
     @property
@@ -98,8 +80,7 @@ class Numbering:
         if of_last_class(held[0]) is of_last_class(arrived[0]):
             return _plain(held, arrived)
         if of_last_class(arrived[0]):
-            closed = self._left.get(origin, OPEN).closes(now_ns, held[0], arrived[0])
-            return Order.STALE if closed else Order.NEWER
+            return Order.STALE if held[0] < FAR else Order.NEWER
         open_at = self._since.get(origin, now_ns) + self._hold_ns
         if now_ns < open_at:
             self._early[origin] = open_at
@@ -115,12 +96,12 @@ class Numbering:
         self._since.pop(origin, None)
         if before is None or not of_last_class(before):
             return False
-        self._left[origin] = _Left(before, now_ns + LEFT_FOR * self._hold_ns)
+        self._returned.add(origin)
         return True
 
     def is_unusual(self, origin: int) -> bool:
-        """Whether an origin uses the last class, or did not long ago: then no record is older by crossing."""
-        return origin in self._since or origin in self._left
+        """Whether an origin uses or has used the last class: its older records may not have crossed ours."""
+        return origin in self._since or origin in self._returned
 
     def last_class(self) -> set[int]:
         """The origins whose numbers are of the last class."""
@@ -128,8 +109,9 @@ class Numbering:
 
     def forget(self, origin: int) -> None:
         """Nothing is held of an origin any more."""
-        for known in (self._since, self._left, self._early):
-            known.pop(origin, None)
+        self._since.pop(origin, None)
+        self._early.pop(origin, None)
+        self._returned.discard(origin)
 
     def take_due(self, now_ns: int) -> list[int]:
         """The origins whose ordinary record came early and would be taken now: to be asked for."""
@@ -155,7 +137,6 @@ class OwnNumber:
         """Whether something else may stand in our name, and we cannot go above it yet."""
         self._hold_ns = renumber_ms * MILLISECOND_NS
         self._ordinary = 0
-        self._left = OPEN
 
     def take_next(self, now_ns: int) -> int:
         """The number of what we announce now."""
@@ -171,8 +152,8 @@ class OwnNumber:
         """A record in our name arrived; if it is newer, we are to announce what is true anew."""
         number = arrived[0]
         if of_last_class(number) and not of_last_class(self.value):
-            if self._left.closes(now_ns, self.value, number):
-                return Order.STALE
+            if self.value < FAR:
+                return Order.NEWER if held is None else Order.STALE
         elif of_last_class(self.value) and not of_last_class(number):
             return self._receive_ordinary(now_ns, number)
         elif number == LAST == self.value and held is not None:
@@ -187,7 +168,6 @@ class OwnNumber:
         """Use ordinary numbers again if it is time; whether it is."""
         if self.returns_at is None or now_ns < self.returns_at:
             return False
-        self._left = _Left(self.value, now_ns + LEFT_FOR * self._hold_ns)
         self.value = self._ordinary
         self.returns_at, self.contradicted = None, False
         return True

@@ -21,6 +21,7 @@ from nodes.wire.codec import encode, encode_destinations, encode_predicate
 from nodes.wire.packets import Hello, Kind, Message, Role
 
 LAST = (1 << 63) - 1
+NOBODY = tuple(range((1 << 32) - 9, 1 << 32))
 TICK_NS = 10_000_000
 Step = Callable[["Attacker", int], None]
 """Does what an attack does in one tick: called with the attacker and how many ticks have passed."""
@@ -96,9 +97,14 @@ def kill(attacker: Attacker, tick: int) -> None:
 
 def last_number(attacker: Attacker, tick: int) -> None:
     """The same with the last number and the greater bytes: nothing can be above it."""
-    nobody = range((1 << 32) - 9, 1 << 32)
-    for victim in attacker.victims if tick in (0, 5) else ():
-        attacker.forge(Kind.LINK_STATE, link_state(victim, LAST, *nobody))
+    for victim in attacker.victims if tick == 0 else ():
+        attacker.forge(Kind.LINK_STATE, link_state(victim, LAST, *NOBODY))
+
+
+def climb(attacker: Attacker, tick: int) -> None:
+    """The same, after a number that opens the last class."""
+    for victim in attacker.victims if tick < 2 else ():
+        attacker.forge(Kind.LINK_STATE, link_state(victim, (1 << 61, LAST)[tick], *NOBODY))
 
 
 def black_hole(attacker: Attacker, tick: int) -> None:
@@ -151,6 +157,7 @@ def published(tick: int) -> Iterator[tuple[int, int]]:
 ATTACKS: Mapping[str, Attack] = {
     "remote kill": Attack(5, 300, kill),
     "last number": Attack(5, 10, last_number),
+    "climb to the last number": Attack(5, 10, climb),
     "black hole": Attack(6, 1, black_hole),
     "black hole of eras": Attack(6, 1, era, "cbcb"),
     "silence": Attack(7, 400, silence),

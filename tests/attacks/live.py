@@ -56,7 +56,7 @@ class Played:
         attacker = terminal.start("attach", "--run", terminal.name, "r5", "--", *command)
         time.sleep(DELAY_NS / 2e9)  # its adjacencies come up before anything is counted
         before = self._memory()
-        count = str(int((seconds + 4 + (12 if self.name == "last number" else 0)) * 1000 / EVERY_MS))
+        count = str(int((seconds + 4 + (20 if self.name.startswith("climb") else 0)) * 1000 / EVERY_MS))
         publishing = ["pub", "--run", terminal.name, "publisher", "a = 2", "--count", count]
         publisher = terminal.start(*publishing, "--every", f"{EVERY_MS}ms")
         ends = time.monotonic() + DELAY_NS / 2e9 + seconds

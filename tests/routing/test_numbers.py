@@ -7,9 +7,9 @@ import pytest
 from fastpath.wire import codec
 from nodes.config import LimitConfig, TimerConfig
 from nodes.model import parse_predicate
-from nodes.routing.numbers import FAR, LAST, LAST_CLASS, LEFT_FOR, Numbering, Order, OwnNumber
+from nodes.routing.numbers import FAR, LAST, LAST_CLASS, Numbering, Order, OwnNumber
 from nodes.wire.packets import Kind
-from tests.attacks.bench import R1, R2, TIMERS, Bench
+from tests.attacks.bench import FORGER, R1, R2, TIMERS, Bench
 from tests.routing.fabric import MS, SECOND
 from tests.wire.payloads import CbcbEra, Interest, InterestChange, LinkState, encode_payload
 
@@ -81,21 +81,45 @@ def test_a_forged_revision_hides_no_later_advertisement() -> None:
     assert "k = 1" in router.tables()
 
 
+GREATEST = [LinkState(R2, number, (((1 << 32) - 1, 1),)) for number in (FAR, LAST, LAST)]
+"""An ordinary number that opens the last class, and then the one that nothing is above."""
+
+
+def forge_greatest(bench: Bench) -> None:
+    for forged in GREATEST:
+        bench.forge(Kind.LINK_STATE, encode_payload(forged))
+
+
+def test_a_number_of_the_last_class_alone_is_taken_by_nobody() -> None:
+    bench = Bench(6)
+    serial = bench.router("r1").installer.serial
+    for origin in (R1, R2):
+        bench.forge(Kind.LINK_STATE, encode_payload(LinkState(origin, LAST, (((1 << 32) - 1, 1),))))
+    bench.wait(50 * MS)
+    assert bench.reasons() == []
+    assert bench.router("r1").installer.serial == serial
+
+
+def test_interest_of_the_last_class_is_not_taken_of_a_router_that_has_announced_none() -> None:
+    bench = Bench(6)
+    bench.forge(Kind.INTEREST, encode_payload(Interest(FORGER, LAST, OTHER)))
+    bench.wait(50 * MS)
+    assert "z = 1" not in bench.router("r2").tables()
+
+
 def test_at_the_highest_number_the_greater_bytes_stand_until_the_class_is_left_and_nobody_says_settled() -> (
     None
 ):
     bench = Bench(6)
-    greatest = LinkState(R2, LAST, (((1 << 32) - 1, 1),))
-    bench.forge(Kind.LINK_STATE, encode_payload(greatest))
-    bench.forge(Kind.LINK_STATE, encode_payload(greatest))
+    forge_greatest(bench)
     bench.wait(HOLD_NS)
     owner = bench.router("r2")
     assert not owner.settled
     assert any("r2 is contradicted" in reason for reason in bench.reasons())
-    bench.wait(HOLD_NS + SECOND)
+    bench.wait(2 * HOLD_NS + SECOND)
     assert bench.reasons() == []
     assert owner.linkstate.database.records.own.value < FAR, "it is back at ordinary numbers"
-    bench.forge(Kind.LINK_STATE, encode_payload(greatest))
+    bench.forge(Kind.LINK_STATE, encode_payload(GREATEST[-1]))
     bench.wait(10 * MS)
     assert bench.reasons() == [], "what was left is not taken again"
 
@@ -104,7 +128,7 @@ def test_a_router_that_restarts_in_the_midst_of_it_comes_to_the_same() -> None:
     for name in ("r1", "r2"):
         for after_ns in (0, HOLD_NS // 2, HOLD_NS, 2 * HOLD_NS - 5 * MS, 2 * HOLD_NS + 5 * MS):
             bench = Bench(7)
-            bench.forge(Kind.LINK_STATE, encode_payload(LinkState(R2, LAST, ((1 << 31, 1),))))
+            forge_greatest(bench)
             bench.wait(after_ns)
             bench.start(name)
             bench.converge(TIMERS.hold_ms * MS + 6 * HOLD_NS)
@@ -114,7 +138,7 @@ def test_a_partition_in_the_midst_of_it_comes_to_the_same() -> None:
     for before_ns in (0, HOLD_NS, 2 * HOLD_NS):
         for lasting_ns in (HOLD_NS // 2, 3 * HOLD_NS, 12 * HOLD_NS):
             bench = Bench(8)
-            bench.forge(Kind.LINK_STATE, encode_payload(LinkState(R1, LAST, ((1 << 31, 1),))))
+            forge_greatest(bench)
             bench.wait(before_ns)
             bench.cut = True
             bench.wait(lasting_ns)
@@ -129,31 +153,33 @@ def test_of_two_numbers_each_router_of_the_same_state_chooses_the_same() -> None
         Order.OLDER,
         Order.SAME,
         Order.NEWER,
-        Order.NEWER,
+        Order.STALE,
     ]
     assert numbering.compare(0, 9, held, (5, b"a")) is Order.OLDER
     assert numbering.compare(0, 9, held, (5, b"c")) is Order.NEWER
     assert numbering.compare(0, 9, None, (0, b"")) is Order.NEWER
 
 
-def test_the_last_class_is_left_after_it_was_held_and_closed_for_a_while_then() -> None:
+def test_the_last_class_is_open_when_numbers_have_come_far_and_left_after_it_was_held() -> None:
     numbering = Numbering(1_000)
-    assert not numbering.store(0, 9, 5, LAST)
+    assert numbering.compare(0, 9, (FAR - 1, b""), (LAST, b"")) is Order.STALE
+    assert numbering.compare(0, 9, (FAR, b""), (LAST, b"")) is Order.NEWER, "the owner may need it"
+    assert not numbering.store(0, 9, FAR, LAST)
     assert numbering.compare(999 * MS, 9, (LAST, b""), (1, b"")) is Order.EARLY
     assert not numbering.settled
     assert numbering.take_due(999 * MS) == []
     assert numbering.take_due(SECOND) == [9], "it is asked for again"
     assert numbering.compare(SECOND, 9, (LAST, b""), (1, b"")) is Order.NEWER
     assert numbering.store(SECOND, 9, LAST, 1)
-    assert numbering.compare(2 * SECOND, 9, (1, b""), (LAST, b"")) is Order.STALE
-    assert numbering.compare(2 * SECOND, 9, (FAR, b""), (LAST, b"")) is Order.NEWER, "the owner may need it"
-    assert numbering.compare((1 + LEFT_FOR) * SECOND, 9, (1, b""), (LAST, b"")) is Order.NEWER
+    assert numbering.compare(SECOND, 9, (1, b""), (LAST, b"")) is Order.STALE, "and is closed"
 
 
 def test_an_owner_goes_back_above_the_ordinary_numbers_that_it_knows() -> None:
     own = OwnNumber(1_000)
     own.go_above(0, 40)
-    assert own.receive(0, (40, b""), (LAST - 1, b"")) is Order.NEWER
+    assert own.receive(0, (40, b""), (LAST - 1, b"")) is Order.STALE
+    assert own.receive(0, (40, b""), (FAR, b"")) is Order.NEWER
+    assert own.receive(0, (FAR + 1, b""), (LAST - 1, b"")) is Order.NEWER
     assert own.take_next(0) == LAST
     assert own.returns_at == 2 * SECOND
     assert own.receive(SECOND // 2, (LAST, b""), (70, b"")) is Order.OLDER, "on its way since before"
@@ -169,7 +195,7 @@ def test_numbers_of_origins_that_are_forgotten_take_no_memory() -> None:
         numbering.compare(0, origin, (LAST, b""), (1, b""))
         numbering.store(SECOND, origin, LAST, 1)
         numbering.forget(origin)
-    assert (numbering._since, numbering._left, numbering._early) == ({}, {}, {})
+    assert (numbering._since, numbering._returned, numbering._early) == ({}, set(), {})
 
 
 def test_the_greatest_number_of_the_wire_format_is_taken_and_encoded() -> None:
