@@ -30,13 +30,13 @@ def trees(spark, table):
     """`to_trees` of one message from router 1 over the 4-cycle."""
     publications = "source bigint, sequence bigint, node_id int"
     verdicts = "source bigint, sequence bigint, subscriber int, verdict string"
-    crossings = "source bigint, sequence bigint, copies bigint, wasted boolean"
+    crossings = "source bigint, sequence bigint, copies bigint, wasted boolean, access boolean"
 
     def make(verdict_rows, crossing_rows):
         return to_trees(
             spark.createDataFrame([(9, 1, 1), (9, 2, None)], publications),
             spark.createDataFrame([(9, 1, *row) for row in verdict_rows], verdicts),
-            spark.createDataFrame([(9, 1, *row) for row in crossing_rows], crossings),
+            spark.createDataFrame([(9, 1, *row, False) for row in crossing_rows], crossings),
             table(HOMES, HOMES_OF),
             CYCLE,
         )

@@ -206,11 +206,13 @@ def test_generated_filters_and_messages_share_their_names_as_f7_has_it() -> None
 @pytest.mark.parametrize(
     ("text", "read"),
     [
-        ("missing == 0 after recovery", ("missing", "==", 0.0, "recovery")),
-        ("latency.p99 < 50ms during steady", ("latency.p99", "<", 50e6, "steady")),
-        ("convergence.max<=2s", ("convergence.max", "<=", 2e9, "")),
-        ("fidelity == trusted", ("fidelity", "==", 1.0, "")),
-        ("hops.mean != 1.5", ("hops.mean", "!=", 1.5, "")),
+        ("missing == 0 after recovery", ("missing", "==", 0.0, False, "recovery")),
+        ("latency.p99 < 50ms during steady", ("latency.p99", "<", 50e6, False, "steady")),
+        ("convergence.max<=2s", ("convergence.max", "<=", 2e9, False, "")),
+        ("fidelity == trusted", ("fidelity", "==", 1.0, False, "")),
+        ("lost <= 5 % during steady", ("lost", "<=", 0.05, True, "steady")),
+        ("delivery_ratio > 0.95", ("delivery_ratio", ">", 0.95, False, "")),
+        ("hops.mean != 1.5", ("hops.mean", "!=", 1.5, False, "")),
     ],
 )
 def test_expectations_are_read_into_quantity_comparison_value_and_scope(text: str, read: Any) -> None:
