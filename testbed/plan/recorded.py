@@ -20,7 +20,7 @@ from nodes.records import from_plain, to_plain
 from testbed.plan.model import Plan
 
 MANIFEST, PLAN = "manifest.json", "plan.json"
-FORMAT = 2
+FORMAT = 3
 """Of the run directory: what `format` in the manifest says."""
 BYTES_MAX = 1 << 30
 """Plans hold every single action: they are large, but no larger than this."""

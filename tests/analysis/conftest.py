@@ -17,7 +17,7 @@ from nodes.model import format_message, parse_message
 from nodes.wire.codec import encode
 from nodes.wire.packets import PORT, Message, Role
 from testbed.plan.model import InterfacePlan, LinkPlan, NodePlan, Plan, TimingPlan
-from testbed.plan.recorded import plan_digest, plan_to_json
+from testbed.plan.recorded import FORMAT, plan_digest, plan_to_json
 
 Rows = Callable[..., DataFrame]
 
@@ -65,7 +65,7 @@ class HandMadeRun:
         self.drops: dict[str, int] = {}
         self.plan = self._plan()
         self.manifest: dict[str, Any] = {
-            "format": 2,
+            "format": FORMAT,
             "run_id": "by-hand",
             "dilate": 1,
             "world": "sim",

@@ -71,7 +71,7 @@ def test_a_run_of_an_earlier_version_is_refused_and_says_what_to_do(cbn, first):
     for command, code in (("replay", 2), ("topo show", 2), ("analyze", 4)):
         done = cbn(*command.split(), first)
         assert done.returncode == code, command
-        assert "format is 1; this version reads format 2; run its scenario.yaml again" in done.stderr
+        assert "format is 1; this version reads format 3; run its scenario.yaml again" in done.stderr
         assert "Traceback" not in done.stderr
 
 

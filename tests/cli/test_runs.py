@@ -49,7 +49,7 @@ def test_without_out_the_directory_is_named_after_the_run(cbn: Any, tiny: Path, 
 def test_the_manifest_says_what_ran_where_and_how(cbn: Any, tiny: Path, tmp_path: Path) -> None:
     cbn("run", tiny, "--world", "sim", "--out", "out", "--seed", "7", "--set", "timing.hop_delay=2ms")
     manifest = json.loads((tmp_path / "out" / "manifest.json").read_text())
-    assert manifest["format"] == 2
+    assert manifest["format"] == 3
     assert (manifest["world"], manifest["scenario"], manifest["scheme"]) == ("sim", "tiny", "pif")
     assert manifest["seed"] == 7
     assert manifest["overrides"]["timing.hop_delay"] == "2ms"
