@@ -25,6 +25,7 @@ _SHARED = ("tests/", "requirements/", "pyproject.toml", "setup.py")
 PARTS = ("analysis", "fastpath", "nodes", "testbed", "topologies")
 _PROCESSES = ("subprocess", "os.fork", "multiprocessing")
 """What makes a test depend on all rooms, if it is in the text of the test or of its surroundings."""
+_HARNESSES = "tests/native_build.py"
 _READERS = ("ls-files", '"docs', "docs/", "Makefile", ".md")
 """What makes it depend on everything, as does to be in one of these folders."""
 _READING = ("tests/frame/", "tests/docs/")
@@ -94,11 +95,14 @@ def digests(texts: Mapping[str, str]) -> dict[str, str]:
             rooms[room(path)].append(path)
     found = {}
     for test in tests:
-        about = [texts[path] for path in surroundings(test, texts)]
-        far = set(rooms)
-        if not any(word in text for text in about for word in _PROCESSES):
-            near = {name for text in about for name in imported(text, reached)}
-            far = {name for start in near for name in reached[start]}
+        around = surroundings(test, texts)
+        # Programs that are compiled over the kernels' headers contain nothing else.
+        compiled = {"fastpath"} if _HARNESSES in around else set()
+        about = [texts[path] for path in around if path != _HARNESSES]
+        near = {name for text in about for name in imported(text, reached)} | compiled
+        far = {name for start in near for name in reached[start]}
+        if any(word in text for text in about for word in _PROCESSES):
+            far = set(rooms)
         paths = [test, *shared, *(path for name in far for path in rooms[name])]
         if test.startswith(_READING) or any(word in text for text in about for word in _READERS):
             paths = [*texts]

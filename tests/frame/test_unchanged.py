@@ -13,6 +13,8 @@ TREE = {
     "testbed/sim/world.py": "from nodes.routing import link",
     "docs/page.md": "",
     "tests/helper.py": "",
+    "tests/native_build.py": "import subprocess",
+    "tests/fastpath/test_sanitized.py": "from tests.native_build import compile_sanitized",
     "tests/starter.py": "import subprocess",
     "tests/sim/between.py": "from tests.starter import start",
     "tests/sim/test_started.py": "from tests.sim import between",
@@ -40,7 +42,7 @@ def test_a_room_reaches_what_it_imports_directly_or_within_functions_or_through_
 
 
 def test_a_change_is_seen_by_the_tests_of_all_rooms_that_build_on_it() -> None:
-    assert changed_by("nodes/model/values.py") == TESTS
+    assert changed_by("nodes/model/values.py") == TESTS - {"tests/fastpath/test_sanitized.py"}
     assert changed_by("fastpath/fib/fib.hpp") == TESTS - {"tests/model/test_values.py"}
     assert changed_by("testbed/sim/world.py") == {"tests/sim/test_world.py", *WHOLE}
 
@@ -53,3 +55,10 @@ def test_a_test_file_concerns_itself_and_what_the_tests_share_concerns_all() -> 
 def test_what_starts_processes_depends_on_all_rooms_and_what_reads_the_tree_on_everything() -> None:
     assert changed_by("testbed/sim/world.py") >= WHOLE
     assert changed_by("docs/page.md") == {"tests/frame/test_tree.py"}
+
+
+def test_programs_compiled_over_the_kernels_headers_depend_on_the_fast_path_alone() -> None:
+    sanitized = "tests/fastpath/test_sanitized.py"
+    assert sanitized in changed_by("fastpath/fib/fib.hpp")
+    assert sanitized in changed_by("tests/native_build.py")
+    assert sanitized not in changed_by("testbed/sim/world.py")
