@@ -38,10 +38,6 @@ class _Unlisted:
         for kind, origin in [each for each in self._sizes if each[1] in listed]:
             self.remove(kind, origin)
 
-    def is_listed(self, origin: int) -> bool:
-        """Whether somebody lists it."""
-        return origin in self._listed
-
     def concerns(self, origin: int, held: bool) -> bool:
         """Whether a record counts here; those of routers that were listed once do not."""
         return origin not in self._listed and (not held or origin in self._origins)
@@ -80,10 +76,6 @@ class Holdings:
     def see_listed(self, origins: Collection[int]) -> None:
         """Routers that we are connected with list these, or are these."""
         self._unlisted.see(origins)
-
-    def is_listed(self, origin: int) -> bool:
-        """Whether some router that we are connected with lists an origin, as far as we have looked."""
-        return self._unlisted.is_listed(origin)
 
     def admits_filters(self, link: Link, filters: int) -> bool:
         """Whether so many filters of one origin or client may be held; if not, it is logged."""

@@ -34,7 +34,6 @@ from nodes.routing.records import HEAD, Rules, head
 from nodes.routing.store import PredicateStore
 from nodes.wire.packets import Kind
 
-NOTHING_ANNOUNCED = State(0, b"")
 REFUSED_MAX = 65_536
 """So many (link, origin)s are remembered as refused, and as asked for: invented origins must not fill our
 memory."""
@@ -169,7 +168,7 @@ class InterestExchange:
         place, held = (link.interface.index, origin), self.database.state(origin)
         self._asked.pop(place, None)
         if origin != self._node and held is not None and sequence != held.sequence:
-            order = self._compare(now_ns, origin, State(sequence, b""))
+            order = self.numbering.compare(now_ns, origin, held, State(sequence, b""))
             if order is not Order.NEWER:
                 self._take_no_news(now_ns, link, State(sequence, b""), order, origin)
                 return
@@ -190,7 +189,7 @@ class InterestExchange:
         if origin == self._node:
             self._take_own(now_ns, link, after)
             return
-        order = self._compare(now_ns, origin, after)
+        order = self.numbering.compare(now_ns, origin, self.database.state(origin), after)
         if order is not Order.NEWER:
             self._take_no_news(now_ns, link, after, order, origin)
         elif not self._follows(origin, after, removed, added):
@@ -248,7 +247,7 @@ class InterestExchange:
         if origin == self._node:
             self._take_own(now_ns, link, after)
             return
-        order = self._compare(now_ns, origin, after)
+        order = self.numbering.compare(now_ns, origin, self.database.state(origin), after)
         if order is not Order.NEWER:
             self._take_no_news(now_ns, link, after, order, origin)
         elif not self._rules.holdings.admits_origin(link, Kind.INTEREST, origin, len(payload)):
@@ -274,12 +273,6 @@ class InterestExchange:
         elif order is Order.NEWER:
             identity.superseded(now_ns, Kind.INTEREST, state.sequence, self.announcement)
             database.withdraw()
-
-    def _compare(self, now_ns: int, origin: int, arrived: State) -> Order:
-        """Of a router that is there and has announced nothing, the empty predicate is held."""
-        listed = self._rules.holdings.is_listed(origin)
-        held = self.database.state(origin) or (NOTHING_ANNOUNCED if listed else None)
-        return self.numbering.compare(now_ns, origin, held, arrived)
 
     def _take_no_news(self, now_ns: int, link: Link, state: State, order: Order, origin: int) -> None:
         """A state that is not taken in place of ours: what it says about its sender."""

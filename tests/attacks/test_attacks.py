@@ -9,6 +9,8 @@ from tests.attacks.attacker import ATTACKS
 from tests.attacks.campaign import play
 
 CLIMB = "climb to the last number"
+HELD_MS = TimerConfig().renumber_ms + 1_000
+"""A router that has announced no interest wins back its name when the last class has been held."""
 LAST_CLASS_MS = 3 * TimerConfig().renumber_ms + 1_000
 
 
@@ -18,7 +20,7 @@ def test_an_attack_costs_no_delivery_and_ends_nobody(name: str) -> None:
     assert figures.owed > 0
     assert (figures.lost, figures.doubled, figures.exits) == (0, 0, 0)
     assert figures.settled_ms is not None
-    assert figures.settled_ms < 1_000
+    assert figures.settled_ms < (HELD_MS if name == "black hole" else 1_000)
     assert figures.held_bytes < LimitConfig().unlisted_bytes
     assert figures.log_lines < 10
 

@@ -6,7 +6,19 @@ import pytest
 
 from tests.attacks.fuzz_control import EPISODE, episode
 
-FOUND = ["1/3", "1/9", "1/11", "1/12", "1/19", "1/33", "1/44", "1/69", "fuzz-A/110", "fuzz-B/150"]
+FOUND = [
+    "1/3",
+    "1/9",
+    "1/11",
+    "1/12",
+    "1/19",
+    "1/33",
+    "1/44",
+    "1/69",
+    "fuzz-A/110",
+    "fuzz-B/150",
+    "fuzz-E/88",
+]
 """Episodes in which routers once disagreed for good, or one stayed withdrawn."""
 
 

@@ -9,7 +9,7 @@ from nodes.config import LimitConfig, TimerConfig
 from nodes.model import parse_predicate
 from nodes.routing.numbers import FAR, LAST, LAST_CLASS, Numbering, Order, OwnNumber
 from nodes.wire.packets import Kind
-from tests.attacks.bench import FORGER, R1, R2, TIMERS, Bench
+from tests.attacks.bench import R1, R2, TIMERS, Bench
 from tests.routing.fabric import MS, SECOND
 from tests.wire.payloads import CbcbEra, Interest, InterestChange, LinkState, encode_payload
 
@@ -100,11 +100,22 @@ def test_a_number_of_the_last_class_alone_is_taken_by_nobody() -> None:
     assert bench.router("r1").installer.serial == serial
 
 
-def test_interest_of_the_last_class_is_not_taken_of_a_router_that_has_announced_none() -> None:
+def test_interest_planted_of_a_router_that_had_announced_none_goes_when_the_class_was_held() -> None:
     bench = Bench(6)
-    bench.forge(Kind.INTEREST, encode_payload(Interest(FORGER, LAST, OTHER)))
+    core = bench.cores["c2"]
+    core.unsubscribe(bench.now_ns, 1)  # type: ignore[union-attr]
+    bench.deliver("c2")
+    bench.wait(SECOND)
+    bench.start("r2")
+    bench.start("r1")
+    bench.wait(SECOND)
+    assert bench.router("r1").interest.database.state(R2) is None, "it has no clients that want anything"
+    bench.forge(Kind.INTEREST, encode_payload(Interest(R2, LAST, OTHER)))
     bench.wait(50 * MS)
-    assert "z = 1" not in bench.router("r2").tables()
+    assert not bench.router("r1").settled, "it knows of another record, which it does not take yet"
+    bench.wait(HOLD_NS)
+    assert bench.reasons() == []
+    assert "z = 1" not in bench.router("r1").tables()
 
 
 def test_at_the_highest_number_the_greater_bytes_stand_until_the_class_is_left_and_nobody_says_settled() -> (
