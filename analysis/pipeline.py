@@ -277,9 +277,9 @@ class _Tables:
     def _scopes(
         self, history: History, publications: DataFrame, verdicts: DataFrame, deliveries: DataFrame
     ) -> list[ScopeCounts]:
-        """The parts of the run, where it has any."""
+        """The parts of the run, where it has any; faults may also have happened by hand."""
         plan = self.run.plan
-        if not (plan.phases or plan.expect or plan.faults):
+        if not (plan.phases or plan.expect or plan.faults or history.disturbances):
             return []
         parts = scopes_of(self.run, history)
         return count_by_scope(self.spark, parts, publications, verdicts, deliveries) if parts else []

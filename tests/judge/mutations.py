@@ -187,7 +187,7 @@ def snapped(edited: Edited) -> None:
 
 
 DEFECTS: Mapping[str, Planted] = {
-    "altered payload": Planted(altered_payload, "altered", ("left", "r3-eth"), 1),
+    "altered payload": Planted(altered_payload, "altered", ("left", "r3", "right"), 1),
     "hop count 40": Planted(hop_count, "pathless", ("left", "right"), 1),
     "a router's clock off by 50 ms": Planted(wrong_clock, "clock_offsets", ("r2", "50"), 1),
     "two ends of a link swapped": Planted(swapped_ends, "swapped_captures", ("r1-eth", "r2-eth"), 1),

@@ -85,19 +85,19 @@ def _of_tables(ours: Tables, folder: Path) -> Iterator[str]:
         for key, p in ours.publications.items()
     }
     deliveries = {key: _renamed(asdict(d), node="node_id") for key, d in ours.deliveries.items()}
-    crossings = {key: asdict(c) for key, c in ours.crossings.items()}
+    crossings = {key: _compared(asdict(c)) for key, c in ours.crossings.items()}
     verdicts = {key: asdict(row) for key, row in ours.verdicts.items()}
     pair = ("source", "sequence", "subscriber")
     crossing = ("source", "sequence", "from_id", "to_id", "hop_count")
     yield from _of_rows("publications", publications, _read(folder, "publications", pair[:2]))
     yield from _of_rows("deliveries", deliveries, _read(folder, "deliveries", pair))
-    between = {
-        key: row
-        for key, row in _read(folder, "crossings", crossing).items()
-        if row["copies"] and not row["access"]
-    }
-    yield from _of_rows("crossings", crossings, between)
+    yield from _of_rows("crossings", crossings, _read(folder, "crossings", crossing))
     yield from _of_rows("verdicts", verdicts, _read(folder, "verdicts", pair))
+
+
+def _compared(crossing: dict[str, Any]) -> dict[str, Any]:
+    """Nothing descends from what leaves towards a client: whether that is waste is nothing to compare."""
+    return {name: value for name, value in crossing.items() if name != "wasted" or not crossing["access"]}
 
 
 def _renamed(row: dict[str, Any], **names: str) -> dict[str, Any]:

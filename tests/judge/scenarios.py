@@ -93,7 +93,7 @@ def _publication(rng: Random) -> dict[str, Any]:
         message |= {"y": {"uniform": [0.0, 1.0]}, "u": {"choice": [True, False]}}
     if rng.random() < 0.3:
         message["t"] = {"time": ["2025-12-31T23:59:59Z", "2026-01-01T00:00:01.5Z"]}
-    every_ms = rng.choice([7, 20, 60])
+    every_ms = rng.choice([15, 30, 60])
     arrivals = rng.choice(["constant", "poisson", "staggered"])
     return {"every": f"{every_ms}ms", "count": LASTS_MS // every_ms, "arrivals": arrivals, "message": message}
 

@@ -16,7 +16,7 @@ Id = tuple[int, int]
 Pair = tuple[int, int, int]
 """A message and a client."""
 Crossing = tuple[int, int, int, int, int]
-"""A message, the router that sent it, the router it was sent to, and its hop count."""
+"""A message, the router that sent it, the node it was sent to, and its hop count."""
 
 
 @dataclass(slots=True)
@@ -51,13 +51,15 @@ class Delivery:
 
 @dataclass(slots=True)
 class Passage:
-    """What is known of a crossing."""
+    """What is known of a crossing; what only arrived, as far as is captured, has no copies."""
 
-    time_ns: int
+    access: bool
+    time_ns: int | None
     copies: int
     received_ns: int | None
     arrived: int
-    wasted: bool
+    wasted: bool = False
+    """Of crossings between routers."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,24 +136,33 @@ def _sent_to_clients(run: Run) -> Iterator[Sight]:
 
 
 def _crossings(run: Run, deliveries: Mapping[Pair, Delivery]) -> dict[Crossing, Passage]:
-    sent: dict[Crossing, list[int]] = {}
-    received: dict[Crossing, list[int]] = {}
-    for sight in run.captures.messages:
-        if not sight.at_client:
-            ends = (sight.node, sight.peer) if sight.sent else (sight.peer, sight.node)
-            key = (sight.packet.source, sight.packet.sequence, *ends, sight.packet.hop_count)
-            (sent if sight.sent else received).setdefault(key, []).append(sight.time_ns)
-    useful = {(source, sequence, d.node, d.hop_count) for (source, sequence, _), d in deliveries.items()}
-    found = {}
-    # From the last hop to the first: what came to v at hop h leaves v at hop h + 1.
-    for source, sequence, a, b, hop in sorted(sent, key=lambda key: -key[4]):
-        wasted = (source, sequence, b, hop + 1) not in useful
-        if not wasted:
-            useful.add((source, sequence, a, hop))
-        key = source, sequence, a, b, hop
-        came = received.get(key, [])
-        found[key] = Passage(min(sent[key]), len(sent[key]), min(came, default=None), len(came), wasted)
+    found: dict[Crossing, Passage] = {}
+    for sight in sorted(run.captures.messages, key=lambda s: s.time_ns):
+        if not sight.sent and sight.at_client:
+            continue
+        ends = (sight.node, sight.peer) if sight.sent else (sight.peer, sight.node)
+        key = sight.packet.source, sight.packet.sequence, *ends, sight.packet.hop_count
+        passage = found.setdefault(key, Passage(sight.at_client, None, 0, None, 0))
+        if sight.sent:
+            passage.copies += 1
+            passage.time_ns = sight.time_ns if passage.time_ns is None else passage.time_ns
+        else:
+            passage.arrived += 1
+            passage.received_ns = sight.time_ns if passage.received_ns is None else passage.received_ns
+    _note_waste(found, deliveries)
     return found
+
+
+def _note_waste(found: Mapping[Crossing, Passage], deliveries: Mapping[Pair, Delivery]) -> None:
+    """From the last hop to the first: what came to v at hop h leaves v at hop h + 1."""
+    useful = {(source, sequence, d.node, d.hop_count) for (source, sequence, _), d in deliveries.items()}
+    for key in sorted(found, key=lambda key: -key[4]):
+        source, sequence, a, b, hop = key
+        passage = found[key]
+        if not passage.access:
+            passage.wasted = (source, sequence, b, hop + 1) not in useful
+            if passage.copies and not passage.wasted:
+                useful.add((source, sequence, a, hop))
 
 
 def _verdicts(

@@ -84,10 +84,9 @@ def _phases(run: Run) -> Iterator[tuple[str, int, int]]:
 
 
 def _recovery(run: Run, calm: Calm) -> Iterator[tuple[str, int, int]]:
-    """What was published after the last fixpoint, if no fault came later; where the scenario has parts."""
-    if not any(run.plan[key] for key in ("phases", "expect", "faults")):
-        return
-    if calm.periods and calm.periods[-1].until_ns == FOREVER:
+    """What was published after the last fixpoint, if no fault came after it."""
+    several = run.plan["phases"] or run.plan["expect"] or run.plan["faults"] or len(calm.periods) > 1
+    if several and calm.periods and calm.periods[-1].until_ns == FOREVER:
         yield "recovery", calm.periods[-1].after_ns + 1, FOREVER
 
 
