@@ -60,6 +60,7 @@ def _counts(rows: Mapping[Pair, Row]) -> Counts:
         "delivery_ratio": round((wanted - failed) / wanted, 6) if wanted else None,
         "judged": round(owed / wanted, 6) if wanted else None,
         "not_owed": dict(Counter(row.reason for row in rows.values() if row.reason)),
+        "lost_by": dict(Counter(row.reason for row in rows.values() if row.verdict == "lost")),
     }
 
 
