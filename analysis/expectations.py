@@ -94,6 +94,8 @@ def _measured(
 
 def _asked(counts: Mapping[str, Any], expected: Expectation) -> tuple[float | None, str]:
     """The figure of a run, or of a part of it; of what was wanted, where that is asked for."""
+    if expected.quantity == "missing" and counts["wanted"] and not counts["owed"]:
+        return None, "nothing was owed, so nothing could be missing"
     figure, why = _figure(counts, expected.quantity)
     if figure is None and expected.quantity in _RATIOS:
         return None, "nothing was wanted"

@@ -16,8 +16,13 @@ from analysis.schemas import EVENTS, PACKETS
 from nodes.model import format_message, parse_message
 from nodes.wire.codec import encode
 from nodes.wire.packets import PORT, Message, Role
+from testbed.cli.progress import SilentProgress
+from testbed.plan.load import read_scenario
 from testbed.plan.model import InterfacePlan, LinkPlan, NodePlan, Plan, TimingPlan
 from testbed.plan.recorded import FORMAT, plan_digest, plan_to_json
+from testbed.runs.conduct import conduct
+from testbed.runs.directory import RunDirectory
+from testbed.sim.world import SimulatedWorld
 
 Rows = Callable[..., DataFrame]
 
@@ -193,3 +198,20 @@ class HandMadeRun:
 @pytest.fixture
 def hand_made(tmp_path: Path) -> HandMadeRun:
     return HandMadeRun(tmp_path / "run")
+
+
+@pytest.fixture(scope="session")
+def simulate(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str, str], Path]:
+    """Runs a scenario, given as text, in the simulator; the path of its run directory."""
+
+    def run(name: str, text: str) -> Path:
+        folder = tmp_path_factory.mktemp(name)
+        (folder / "run.yaml").write_text(text)
+        directory = RunDirectory.create(folder / "run", name)
+        scenario = read_scenario(folder / "run.yaml")
+        plan = scenario.plan()
+        outcome = conduct(plan, SimulatedWorld(), directory, SilentProgress(), scenario=scenario.text)
+        assert outcome.outcome == "complete", outcome.message
+        return directory.path
+
+    return run

@@ -4,16 +4,10 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from analysis.pipeline import analyze
-from testbed.cli.progress import SilentProgress
-from testbed.plan.load import read_scenario
-from testbed.runs.conduct import conduct
-from testbed.runs.directory import RunDirectory
-from testbed.sim.world import SimulatedWorld
 
 pytestmark = [pytest.mark.sim, pytest.mark.spark]
 
@@ -28,22 +22,15 @@ clients:
   sub: {at: r3, subscribe: [n any integer]}
 faults:
 """
+EXPECT = "expect: [missing == 0, lost > 10 %]\n"
 SHIPPED = Path(__file__).resolve().parents[2] / "topologies" / "scenarios" / "outage.yaml"
 
 
-def run_of(scenario: Path, folder: Path) -> dict[str, Any]:
-    directory = RunDirectory.create(folder / "run", "judged")
-    read = read_scenario(scenario)
-    outcome = conduct(read.plan(), SimulatedWorld(), directory, SilentProgress(), scenario=read.text)
-    assert outcome.outcome == "complete", outcome.message
-    return analyze(directory.path)
-
-
-def test_a_run_whose_faults_leave_nothing_to_judge_is_not_called_clean(spark, tmp_path):
+def test_a_run_whose_faults_leave_nothing_to_judge_is_not_called_clean(spark, simulate):
     """Half of all packets are lost, and a change of nothing every 1.5 s keeps the network from settling."""
     faults = [f"  - {{at: {at}ms, impair: {{link: r1 - r2, loss: 0.5}}}}\n" for at in range(0, 18_000, 1_500)]
-    (tmp_path / "blind.yaml").write_text(BLIND + "".join(faults))
-    verdict = run_of(tmp_path / "blind.yaml", tmp_path)
+    run = simulate("blind", BLIND + "".join(faults) + EXPECT)
+    verdict = analyze(run)
     assert (verdict["verdict"], verdict["ok"]) == ("not judged", False)
     assert (verdict["wanted"], verdict["owed"], verdict["missing"], verdict["judged"]) == (100, 0, 0, 0.0)
     assert 10 < verdict["lost"] < 95
@@ -51,11 +38,15 @@ def test_a_run_whose_faults_leave_nothing_to_judge_is_not_called_clean(spark, tm
     assert verdict["headline"].startswith("Nothing was owed. Of 100 wanted deliveries ")
     assert "because links lose packets" in verdict["headline"]
     assert any("impair r1--r2 (12 times)" in note for note in verdict["notes"])
-    assert json.loads((tmp_path / "run" / "verdict.json").read_text()) == verdict
+    assert json.loads((run / "verdict.json").read_text()) == verdict
+    none_missing, some_lost = verdict["expectations"]
+    assert (none_missing["holds"], none_missing["measured"]) == (False, None)
+    assert none_missing["why"] == "nothing was owed, so nothing could be missing"
+    assert some_lost["holds"]
 
 
-def test_the_shipped_outage_says_what_it_lost_and_why(spark, tmp_path):
-    verdict = run_of(SHIPPED, tmp_path)
+def test_the_shipped_outage_says_what_it_lost_and_why(spark, simulate):
+    verdict = analyze(simulate("outage", SHIPPED.read_text()))
     assert verdict["problems"] == []
     assert verdict["verdict"] == "clean"
     lost, wanted = verdict["lost"], verdict["wanted"]

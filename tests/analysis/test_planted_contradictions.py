@@ -21,11 +21,6 @@ from analysis.findings import CHECKS
 from analysis.pipeline import analyze
 from nodes.wire.codec import decode, encode, split_datagram
 from nodes.wire.packets import Message, PacketType
-from testbed.cli.progress import SilentProgress
-from testbed.plan.load import read_scenario
-from testbed.runs.conduct import conduct
-from testbed.runs.directory import RunDirectory
-from testbed.sim.world import SimulatedWorld
 
 pytestmark = [pytest.mark.sim, pytest.mark.spark]
 
@@ -53,14 +48,8 @@ NONE = dict.fromkeys(CHECKS, 0)
 
 
 @pytest.fixture(scope="module")
-def simulated(tmp_path_factory) -> Path:
-    folder = tmp_path_factory.mktemp("contradictions")
-    (folder / "run.yaml").write_text(SCENARIO)
-    directory = RunDirectory.create(folder / "run", "contradictions")
-    scenario = read_scenario(folder / "run.yaml")
-    outcome = conduct(scenario.plan(), SimulatedWorld(), directory, SilentProgress(), scenario=scenario.text)
-    assert outcome.outcome == "complete", outcome.message
-    return directory.path
+def simulated(simulate) -> Path:
+    return simulate("contradictions", SCENARIO)
 
 
 @pytest.fixture

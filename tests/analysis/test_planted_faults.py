@@ -13,11 +13,6 @@ import pytest
 from analysis.pipeline import analyze
 from nodes.wire.codec import split_datagram
 from nodes.wire.packets import PacketType
-from testbed.cli.progress import SilentProgress
-from testbed.plan.load import read_scenario
-from testbed.runs.conduct import conduct
-from testbed.runs.directory import RunDirectory
-from testbed.sim.world import SimulatedWorld
 
 pytestmark = [pytest.mark.sim, pytest.mark.spark]
 
@@ -39,14 +34,8 @@ CLEAN = {"owed": 16, "delivered": 16, "missing": 0, "duplicate": 0, "spurious": 
 
 
 @pytest.fixture(scope="module")
-def simulated(tmp_path_factory) -> Path:
-    folder = tmp_path_factory.mktemp("planted")
-    (folder / "planted.yaml").write_text(SCENARIO)
-    directory = RunDirectory.create(folder / "run", "planted")
-    scenario = read_scenario(folder / "planted.yaml")
-    outcome = conduct(scenario.plan(), SimulatedWorld(), directory, SilentProgress(), scenario=scenario.text)
-    assert outcome.outcome == "complete", outcome.message
-    return directory.path
+def simulated(simulate) -> Path:
+    return simulate("planted", SCENARIO)
 
 
 @pytest.fixture
