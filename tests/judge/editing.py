@@ -106,8 +106,7 @@ class Edited:
         capture.frames = kept
         capture.write()
         row = self.rows[interface]
-        counted = "frames" if "frames" in row else "packets"
-        row[counted] -= gone
+        row["frames"] -= gone
         row["bytes"] = sum(frame.original_bytes for frame in kept)
         self._write("captures/index.json", self.index)
         return gone
@@ -118,10 +117,9 @@ class Edited:
         first, second = (path.read_bytes() for path in paths)
         paths[0].write_bytes(second)
         paths[1].write_bytes(first)
-        for key in ("frames", "packets", "bytes"):
-            if key in self.rows[one]:
-                rows = self.rows[one], self.rows[other]
-                rows[0][key], rows[1][key] = rows[1][key], rows[0][key]
+        ends = self.rows[one], self.rows[other]
+        for key in ("frames", "bytes"):
+            ends[0][key], ends[1][key] = ends[1][key], ends[0][key]
         self._write("captures/index.json", self.index)
 
     def events(self) -> list[dict[str, Any]]:

@@ -19,7 +19,7 @@ from testbed.runs.directory import RunDirectory
 from testbed.runs.world import World
 from testbed.sim.world import SimulatedWorld
 from tests.judge.judging.tables import Tables
-from tests.judge.judging.verdict import judge
+from tests.judge.judging.verdict import Between, judge
 
 SHOWN = 3
 Rows = dict[tuple[Any, ...], dict[str, Any]]
@@ -68,6 +68,9 @@ def _of_values(ours: Any, theirs: Any, where: str) -> Iterator[str]:
     elif isinstance(ours, list) and isinstance(theirs, list) and len(ours) == len(theirs):
         for at, (one, two) in enumerate(zip(ours, theirs, strict=True)):
             yield from _of_values(one, two, f"{where}[{at}]")
+    elif isinstance(ours, Between) and isinstance(theirs, int):
+        if not ours.least <= theirs <= ours.most:
+            yield f"{where}: the judge has {ours}, the analysis {theirs}"
     elif ours != theirs:
         yield f"{where}: the judge has {ours}, the analysis {theirs}"
 

@@ -24,6 +24,7 @@ from tests.judge.judging.packets import (
 from tests.judge.judging.pcap import Record, read_capture
 from tests.judge.judging.subscribing import decode_predicate
 from tests.judge.judging.texts import matches, read_message, read_predicate
+from tests.judge.judging.verdict import Between, _quantile
 
 ROOT = Path(__file__).parents[2]
 JUDGING = sorted((ROOT / "tests/judge/judging").glob("*.py"))
@@ -159,3 +160,9 @@ def test_both_formats_of_captures_hold_the_same_records(tmp_path: Path) -> None:
     (tmp_path / "c.pcap").write_bytes(b"".join(parts)[:-1])
     cut = read_capture(tmp_path / "c.pcap")
     assert (cut.records, dict(cut.skipped)) == (records[:1], {"truncated_file": 1})
+
+
+def test_a_quantile_is_exact_up_to_5000_values_and_then_within_a_ten_thousandth() -> None:
+    assert _quantile(range(1, 11), 0.5) == 5
+    assert _quantile(range(1, 5001), 0.99) == 4950
+    assert _quantile(range(1, 20_001), 0.5) == Between(9_998, 10_002)

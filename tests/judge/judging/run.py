@@ -130,7 +130,7 @@ def _read_interface(folder: Path, row: Mapping[str, Any], peer_mac: str, found: 
             found.sights += [Sight(*ends, sent, record.time_ns, packet) for packet in packets]
     found.frames += records
     found.skipped += skipped
-    if row["drops"] or records != row.get("frames", row.get("packets")) or LACKING & {*+skipped}:
+    if row["drops"] or records != row["frames"] or LACKING & {*+skipped}:
         found.incomplete.setdefault(row["interface"], "frames are lacking")
 
 

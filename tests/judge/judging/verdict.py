@@ -6,6 +6,7 @@ import hashlib
 import math
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from itertools import zip_longest
 from pathlib import Path
 from typing import Any
@@ -17,6 +18,9 @@ from tests.judge.judging.tables import Delivery, Pair, Row, Tables, tables_of
 
 ARRIVED = ("delivered", "duplicate")
 Counts = dict[str, Any]
+QUANTILES = {"p50": 0.5, "p90": 0.9, "p99": 0.99}
+EXACT_UP_TO = 5_000
+"""Values, of which quantiles are exact."""
 
 
 def judge(path: Path) -> tuple[Counts, Tables]:
@@ -120,19 +124,35 @@ def _digest(run: Run, tables: Tables) -> str:
     return hashlib.sha256(b"".join(sorted(lines))).hexdigest()
 
 
-def _latency(deliveries: Iterable[Delivery]) -> dict[str, int] | None:
+@dataclass(frozen=True, slots=True)
+class Between:
+    """A quantile of so many values that it is not computed exactly."""
+
+    least: int
+    most: int
+
+
+def _latency(deliveries: Iterable[Delivery]) -> Counts | None:
     known = sorted(d.latency_ns for d in deliveries if d.latency_ns is not None)
     if not known:
         return None
-    shares = {"min": 0.0, "p50": 0.5, "p90": 0.9, "p99": 0.99, "max": 1.0}
-    return {name: _quantile(known, share) for name, share in shares.items()} | {
-        "mean": round(sum(known) / len(known))
+    quantiles = {name: _quantile(known, share) for name, share in QUANTILES.items()}
+    return {
+        "min": known[0],
+        **quantiles,
+        "max": known[-1],
+        "mean": round(sum(known) / len(known)),
     }
 
 
-def _quantile(ascending: Sequence[int], share: float) -> int:
-    """The smallest value that so large a share of all does not exceed."""
-    return ascending[max(0, math.ceil(share * len(ascending)) - 1)]
+def _quantile(ascending: Sequence[int], share: float) -> int | Between:
+    """The value at position ceil(q * n), of many values give or take a ten-thousandth of them."""
+    count = len(ascending)
+    position = math.ceil(share * count)
+    if count <= EXACT_UP_TO:
+        return ascending[position - 1]
+    away = math.ceil(count / 10_000)
+    return Between(ascending[max(0, position - 1 - away)], ascending[min(count, position + away) - 1])
 
 
 def _hops(deliveries: Iterable[Delivery]) -> dict[str, float] | None:
