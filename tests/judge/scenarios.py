@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from itertools import count
 from random import Random
 from typing import Any
 
 from nodes.scheme_catalog import CATALOG
+from testbed.plan.load import plan_of
+from testbed.plan.problems import ScenarioError
 
 SCHEMES = tuple(sorted(CATALOG))
 LASTS_MS = 3000
@@ -18,15 +21,27 @@ TEXTS = ("a", "b", "bc", "cab", "")
 
 
 def draw(seed: int, scheme: str | None = None) -> dict[str, Any]:
-    """The scenario of a seed, under that scheme or one in turn."""
-    rng = Random(f"judge/{seed}")
+    """The scenario of a seed, under that scheme or one in turn; drawn again while its faults contradict."""
+    for attempt in count():
+        scenario = _drawn(seed, Random(f"judge/{seed}/{attempt}"), scheme)
+        try:
+            plan_of(scenario)
+        except ScenarioError:
+            continue
+        return scenario
+    raise AssertionError("a count has no end")
+
+
+def _drawn(seed: int, rng: Random, scheme: str | None) -> dict[str, Any]:
     routers = [f"r{n}" for n in range(1, rng.randint(2, 8) + 1)]
     return {
         "name": f"judged-{seed}",
         "seed": seed,
         "scheme": scheme or SCHEMES[seed % len(SCHEMES)],
         "topology": {"routers": routers, "links": _links(rng, routers)},
-        "clients": {f"c{n}": _client(rng, routers) for n in range(1, rng.randint(2, 5) + 1)},
+        "clients": {
+            f"c{n}": _client(rng, routers, publishes=n == 1) for n in range(1, rng.randint(2, 5) + 1)
+        },
         "populations": {"p": _population(rng)} if rng.random() < 0.6 else {},
         "phases": _phases(rng),
         "faults": _faults(rng, routers),
@@ -66,12 +81,12 @@ def _does(rng: Random) -> dict[str, Any]:
     return found
 
 
-def _client(rng: Random, routers: list[str]) -> dict[str, Any]:
+def _client(rng: Random, routers: list[str], publishes: bool) -> dict[str, Any]:
     found: dict[str, Any] = {"at": rng.choice(routers)}
     if rng.random() < 0.15:
         found["access"] = _does(rng)
     found["subscribe"] = [_subscription(rng) for _ in range(rng.choice([0, 1, 1, 2, 3]))]
-    found["publish"] = [_publication(rng) for _ in range(rng.choice([0, 1, 2]))]
+    found["publish"] = [_publication(rng) for _ in range(rng.choice([1, 2] if publishes else [0, 1, 2]))]
     return found
 
 
