@@ -133,8 +133,8 @@ def _report(done: Executed) -> None:
 def _sentence(path: Path, outcome: Outcome) -> str:
     match outcome.outcome:
         case "complete":
-            packets = f"{outcome.capture_packets:,} packets captured"
-            return f"{path}: complete, {packets}\nNext: cbn analyze {path}"
+            frames = f"{outcome.capture_packets:,} frames captured"
+            return f"{path}: complete, {frames}\nNext: cbn analyze {path}"
         case "failed":
             return f"{path}: failed: {outcome.message}\nWhat was recorded is kept there; see logs/."
         case "interrupted":
