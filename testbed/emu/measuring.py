@@ -103,11 +103,11 @@ class Measuring:
             faults=tuple(live.applied),
         )
 
-    def fidelity(self, capture_packets: int, capture_drops: int) -> Fidelity | None:
+    def fidelity(self, captured_frames: int, capture_drops: int) -> Fidelity | None:
         """The certificate; None: the run did not get through its workload."""
         if self._evidence is None:
             return None
-        return judge(replace(self._evidence, capture_packets=capture_packets, capture_drops=capture_drops))
+        return judge(replace(self._evidence, captured_frames=captured_frames, capture_drops=capture_drops))
 
     def stop(self) -> list[str]:
         """End the sampler; what went wrong, for people."""

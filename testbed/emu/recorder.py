@@ -45,7 +45,7 @@ class Recorder:
 
     @property
     def packets(self) -> int:
-        """All packets captured; known once stopped."""
+        """All frames captured; known once stopped."""
         return sum(row["packets"] for row in self.counters)
 
     @property

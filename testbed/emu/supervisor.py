@@ -93,7 +93,7 @@ class SupervisorProgress:
             {
                 "outcome": outcome.outcome,
                 "message": outcome.message,
-                "captures": {"frames": outcome.capture_packets, "drops": outcome.capture_drops},
+                "captures": {"frames": outcome.captured_frames, "drops": outcome.capture_drops},
                 "fidelity": outcome.fidelity and outcome.fidelity.to_json(),
                 "said": sentences(outcome.fidelity),
             }

@@ -76,7 +76,7 @@ def figures(evidence: Evidence) -> dict[str, float | int | None]:
         "socket_overflows": sum(i.overflows for node in evidence.nodes for i in node.interfaces),
         "late_starts": len(evidence.late_starts),
         "late_faults": len(evidence.late_faults),
-        "capture_packets": evidence.capture_packets,
+        "captured_frames": evidence.captured_frames,
         "capture_drops": evidence.capture_drops,
     }
 
@@ -177,7 +177,7 @@ def _capture(evidence: Evidence) -> Iterator[Reason]:
     if evidence.capture_drops:
         text = (
             f"captures lack {evidence.capture_drops:,} packets beside the"
-            f" {evidence.capture_packets:,} they hold (limit 0)"
+            f" {evidence.captured_frames:,} they hold (limit 0)"
         )
         yield Reason(text, ("captures",), OVERLOADED)
 

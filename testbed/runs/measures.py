@@ -128,7 +128,7 @@ class Evidence:
     nodes: tuple[NodeMeasure, ...] = ()
     links: tuple[LinkMeasure, ...] = ()
     probes: tuple[ProbeMeasure, ...] = ()
-    capture_packets: int = 0
+    captured_frames: int = 0
     capture_drops: int = 0
     late_starts: tuple[str, ...] = ()
     """Clients that heard of the script's start after it."""

@@ -41,7 +41,7 @@ class Outcome:
     phases: Mapping[str, float] = field(default_factory=dict)
     """Seconds by phase, as `build_s`, `ready_s`, ..."""
     implementation: Mapping[str, str] = field(default_factory=dict)
-    capture_packets: int = 0
+    captured_frames: int = 0
     capture_drops: int = 0
     convergence: tuple[Convergence, ...] = ()
     """After the start and after each fault, in order; empty where the world cannot tell."""

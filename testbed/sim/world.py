@@ -95,7 +95,7 @@ class _Run:
             end_ns=self._end_ns,
             phases=self._phases,
             implementation=IMPLEMENTATION,
-            capture_packets=self._packets,
+            captured_frames=self._packets,
             convergence=self._convergence,
             fidelity=EXACT if how == "complete" else None,
         )

@@ -72,7 +72,7 @@ def test_every_router_interface_is_captured_and_described(recorded: Any) -> None
         assert row["frames"] == len(captured[i.name]) > 0
         assert row["bytes"] == sum(len(frame) for _, frame in captured[i.name])
         assert row["drops"] == 0
-    assert outcome.capture_packets == sum(len(c) for c in captured.values())
+    assert outcome.captured_frames == sum(len(c) for c in captured.values())
     assert outcome.capture_drops == 0
 
 
@@ -153,7 +153,7 @@ def test_a_full_disk_is_reported_once_and_leaves_what_can_be_read(bed: Any, prog
         assert outcome.capture_drops > 0
         files = list(directory.captures.glob("*.pcap"))
         assert len(files) == 9
-        assert outcome.capture_packets == sum(len(frames(file)) for file in files)
+        assert outcome.captured_frames == sum(len(frames(file)) for file in files)
     finally:
         subprocess.run(["umount", str(directory.captures)], check=True)
     assert bed.delivered() == bed.owed()
@@ -186,4 +186,4 @@ def test_clients_in_several_pcapng_files(bed: Any) -> None:
         found = [decode_pcap(bed.out / "captures" / name, mac=row["mac"])[1] for name in row["files"]]
         assert sum(counts["records"] for counts in found) == row["frames"] > 0
         assert sum(counts["truncated_file"] + counts["bad_block"] for counts in found) == 0
-    assert outcome.capture_packets == sum(row["frames"] for row in rows)
+    assert outcome.captured_frames == sum(row["frames"] for row in rows)

@@ -109,7 +109,7 @@ def test_machine_nodes_and_every_direction_of_a_link_are_measured(bed: Any, prog
         assert found.figures[name], name
     assert 0 <= found.figures["busy"] <= found.figures["busy_peak"] <= 1
     assert found.figures["measured_s"] > 0.2
-    assert found.figures["capture_packets"] > 100
+    assert found.figures["captured_frames"] > 100
     interfaces = {i.name for node in plan.nodes for i in node.interfaces}
     assert {row.source for row in found.links} == interfaces
     first = [row for row in found.links if row.link == plan.links[0].name]

@@ -57,7 +57,7 @@ def manifest_after(world: World, path: Path) -> dict[str, object]:
 
 
 def test_the_outcome_stands_in_the_manifest(tmp_path: Path) -> None:
-    outcome = Outcome("complete", start_ns=5, end_ns=9, phases={"ready_s": 1.5}, capture_packets=3)
+    outcome = Outcome("complete", start_ns=5, end_ns=9, phases={"ready_s": 1.5}, captured_frames=3)
     manifest = manifest_after(World(outcome), tmp_path)
     assert manifest["outcome"] == "complete"
     assert (manifest["start_ns"], manifest["end_ns"]) == (5, 9)

@@ -66,7 +66,7 @@ def test_an_idle_machine_with_links_as_asked_is_trusted(plan: Plan) -> None:
     counts = {"frames": 10_000, "delivered": 9_900, "lost": 100, "bytes": 10**6}
     links = (measured(plan, **counts, late_p50_ns=30_000, late_p99_ns=200_000),)
     nodes = (NodeMeasure("r1", late((70_000, 100)), turns=5000, waited_ns=5000 * 20_000),)
-    found = judged(plan, links=links, nodes=nodes, capture_packets=100)
+    found = judged(plan, links=links, nodes=nodes, captured_frames=100)
     assert found.verdict == "trusted"
     assert found.reasons == found.affected == ()
     assert found.figures["lag_p99_ns"] == pytest.approx(60_000, rel=0.3)
@@ -239,7 +239,7 @@ def test_an_overflowing_socket_and_refused_datagrams_are_named(plan: Plan) -> No
 
 
 def test_a_capture_that_lacks_packets_affects_captures(plan: Plan) -> None:
-    found = judged(plan, capture_packets=10_000, capture_drops=1)
+    found = judged(plan, captured_frames=10_000, capture_drops=1)
     assert found.affected == ("captures",)
     assert "lack 1 packets beside the 10,000" in found.reasons[0]
 

@@ -144,7 +144,7 @@ def test_an_interruption_is_an_outcome_and_what_was_recorded_is_kept(
     run = simulate(triangle, recorder)
     assert (run.outcome.outcome, run.outcome.message) == ("interrupted", "interrupted by SIGTERM")
     assert sum(e["event"] == "publish" for e in run.events) == 10
-    assert run.outcome.capture_packets == sum(row["frames"] for row in run.index["interfaces"]) > 0
+    assert run.outcome.captured_frames == sum(row["frames"] for row in run.index["interfaces"]) > 0
 
 
 def test_an_action_that_fails_is_reported(
@@ -166,6 +166,6 @@ def test_without_captures_none_are_written(triangle: dict[str, Any], simulate: C
     triangle["record"] = {"captures": False}
     run = simulate(triangle)
     assert run.outcome.outcome == "complete"
-    assert run.outcome.capture_packets == 0
+    assert run.outcome.captured_frames == 0
     assert not (run.path / "captures").exists()
     assert set(run.deliveries()) == run.owed()

@@ -133,7 +133,7 @@ def _report(done: Executed) -> None:
 def _sentence(path: Path, outcome: Outcome) -> str:
     match outcome.outcome:
         case "complete":
-            frames = f"{outcome.capture_packets:,} frames captured"
+            frames = f"{outcome.captured_frames:,} frames captured"
             return f"{path}: complete, {frames}\nNext: cbn analyze {path}"
         case "failed":
             return f"{path}: failed: {outcome.message}\nWhat was recorded is kept there; see logs/."
