@@ -7,20 +7,11 @@ from pathlib import Path
 import pytest
 
 from testbed.emu.world import EmulatedWorld
-from tests.judge.mutations import SCENARIO
+from tests.judge.mutations import DEFECTS, SCENARIO
 from tests.judge.runs import carry_out, differences
 from tests.judge.test_planted import assert_found
 
 pytestmark = [pytest.mark.emu, pytest.mark.spark]
-
-DEFECTS = (
-    "altered payload",
-    "a router's clock off by 50 ms",
-    "two ends of a link swapped",
-    "all crossings of a message gone",
-    "a subscription not in the events",
-    "a router's captures deleted",
-)
 
 
 @pytest.fixture(scope="module")
