@@ -31,6 +31,7 @@ def main() -> int:
 
     def attacker(config: NodeConfig, rng: random.Random) -> Router:
         begins_ns = Clock(config.dilate, config.dilate_from_ns).now_ns() + DELAY_NS
+        print(begins_ns, flush=True)  # for whoever measures from then on
         return Attacker(config, rng, ATTACKS[arguments.attack], begins_ns, ROUTERS)
 
     daemon.Router = attacker  # type: ignore[assignment,misc]
