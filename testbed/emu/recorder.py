@@ -44,13 +44,13 @@ class Recorder:
         return list(captured_interfaces(self.plan))
 
     @property
-    def packets(self) -> int:
+    def frames(self) -> int:
         """All frames captured; known once stopped."""
         return sum(row["packets"] for row in self.counters)
 
     @property
     def drops(self) -> int:
-        """All packets that went by uncaptured; known once stopped."""
+        """All frames that went by uncaptured; known once stopped."""
         return sum(_drops(row) for row in self.counters)
 
     def figures(self) -> list[CaptureFigures]:

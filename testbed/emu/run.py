@@ -91,10 +91,10 @@ class EmulatedRun:
             end_ns=self._end_ns,
             phases=self._phases,
             implementation=self._implementation,
-            captured_frames=self._recorder.packets,
+            captured_frames=self._recorder.frames,
             capture_drops=self._recorder.drops,
             convergence=tuple(self._faults.tracker.history) if self._faults else (),
-            fidelity=self._measuring.fidelity(self._recorder.packets, self._recorder.drops),
+            fidelity=self._measuring.fidelity(self._recorder.frames, self._recorder.drops),
             dilate=self._options.dilate,
         )
 
