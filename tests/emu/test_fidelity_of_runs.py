@@ -13,6 +13,7 @@ import time
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
+from signal import SIGCONT, SIGKILL, SIGSTOP
 from statistics import median
 from typing import Any
 
@@ -139,9 +140,11 @@ def test_a_machine_that_others_keep_busy_is_seen_and_named(bed: Any, progress: A
 def test_frames_that_find_no_room_are_a_loss_that_nobody_asked_for(
     bed: Any, progress: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A tap that holds one frame, and messages by the hundred at once."""
+    """A tap that holds one frame, and a process that takes none of it while messages are published."""
     orders = WireProcess.orders
     monkeypatch.setattr(WireProcess, "orders", lambda *given: _cramped(orders(*given[1:])))
+    progress.at_phase["workload"] = lambda: os.kill(_process_of(bed, "testbed.emu.links.wire_process"), SIGSTOP)
+    progress.at_phase["drain"] = lambda: os.kill(_process_of(bed, "testbed.emu.links.wire_process"), SIGCONT)
     plan = bed.plan(first_link=DELAYED, every="0ms", count=400)
     found = run(bed, progress, replace(plan), links="wire").fidelity
     assert found is not None
@@ -180,7 +183,7 @@ def _cramped(orders: Orders) -> Orders:
 
 
 def test_a_run_whose_sampler_dies_goes_on_and_is_not_trusted(bed: Any, progress: Any) -> None:
-    progress.at_phase["workload"] = lambda: os.kill(_sampler(bed), 9)
+    progress.at_phase["workload"] = lambda: os.kill(_process_of(bed, "testbed.emu.measure"), SIGKILL)
     found = run(bed, progress, bed.plan()).fidelity
     assert found is not None
     assert found.verdict == "degraded"
@@ -198,10 +201,8 @@ def test_a_run_that_is_interrupted_has_no_certificate(bed: Any, progress: Any) -
     bed.assert_nothing_is_left()
 
 
-def _sampler(bed: Any) -> int:
-    (found,) = [
-        pid
-        for pid in bed.processes()
-        if b"testbed.emu.measure\0" in Path(f"/proc/{pid}/cmdline").read_bytes()
-    ]
+def _process_of(bed: Any, module: str) -> int:
+    """The process of the run that executes a module."""
+    named = f"{module}\0".encode()
+    (found,) = [pid for pid in bed.processes() if named in Path(f"/proc/{pid}/cmdline").read_bytes()]
     return found
