@@ -2,13 +2,15 @@
 
 `pytest -p tests.unchanged` remembers of each file that passed the digest of the
 file, of all rooms that it imports, of those that these import, of what is installed,
-and of all of `tests` but the other test files. A file that starts processes, itself or through
-what it imports of `tests`, depends on all rooms; one that reads other files of the
-tree, on everything.
+and of all of `tests` but the other test files. What counts as imported is also what the texts in its
+code name: modules that it starts as processes, and programs that it gives to Python. A file
+that starts Python and names nothing depends on all rooms; one that reads other files of the
+tree, on everything. The same holds of what it imports of `tests`.
 """
 
 from __future__ import annotations
 
+import ast
 import hashlib
 import json
 import re
@@ -23,12 +25,13 @@ ROOT = Path(__file__).parents[1]
 PASSED = ROOT / ".pytest_cache" / "unchanged.json"
 _SHARED = ("tests/", "requirements/", "pyproject.toml", "setup.py")
 PARTS = ("analysis", "fastpath", "nodes", "testbed", "topologies")
-_PROCESSES = ("subprocess", "os.fork", "multiprocessing")
-"""What makes a test depend on all rooms, if it is in the text of the test or of its surroundings."""
+_PYTHON = "sys.executable"
+"""What makes a test that names no module in its texts depend on all rooms."""
 _HARNESSES = "tests/native_build.py"
-_READERS = ("ls-files", '"docs', "docs/", "Makefile", ".md")
-"""What makes it depend on everything, as does to be in one of these folders."""
+_READERS = re.compile(r"ls-files|\bdocs(/|$)|Makefile|\.md\b")
+"""What makes it depend on everything if it stands in a text, as does to be in one of these folders."""
 _READING = ("tests/frame/", "tests/docs/")
+_MODULE = re.compile(rf"(?:{'|'.join(PARTS)})(?:\.\w+)*")
 _IMPORT = re.compile(r"^[ \t]*(?:from (?P<package>[\w.]+) )?import (?P<names>\([^)]*\)|[^\n]*)", re.MULTILINE)
 
 
@@ -37,6 +40,22 @@ def room(path: str) -> str:
     parts = PurePosixPath(path).parts
     nested = parts[0] in ("nodes", "testbed") and len(parts) > 2
     return "/".join(parts[:2]) if nested else parts[0]
+
+
+@cache
+def strings(text: str) -> tuple[str, ...]:
+    """The texts in a module's code; docstrings and comments are none of them."""
+    tree = ast.parse(text)
+    alone = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
+    found = (node for node in ast.walk(tree) if isinstance(node, ast.Constant) and id(node) not in alone)
+    return tuple(node.value for node in found if isinstance(node.value, str))
+
+
+@cache
+def started(text: str) -> frozenset[str]:
+    """What a module's texts name: modules, and what programs in them import; as paths."""
+    whole = {found.replace(".", "/") for found in strings(text) if _MODULE.fullmatch(found)}
+    return frozenset(whole.union(*(modules(found) for found in strings(text) if "import" in found)))
 
 
 @cache
@@ -51,9 +70,9 @@ def modules(text: str) -> frozenset[str]:
 
 
 def imported(text: str, rooms: Iterable[str]) -> set[str]:
-    """The rooms that a module imports."""
+    """The rooms that a module imports, or names in its texts."""
     known = set(rooms)
-    pairs = (("/".join(path.split("/")[:2]), path.split("/")[0]) for path in modules(text))
+    pairs = (("/".join(path.split("/")[:2]), path.split("/")[0]) for path in modules(text) | started(text))
     return {nested if nested in known else outer for nested, outer in pairs} & known
 
 
@@ -101,10 +120,10 @@ def digests(texts: Mapping[str, str]) -> dict[str, str]:
         about = [texts[path] for path in around if path != _HARNESSES]
         near = {name for text in about for name in imported(text, reached)} | compiled
         far = {name for start in near for name in reached[start]}
-        if any(word in text for text in about for word in _PROCESSES):
+        if any(_PYTHON in text and not started(text) for text in about):
             far = set(rooms)
         paths = [test, *shared, *(path for name in far for path in rooms[name])]
-        if test.startswith(_READING) or any(word in text for text in about for word in _READERS):
+        if test.startswith(_READING) or any(_READERS.search(found) for text in about for found in strings(text)):
             paths = [*texts]
         lines = sorted(f"{path} {each[path]}" for path in paths)
         found[test] = hashlib.sha256("\n".join(lines).encode()).hexdigest()

@@ -79,7 +79,7 @@ class Router:
         self._link_events = 0
         self._view: View | None = None
         self._view_version: tuple[int, int, int] | None = None
-        self._aged_version: tuple[int, int, int] | None = None
+        self._aged_version: tuple[object, int] | None = None
         self._compiled: tuple[View, int, bool] | None = None
         """What the scheme last ran with: the view, the version of its names, whether our id is refused."""
         self._wire(rng)
@@ -119,6 +119,7 @@ class Router:
             self.store,
             config.limits,
             config.timers,
+            rules=self.rules,
             scheme=self._scheme,
             rng=rng,
             changed=want_install,
@@ -261,6 +262,7 @@ class Router:
         origin = codec.decode_record_request(payload)
         self.linkstate.answer(now_ns, link, origin)
         self.interest.answer(now_ns, link, origin)
+        self.scheme_exchange.answer(now_ns, link, origin)
 
     def _log(self, log: Log) -> None:
         self._outputs.append(log)
@@ -277,6 +279,7 @@ class Router:
     def _forget(self, origin: int) -> None:
         self.linkstate.forget(origin)
         self.interest.forget(origin)
+        self.scheme_exchange.forget(origin)
 
     def _announce_interest(self, now_ns: int) -> None:
         removed, added = self.clients.settle()
@@ -306,8 +309,9 @@ class Router:
     def _install(self, now_ns: int) -> None:
         self.clients.store_changes()
         view = self._look()
-        if self._aged_version != self._view_version:
-            self._aged_version = self._view_version
+        held_version = (self._view_version, self.scheme_exchange.records_version)
+        if self._aged_version != held_version:
+            self._aged_version = held_version
             self._look_at_origins(now_ns, view)
         self.scheme_exchange.look(now_ns, view)
         fib = self._make_fib(view)
@@ -333,5 +337,5 @@ class Router:
         self.interest.returned(now_ns, sorted(listed))
 
     def _origins(self) -> set[int]:
-        held = self.linkstate.database.records.payloads()
-        return {origin for origin, _ in held}.union(self.interest.database.origins) - {self.config.node_id}
+        held = {origin for origin, _ in self.linkstate.database.records.payloads()}
+        return held.union(self.interest.database.origins, self.scheme_exchange.origins()) - {self.config.node_id}

@@ -6,14 +6,16 @@ Not here: what the payloads are (`schemes`), and the channels they travel in (`l
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
 from functools import partial
 
 from nodes.config import LimitConfig, TimerConfig
 from nodes.routing.effects import Reason
 from nodes.routing.link import Link, LinkDown, LinkUp
+from nodes.routing.records import Rules
 from nodes.routing.schemes.base import Scheme, TalkingScheme, View, talks
 from nodes.routing.store import PredicateStore
+from nodes.wire.packets import Kind
 
 
 class SchemeExchange:
@@ -24,6 +26,7 @@ class SchemeExchange:
         links: All its links.
         store: The router's predicates.
         limits: What a neighbour may make it hold.
+        rules: What it holds of others' records, and for how long.
         timers: The router's.
         scheme: The router's scheme.
         rng: The scheme's randomness.
@@ -38,6 +41,7 @@ class SchemeExchange:
         limits: LimitConfig,
         timers: TimerConfig,
         *,
+        rules: Rules,
         scheme: Scheme,
         rng: random.Random,
         changed: Callable[[int], None],
@@ -46,7 +50,10 @@ class SchemeExchange:
         self.store = store
         self.limits = limits
         self.timers = timers
+        self.records_version = 0
+        """Counts the records of others that were taken."""
         self._links = links
+        self._rules = rules
         self._changed = changed
         self._scheme: TalkingScheme | None = scheme if talks(scheme) else None
         if self._scheme is not None:
@@ -72,6 +79,39 @@ class SchemeExchange:
         """As `Talk` says."""
         own_key = None if key is None else (kind, key)
         self._links[interface].send(now_ns, kind, payload, own_key)
+
+    def hold(self, now_ns: int, interface: int, kind: Kind, origin: int, size: int) -> bool:
+        """As `Talk` says."""
+        link = self._links[interface]
+        if not self._rules.holdings.admits_origin(link, kind, origin, size):
+            self._rules.ageing.refused(origin)
+            return False
+        held = self._rules.holdings.charge(link, kind, origin, size)
+        if held:
+            self._rules.ageing.stored(now_ns, origin)
+            self.records_version += 1
+            self._changed(now_ns)
+        return held
+
+    def may_be_forgotten(self, now_ns: int, origin: int) -> bool:
+        """As `Talk` says."""
+        return self._rules.ageing.may_be_forgotten(now_ns, origin)
+
+    def origins(self) -> Collection[int]:
+        """The other routers of which the scheme holds records."""
+        return () if self._scheme is None else self._scheme.origins()
+
+    def forget(self, origin: int) -> None:
+        """A router is gone for good."""
+        if self._scheme is not None:
+            self._scheme.forget(origin)
+            for kind in self._scheme.kinds:
+                self._rules.holdings.release(Kind(kind), origin)
+
+    def answer(self, now_ns: int, link: Link, origin: int) -> None:
+        """A neighbour asks what the scheme holds of a router."""
+        if self._scheme is not None and link.up:
+            self._scheme.repeat(now_ns, link.interface.index, origin)
 
     def drop(self, interface: int, reason: Reason, **fields: object) -> None:
         """As `Talk` says."""

@@ -6,12 +6,12 @@ import random
 from collections.abc import Mapping
 from dataclasses import replace
 
-from nodes.config import LimitConfig
+from nodes.config import LimitConfig, TimerConfig
 from nodes.routing.predicates import reduced_union
 from nodes.routing.router import Router
 from nodes.routing.schemes.base import learned, of_router
 from nodes.scheme_catalog import OptionValue
-from tests.routing.fabric import LIMITS, Conditions, Network, configure
+from tests.routing.fabric import LIMITS, TIMERS, Conditions, Network, configure
 from tests.routing.workload import Edges, scripts
 
 LOSSLESS = Conditions()
@@ -24,10 +24,11 @@ def network(
     conditions: Conditions = LOSSLESS,
     scheme: str = "cbcb",
     limits: LimitConfig = LIMITS,
+    timers: TimerConfig = TIMERS,
     **options: OptionValue,
 ) -> Network:
     """Routers of a scheme and clients without scripts."""
-    configs = configure(edges, clients or {}, limits=limits)
+    configs = configure(edges, clients or {}, limits=limits, timers=timers)
     schemed = {n: replace(c, scheme=scheme, scheme_options=options) for n, c in configs.items()}
     return Network(schemed, seed, conditions, {client: [] for client in clients or {}})
 

@@ -41,6 +41,14 @@ class Talker:
         del now_ns, key
         self._office.post(self.node, interface, kind, payload)
 
+    def hold(self, now_ns: int, interface: int, kind: Kind, origin: int, size: int) -> bool:
+        """There is room for all."""
+        return True
+
+    def may_be_forgotten(self, now_ns: int, origin: int) -> bool:
+        """Nobody forgets anything."""
+        return False
+
     def drop(self, interface: int, reason: Reason, **fields: object) -> None:
         del interface, fields
         self.drops[reason] += 1

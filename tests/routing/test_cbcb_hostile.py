@@ -7,9 +7,10 @@ import struct
 
 import pytest
 
-from nodes.config import LimitConfig
+from nodes.config import LimitConfig, TimerConfig
 from nodes.model import parse_predicate
 from nodes.routing.effects import Reason
+from nodes.routing.schemes.cbcb import Cbcb
 from nodes.wire.codec import encode_predicate
 from nodes.wire.packets import Kind
 from nodes.wire.scheme_payloads import Advertisement, Reply, Request
@@ -37,6 +38,12 @@ def era(net: Network) -> int:
     """The era that r1 is in, which its status tells beside what it told."""
     adjacencies = net.router("r1").status()["adjacencies"]
     return int(adjacencies[0]["sent_digest"].split("/")[1], 16)  # type: ignore[index]
+
+
+def scheme(net: Network, name: str) -> Cbcb:
+    found = net.router(name)._scheme
+    assert isinstance(found, Cbcb)
+    return found
 
 
 def tables(net: Network) -> list[str]:
@@ -121,7 +128,7 @@ def test_a_reply_above_the_limit_counts_as_an_answer_so_that_nobody_waits_for_ev
 
 
 def test_a_flood_of_requests_of_other_eras_is_held_within_bounds(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("nodes.routing.schemes.cbcb.ORIGINS_MAX", 50)
+    monkeypatch.setattr("nodes.routing.schemes.cbcb.EARLY_MAX", 50)
     net = settled()
     impostor = Impostor(net, 0)
     for origin in range(100, 200):
@@ -131,14 +138,42 @@ def test_a_flood_of_requests_of_other_eras_is_held_within_bounds(monkeypatch: py
     assert held(net) == central(net)
 
 
-def test_records_of_more_routers_than_there_can_be_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("nodes.routing.schemes.cbcb_era.ORIGINS_MAX", 50)
-    net = settled()
+def test_records_of_invented_routers_are_capped_and_soon_forgotten() -> None:
+    net = settled(LimitConfig(unlisted_origins=50))
     before = era(net)
     records = tuple((origin, 1, 1) for origin in range(100, 200))
     Impostor(net, 0).send(Kind.CBCB_ERA, encode_payload(CbcbEra(records)))
-    assert net.router("r1").drops[Reason.MALFORMED_PAYLOAD] == 1
+    assert net.router("r1").drops[Reason.UNLISTED_ORIGIN] == 50
+    assert len(scheme(net, "r1").origins()) == 52
     assert era(net) == before
+    net.run((TimerConfig().renumber_ms + 1_000) * MS)
+    assert all(scheme(net, f"r{node}").origins() == {1, 2, 3} - {node} for node in (1, 2, 3))
+
+
+def test_invented_routers_keep_no_new_one_out() -> None:
+    """What was refused for want of room is asked for when somebody lists its router."""
+    net = network(line(4), 1, {"c1": 1, "c2": 4}, limits=LimitConfig(unlisted_origins=2))
+    subscribe(net, "c2", "y = 1")
+    net.cut("r3", "r4")
+    net.run(SECOND)
+    Impostor(net, 0).send(Kind.CBCB_ERA, encode_payload(CbcbEra(((100, 1, 1), (101, 1, 1)))))
+    net.cut("r3", "r4", down=False)
+    net.run(5 * SECOND)
+    assert len({status.split("/")[1] for status in digests(net)}) == 1, "all are in one era"
+    assert held(net) == central(net)
+
+
+def test_routers_apart_for_so_long_that_they_are_forgotten_agree_on_an_era_again() -> None:
+    net = network(line(4), 1, {"c1": 1, "c2": 4}, timers=TimerConfig(forget_ms=3_000))
+    subscribe(net, "c2", "y = 1")
+    net.converge()
+    net.cut("r2", "r3")
+    net.run(10 * SECOND)
+    assert scheme(net, "r1").origins() == {2}
+    net.cut("r2", "r3", down=False)
+    net.converge()
+    assert len({status.split("/")[1] for status in digests(net)}) == 1, "all are in one era"
+    assert held(net) == central(net)
 
 
 def test_a_forged_record_of_ours_is_outdone_and_the_network_settles() -> None:

@@ -17,7 +17,7 @@ the exchange of links and interest (`linkstate`, `interest_exchange`).
 from __future__ import annotations
 
 import random
-from collections.abc import Hashable, Mapping
+from collections.abc import Collection, Hashable, Mapping
 from dataclasses import dataclass
 from typing import ClassVar, NamedTuple, Protocol, TypeGuard
 
@@ -26,6 +26,7 @@ from nodes.routing.effects import Reason
 from nodes.routing.store import PredicateStore
 from nodes.routing.trees import Topology
 from nodes.scheme_catalog import OptionValue
+from nodes.wire.packets import Kind
 
 Options = Mapping[str, OptionValue]
 """A scenario's `scheme_options`, completed with defaults."""
@@ -161,6 +162,15 @@ class Talk(Protocol):
         It takes the place of one with the same key (None: none) that still waits to be sent.
         """
 
+    def hold(self, now_ns: int, interface: int, kind: Kind, origin: int, size: int) -> bool:
+        """Whether there is room for a router's record that came over a link; if so, it counts from now on.
+
+        There is one record of each kind and origin. It is held until `forget` is called.
+        """
+
+    def may_be_forgotten(self, now_ns: int, origin: int) -> bool:
+        """Whether a neighbour that had our record of an origin may have forgotten it since."""
+
     def drop(self, interface: int, reason: Reason, **fields: object) -> None:
         """Count a payload that was well-formed and is not taken; with fields, also log it."""
 
@@ -195,6 +205,15 @@ class TalkingScheme(Protocol):
 
     def take(self, now_ns: int, interface: int, kind: int, payload: bytes) -> None:
         """A payload from a link that has joined; WireError if malformed, and nothing was changed."""
+
+    def origins(self) -> Collection[int]:
+        """The other routers of which it holds records (`Talk.hold`)."""
+
+    def forget(self, origin: int) -> None:
+        """A router is gone for good."""
+
+    def repeat(self, now_ns: int, interface: int, origin: int) -> None:
+        """A neighbour asks for what is held of a router: send it the record."""
 
     def handle_timer(self, now_ns: int) -> None:
         """Do what is due."""

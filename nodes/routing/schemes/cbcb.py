@@ -30,14 +30,14 @@ the timers (`cbcb_pull`).
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from typing import ClassVar
 
 from fastpath import cover
 from nodes.routing.effects import Reason
 from nodes.routing.predicates import NOTHING, filter_count
 from nodes.routing.schemes.base import FibSpec, Options, Talk, View, learned, of_router
-from nodes.routing.schemes.cbcb_era import ORIGINS_MAX, Eras, Links
+from nodes.routing.schemes.cbcb_era import Eras, Links
 from nodes.routing.schemes.cbcb_pull import Asking, Relay, Timers, Unions
 from nodes.routing.schemes.sources import source_classes
 from nodes.wire.codec import WireError
@@ -47,6 +47,8 @@ from nodes.wire.scheme_payloads import Advertisement, Reply, Request
 Handler = Callable[[int, int, bytes], None]
 NUMBERS = 1 << 32
 """So many revisions and requests there are; only whether two are equal counts, so they begin again."""
+EARLY_MAX = 65_536
+"""So many requests wait for their era; more than any network this is made for."""
 
 
 class Cbcb:
@@ -78,7 +80,7 @@ class Cbcb:
         """Begin."""
         self._talk = talk
         self._view: View | None = None
-        self._eras = Eras(talk.node, rng, talk.timers.renumber_ms)
+        self._eras = Eras(talk, rng)
         self._links = Links()
         self._timers = Timers(self._options, rng)
         self._asking = Asking(0, ())
@@ -114,6 +116,20 @@ class Cbcb:
         """Take a payload; WireError if it is malformed or its sender had no business to send it."""
         self._links.note_received(interface, kind, payload)
         self._handlers[kind](now_ns, interface, payload)
+
+    def origins(self) -> Collection[int]:
+        """The other routers whose records of an era are held."""
+        return self._eras.origins()
+
+    def forget(self, origin: int) -> None:
+        """A router is gone for good."""
+        self._eras.forget(origin)
+
+    def repeat(self, now_ns: int, interface: int, origin: int) -> None:
+        """A neighbour asks for a router's record of an era."""
+        record = self._eras.payload(origin)
+        if record is not None and interface in self._links:
+            self._send(now_ns, interface, Kind.CBCB_ERA, record)
 
     def handle_timer(self, now_ns: int) -> None:
         """Do what is due."""
@@ -151,7 +167,7 @@ class Cbcb:
     # Eras.
 
     def _take_era(self, now_ns: int, interface: int, payload: bytes) -> None:
-        news, lacking, ours = self._eras.take(now_ns, self._links.neighbour(interface), payload)
+        news, lacking, ours = self._eras.take(now_ns, (interface, self._links.neighbour(interface)), payload)
         if lacking:
             self._send(now_ns, interface, Kind.CBCB_ERA, lacking)
         if ours:
@@ -210,7 +226,7 @@ class Cbcb:
         key = (interface, request.origin)
         if request.era == self._eras.id:
             self._relay(now_ns, interface, request)
-        elif key in self._early or len(self._early) < ORIGINS_MAX:
+        elif key in self._early or len(self._early) < EARLY_MAX:
             self._early[key] = request
         else:
             self._talk.drop(interface, Reason.STALE_PAYLOAD)

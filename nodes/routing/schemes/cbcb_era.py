@@ -21,33 +21,31 @@ from __future__ import annotations
 import hashlib
 import random
 import struct
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 
-from fastpath.wire.codec import WireError
 from nodes.routing.numbers import Order
 from nodes.routing.records import Records, head
-from nodes.routing.schemes.base import View
+from nodes.routing.schemes.base import Talk, View
 from nodes.routing.trees import Topology
 from nodes.wire.packets import Kind
 from nodes.wire.scheme_payloads import split_records
 
 NONCE = struct.Struct(">Q")
-ORIGINS_MAX = 65_536
-"""Of so many routers records are kept; more than any network this is made for."""
 DIGEST_BYTES = 16
 
 
 class Eras:
     """The records of all routers, and what follows for one of them."""
 
-    def __init__(self, node: int, rng: random.Random, renumber_ms: int) -> None:
+    def __init__(self, talk: Talk, rng: random.Random) -> None:
         self.id = 0
         self.hops: dict[int, int] = {}
         """The neighbour on the way to each other router: the reverse path of what it issues."""
-        self._node = node
+        self._talk = talk
+        self._node = talk.node
         self._rng = rng
-        self._records = Records(Kind.CBCB_ERA, node, b"", renumber_ms)
+        self._records = Records(Kind.CBCB_ERA, talk.node, b"", talk.timers.renumber_ms)
         self._early: dict[int, bytes] = {}
         self._known: dict[int, bytes] = {}
         self._seen: tuple[object, int] | None = None
@@ -86,24 +84,40 @@ class Eras:
         """All records, as a payload for a new neighbour."""
         return b"".join(payload for _, payload in self._records.payloads())
 
-    def take(self, now_ns: int, sender: int, payload: bytes) -> tuple[bytes, bytes, bool]:
+    def payload(self, origin: int) -> bytes | None:
+        """The record of a router."""
+        return self._records.payload(origin)
+
+    def origins(self) -> Collection[int]:
+        """The other routers whose records are held."""
+        return self._known.keys() - {self._node}
+
+    def forget(self, origin: int) -> None:
+        """A router is gone for good."""
+        self._records.forget(origin)
+        self._known.pop(origin, None)
+        self._early.pop(origin, None)
+
+    def take(self, now_ns: int, link: tuple[int, int], payload: bytes) -> tuple[bytes, bytes, bool]:
         """Learn records: those that were news, what the sender must be sent, whether to renew ours.
 
+        Args:
+            now_ns: the time.
+            link: the interface they came by, and the router at its end.
+            payload: the records.
+
         Raises:
-            WireError: It is malformed or too much; nothing was changed.
+            WireError: It is malformed; nothing was changed.
         """
         records = split_records(payload)
         orders = [(record, self._records.consider(now_ns, record)) for record in records]
         others = [(record, order) for record, order in orders if head(record)[0] != self._node]
-        news = [record for record, order in others if order is Order.NEWER]
-        new = sum(head(record)[0] not in self._known for record in news)
-        if new and len(self._known) + new > ORIGINS_MAX:
-            raise WireError(f"with this there are records of more than {ORIGINS_MAX} routers")
+        news = [r for r, order in others if order is Order.NEWER and self._has_room(now_ns, link[0], r)]
         returned = [record for record in news if self._store(now_ns, record)]
         for record in [record for record, order in others if order is Order.EARLY]:
             origin = head(record)[0]
             self._early[origin] = max(record, self._early.get(origin, b""))
-        lacking = [head(record)[0] for record, order in orders if self._lacks_ours(sender, record, order)]
+        lacking = [head(record)[0] for record, order in orders if self._lacks_ours(now_ns, link[1], record, order)]
         superseded = Order.NEWER in [order for record, order in orders if head(record)[0] == self._node]
         if superseded:
             self._records.withdraw()
@@ -111,11 +125,15 @@ class Eras:
         back = sorted({*returned, *(record for record in ours if record is not None)})
         return b"".join(news), b"".join(back), superseded
 
-    def _lacks_ours(self, sender: int, record: bytes, order: Order) -> bool:
+    def _has_room(self, now_ns: int, interface: int, record: bytes) -> bool:
+        return self._talk.hold(now_ns, interface, Kind.CBCB_ERA, head(record)[0], len(record))
+
+    def _lacks_ours(self, now_ns: int, sender: int, record: bytes, order: Order) -> bool:
         """Whether who sent a record can have missed the one that we hold."""
         origin = head(record)[0]
         unusual = origin == sender or self._records.numbering.is_unusual(origin)
-        return order is Order.STALE or (order is Order.OLDER and origin != self._node and unusual)
+        may_lack = unusual or self._talk.may_be_forgotten(now_ns, origin)
+        return order is Order.STALE or (order is Order.OLDER and origin != self._node and may_lack)
 
     def _store(self, now_ns: int, record: bytes) -> bool:
         self._known[head(record)[0]] = record

@@ -27,7 +27,7 @@ from __future__ import annotations
 
 import random
 from collections import Counter
-from collections.abc import Hashable, Iterator, Mapping
+from collections.abc import Collection, Hashable, Iterator, Mapping
 from typing import ClassVar
 
 from fastpath import cover
@@ -127,6 +127,16 @@ class Siena:
         self._links[interface] = neighbour
         self._sent[interface] = SetDigest()
         self.table.open(interface)
+
+    def origins(self) -> Collection[int]:
+        """None: what others have said is void when the link they said it over is lost."""
+        return ()
+
+    def forget(self, origin: int) -> None:
+        """Nothing is held of it."""
+
+    def repeat(self, now_ns: int, interface: int, origin: int) -> None:
+        """Nothing is held of it."""
 
     def lost(self, now_ns: int, interface: int) -> None:
         """As `TalkingScheme` says."""
