@@ -123,7 +123,9 @@ def digests(texts: Mapping[str, str]) -> dict[str, str]:
         if any(_PYTHON in text and not started(text) for text in about):
             far = set(rooms)
         paths = [test, *shared, *(path for name in far for path in rooms[name])]
-        if test.startswith(_READING) or any(_READERS.search(found) for text in about for found in strings(text)):
+        if test.startswith(_READING) or any(
+            _READERS.search(found) for text in about for found in strings(text)
+        ):
             paths = [*texts]
         lines = sorted(f"{path} {each[path]}" for path in paths)
         found[test] = hashlib.sha256("\n".join(lines).encode()).hexdigest()

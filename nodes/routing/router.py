@@ -338,4 +338,6 @@ class Router:
 
     def _origins(self) -> set[int]:
         held = {origin for origin, _ in self.linkstate.database.records.payloads()}
-        return held.union(self.interest.database.origins, self.scheme_exchange.origins()) - {self.config.node_id}
+        return held.union(self.interest.database.origins, self.scheme_exchange.origins()) - {
+            self.config.node_id
+        }

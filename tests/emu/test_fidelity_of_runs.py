@@ -143,7 +143,9 @@ def test_frames_that_find_no_room_are_a_loss_that_nobody_asked_for(
     """A tap that holds one frame, and a process that takes none of it while messages are published."""
     orders = WireProcess.orders
     monkeypatch.setattr(WireProcess, "orders", lambda *given: _cramped(orders(*given[1:])))
-    progress.at_phase["workload"] = lambda: os.kill(_process_of(bed, "testbed.emu.links.wire_process"), SIGSTOP)
+    progress.at_phase["workload"] = lambda: os.kill(
+        _process_of(bed, "testbed.emu.links.wire_process"), SIGSTOP
+    )
     progress.at_phase["drain"] = lambda: os.kill(_process_of(bed, "testbed.emu.links.wire_process"), SIGCONT)
     plan = bed.plan(first_link=DELAYED, every="0ms", count=400)
     found = run(bed, progress, replace(plan), links="wire").fidelity

@@ -29,7 +29,12 @@ TREE = {
     "tests/cli/conftest.py": "import sys\nsys.executable",
     "tests/cli/test_run.py": "def test_run(cbn): ...",
 }
-WHOLE = {"tests/cli/test_run.py", "tests/sim/test_started.py", "tests/frame/test_tree.py", "tests/sim/test_reading.py"}
+WHOLE = {
+    "tests/cli/test_run.py",
+    "tests/sim/test_started.py",
+    "tests/frame/test_tree.py",
+    "tests/sim/test_reading.py",
+}
 TESTS = {path for path in TREE if "/test_" in path}
 
 

@@ -117,7 +117,9 @@ class Eras:
         for record in [record for record, order in others if order is Order.EARLY]:
             origin = head(record)[0]
             self._early[origin] = max(record, self._early.get(origin, b""))
-        lacking = [head(record)[0] for record, order in orders if self._lacks_ours(now_ns, link[1], record, order)]
+        lacking = [
+            head(record)[0] for record, order in orders if self._lacks_ours(now_ns, link[1], record, order)
+        ]
         superseded = Order.NEWER in [order for record, order in orders if head(record)[0] == self._node]
         if superseded:
             self._records.withdraw()
