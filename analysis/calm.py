@@ -3,8 +3,8 @@
 `converged` events are the network's own word. Routers flood two kinds of records, of their
 links and of their clients' interest; each has an origin and a sequence that grows. At a fixpoint, all
 connected routers must have sent or received the same last record of each of them, and each must have
-announced the links that it has by the plan and the faults. A scheme that does not flood interest has no
-such records. Not here: when the network was settled (`history`).
+announced the links that it has by the plan and the faults, and what its clients had subscribed to. A
+scheme that does not flood interest has no such records. Not here: when the network was settled (`history`).
 """
 
 from __future__ import annotations
@@ -12,19 +12,19 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import reduce
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F  # noqa: N812
 
-from analysis.findings import KeptPacket
 from analysis.history import FOREVER, History, NetworkChange
+from analysis.interest import Announcement, Filters, announcements_of, head_of, same_meaning, wanted_at
 from analysis.oracle import SubscriptionChange
+from analysis.payloads import Payload
 from analysis.rundir import Run
-from nodes.wire.codec import WireError, decode
-from nodes.wire.packets import Control, Kind, PacketType
+from nodes.wire.packets import Kind, PacketType
 from topologies.fault_kinds import Failures
 
 LINKS, INTEREST = 0, 1
@@ -32,6 +32,7 @@ LAST_CLASS = 2**62
 """Sequences from here on belong to forged records, and to owners on their way back (docs/protocols.md)."""
 _HEAD_BYTES = 14
 _PAIR_BYTES = 8
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +44,8 @@ class Fixpoint:
     """The routers that run and are connected, part by part."""
     neighbours: Mapping[int, frozenset[int]]
     """Of each router that runs: the routers at the other ends of its links that are up."""
+    clients: Mapping[int, frozenset[str]]
+    """Likewise the clients."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,11 +72,18 @@ def fixpoints_of(run: Run, changes: Iterable[NetworkChange]) -> list[Fixpoint]:
 def _fixpoint(run: Run, time_ns: int, stopped: set[str]) -> Fixpoint:
     ids = {name: number for name, number in run.router_ids.items() if name not in stopped}
     near: dict[int, set[int]] = {number: set() for number in ids.values()}
-    for link in run.plan.links:
-        if link.name not in stopped and link.a in ids and link.b in ids:
+    clients: dict[int, set[str]] = {number: set() for number in ids.values()}
+    for link in (each for each in run.plan.links if each.name not in stopped):
+        if link.a in ids and link.b in ids:
             near[ids[link.a]].add(ids[link.b])
             near[ids[link.b]].add(ids[link.a])
-    return Fixpoint(time_ns, list(_parts(near)), {node: frozenset(ends) for node, ends in near.items()})
+        elif link.a in ids and link.b in run.client_ids and link.b not in stopped:
+            clients[ids[link.a]].add(link.b)
+    return Fixpoint(time_ns, list(_parts(near)), _frozen(near), _frozen(clients))
+
+
+def _frozen(sets: Mapping[int, set[T]]) -> dict[int, frozenset[T]]:
+    return {key: frozenset(each) for key, each in sets.items()}
 
 
 def _parts(near: Mapping[int, set[int]]) -> Iterator[list[int]]:
@@ -122,8 +132,8 @@ class Seen:
     run: Run
     records: Mapping[str, NDArray[np.int64]]
     """The columns of `to_last_records`."""
-    announced: Sequence[KeptPacket]
-    """What routers announced of their own links."""
+    announced: Sequence[Payload]
+    """What routers announced of their own links and interest."""
     changes: Sequence[SubscriptionChange]
     """Of subscriptions; where there was one less than S before, interest may be on its way."""
     partial: Collection[int]
@@ -134,17 +144,17 @@ def contradictions(seen: Seen, fixpoints: Sequence[Fixpoint]) -> list[Contradict
     """The fixpoints that the captures deny, each with the first reason."""
     ids = np.array(sorted(seen.run.router_ids.values()), dtype=np.int64)
     last = np.full((2, len(ids), len(ids)), -1, dtype=np.int64)
-    links = _announced_links(seen.announced)
+    links, interest = _announced_links(seen.announced), announcements_of(seen.announced)
     found: list[Contradiction] = []
     for stage, fixpoint in enumerate(fixpoints):
         _learn(last, seen.records, stage, ids)
-        why = next(_denials(seen, fixpoint, _Held(last, ids, seen.run.names), links), None)
+        why = next(_denials(seen, fixpoint, _Held(last, ids, seen.run.names), links, interest), None)
         if why is not None:
             found.append(Contradiction(fixpoint.time_ns, why))
     return found
 
 
-def restless(run: Run, history: History, announced: Sequence[KeptPacket]) -> list[Contradiction]:
+def restless(run: Run, history: History, announced: Sequence[Payload]) -> list[Contradiction]:
     """The settled periods in which routers announced other links, though no fault had happened."""
     links = _announced_links(announced)
     found: list[Contradiction] = []
@@ -161,7 +171,7 @@ def restless(run: Run, history: History, announced: Sequence[KeptPacket]) -> lis
     return found
 
 
-def busiest(run: Run, history: History, announced: Sequence[KeptPacket]) -> str:
+def busiest(run: Run, history: History, announced: Sequence[Payload]) -> str:
     """Who announced its links most often since the network did not settle any more; empty: it did."""
     if run.started and history.settled and history.settled[-1].until_ns == FOREVER:
         return ""
@@ -211,8 +221,15 @@ Announced = Mapping[int, Sequence[LinkRecord]]
 """By origin."""
 
 
-def _denials(seen: Seen, fixpoint: Fixpoint, held: _Held, links: Announced) -> Iterator[str]:
+def _denials(
+    seen: Seen,
+    fixpoint: Fixpoint,
+    held: _Held,
+    links: Announced,
+    interest: Mapping[int, Sequence[Announcement]],
+) -> Iterator[str]:
     fresh = _changed_lately(seen, fixpoint.time_ns)
+    wanted = wanted_at(fixpoint.time_ns, seen.changes)
     for part in fixpoint.parts:
         routers = [router for router in part if router not in seen.partial]
         if len(part) > 1:
@@ -220,6 +237,9 @@ def _denials(seen: Seen, fixpoint: Fixpoint, held: _Held, links: Announced) -> I
             yield from held.unequal(INTEREST, [r for r in routers if r not in fresh], routers)
         for origin in routers:
             yield from _untrue(origin, fixpoint, links.get(origin, ()), seen.run.names)
+            if origin not in fresh:
+                known = _filters_at(interest.get(origin, ()), fixpoint.time_ns, held.own(INTEREST, origin))
+                yield from _unwanted(origin, fixpoint, known, wanted, seen.run.names)
 
 
 @dataclass(frozen=True, slots=True)
@@ -229,6 +249,11 @@ class _Held:
     last: NDArray[np.int64]
     ids: NDArray[np.int64]
     names: Mapping[int, str]
+
+    def own(self, of: int, origin: int) -> int:
+        """The greatest sequence of its own that a router sent or received."""
+        at = np.searchsorted(self.ids, origin)
+        return int(self.last[of, at, at])
 
     def unequal(self, of: int, origins: Sequence[int], routers: Sequence[int]) -> Iterator[str]:
         """Who did not have what others had."""
@@ -252,7 +277,7 @@ def _untrue(
 ) -> Iterator[str]:
     until_now = [record for record in announced if record.time_ns <= fixpoint.time_ns]
     if not until_now:
-        return  # nobody to announce it to, or in more than one packet
+        return  # nobody to announce it to
     listed = until_now[-1].neighbours
     true = fixpoint.neighbours[origin]
     if listed != true:
@@ -262,20 +287,34 @@ def _untrue(
         yield f"{names[origin]} had announced links to {texts[0]}, and was linked to {texts[1]}"
 
 
-def _announced_links(packets: Iterable[KeptPacket]) -> dict[int, list[LinkRecord]]:
-    """By origin: each LINK_STATE that it sent in one packet, when it was first sent; in order of time."""
+def _filters_at(announced: Sequence[Announcement], time_ns: int, newest: int) -> Filters | None:
+    """What a router had announced last that its clients want; None if that cannot be told."""
+    last = next((each for each in reversed(announced) if each.time_ns <= time_ns), None)
+    return last.filters if last is not None and last.sequence == newest else None
+
+
+def _unwanted(
+    origin: int,
+    fixpoint: Fixpoint,
+    announced: Filters | None,
+    wanted: Mapping[str, Filters],
+    names: Mapping[int, str],
+) -> Iterator[str]:
+    clients = fixpoint.clients[origin]
+    true = frozenset[bytes]().union(*(wanted.get(client, frozenset()) for client in clients))
+    if announced is not None and not same_meaning(announced, true):
+        yield f"{names[origin]} had announced interest that is not what its clients had subscribed to"
+
+
+def _announced_links(payloads: Iterable[Payload]) -> dict[int, list[LinkRecord]]:
+    """By origin: each LINK_STATE that it sent, when it was first sent; in order of time."""
     found: dict[int, dict[int, LinkRecord]] = {}
-    for packet in packets:
-        try:
-            control = decode(packet.data)
-        except WireError:
+    for payload in payloads:
+        if payload.kind != Kind.LINK_STATE or len(payload.data) < _HEAD_BYTES:
             continue
-        if not isinstance(control, Control) or control.kind != Kind.LINK_STATE or not control.last:
-            continue
-        payload = control.fragment
-        origin, sequence = int.from_bytes(payload[:4], "big"), int.from_bytes(payload[4:12], "big")
-        places = range(_HEAD_BYTES, len(payload), _PAIR_BYTES)
-        neighbours = frozenset(int.from_bytes(payload[place : place + 4], "big") for place in places)
-        record, of_origin = LinkRecord(packet.time_ns, sequence, neighbours), found.setdefault(origin, {})
+        origin, sequence = head_of(payload.data)
+        places = range(_HEAD_BYTES, len(payload.data), _PAIR_BYTES)
+        neighbours = frozenset(int.from_bytes(payload.data[place : place + 4], "big") for place in places)
+        record, of_origin = LinkRecord(payload.time_ns, sequence, neighbours), found.setdefault(origin, {})
         of_origin[sequence] = min(record, of_origin.get(sequence, record))
     return {origin: sorted(records.values()) for origin, records in found.items()}

@@ -21,6 +21,7 @@ import pyarrow.parquet as pq
 
 from fastpath import pcap
 from fastpath.pcap import PcapError, RangeEdges, decode_range, index_pcap
+from nodes.wire.packets import Kind
 
 OF_INTERFACE = pa.schema(
     [
@@ -33,6 +34,10 @@ OF_INTERFACE = pa.schema(
 """Of a packet: the fields of its `Piece`."""
 SCHEMA = pa.schema([*OF_INTERFACE, *(field for field in pcap.SCHEMA if field.name != "control")])
 """Of `packets.parquet`: whose capture it is, and what the reader decodes."""
+MOST_KEPT_BYTES = 1 << 22
+"""Of a router's own records in one piece: if they are more, those of interest are not kept."""
+_FLAGS_AT, _LAST = 4, 4
+"""Of a CONTROL packet: where its flags are, and that of the last fragment."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,12 +128,28 @@ def _rows(piece: Piece, batch: pa.RecordBatch) -> pa.RecordBatch:
 
 
 def _kept(piece: Piece, batch: pa.RecordBatch) -> Iterator[tuple[str, int, str]]:
-    """What a client subscribes to, and what the router announces of its own links."""
+    """What a client subscribes to, and what the router announces of its own links and interest."""
     kept = pc.greater(pc.binary_length(batch["control"]), 0)
     if not piece.peer_is_client:
-        kept = pc.and_(kept, pc.fill_null(pc.equal(batch["source"], piece.node_id), False))
+        kept = pc.and_(kept, _of_own_records(piece, batch))
     rows = batch.select(["time_ns", "control"]).filter(kept).to_pylist()
     return ((piece.interface, row["time_ns"], row["control"].hex()) for row in rows)
+
+
+def _of_own_records(piece: Piece, batch: pa.RecordBatch) -> pa.BooleanArray:
+    """Which packets have records of the router itself: the front, and what may be the rest.
+
+    Interest that is very large is left out.
+    """
+    own = pc.fill_null(pc.equal(batch["source"], piece.node_id), False)
+    fronts = batch.select(["kind", "control"]).filter(own).to_pylist()
+    parted = {row["kind"] for row in fronts if row["control"] and not row["control"][_FLAGS_AT] & _LAST}
+    if parted:
+        rest = pc.is_in(batch["kind"], pa.array(parted, pa.int32()))
+        own = pc.or_(own, pc.and_(rest, pc.is_null(batch["source"])))
+    links = pc.equal(batch["kind"], int(Kind.LINK_STATE))
+    size = pc.sum(pc.binary_length(batch["control"].filter(own))).as_py() or 0
+    return pc.and_(own, links) if size > MOST_KEPT_BYTES else own
 
 
 def fits(piece: Piece, edges: RangeEdges) -> bool:

@@ -22,6 +22,18 @@ _PLACES = {
     "trees": "scheme.trees", "stretch": "scheme.stretch",
 }  # fmt: skip
 """Where the verdict has a family of quantities, if not under its name."""
+_OCCASIONS: Mapping[str, tuple[tuple[str, ...], str]] = {
+    "missing": (("owed",), "nothing was owed, so nothing could be missing"),
+    "unknown": (("owed",), "nothing was owed, so of nothing owed it is unknown whether it arrived"),
+    "lost": (("wanted",), "nothing was wanted, so nothing could be lost"),
+    "cut_off": (("wanted",), "nothing was wanted, so nothing could be cut off"),
+    "allowed": (("delivered", "spurious"), "nothing was delivered, so nothing could be allowed"),
+    "duplicate": (("delivered", "spurious"), "nothing was delivered, so nothing could be duplicate"),
+    "spurious": (("delivered", "spurious"), "nothing was delivered, so nothing could be spurious"),
+    "wasted_crossings": (("messages.packets",), "no message was captured, so none could be wasted"),
+    "captures.drops": (("captures.frames",), "no frame was captured, so none could be dropped"),
+}
+"""What there has to be some of, or a count of 0 shows nothing; and what is said if there is none."""
 _DURATIONS = ("convergence.start", "convergence.p50", "convergence.max")
 _RATIOS = ("delivery_ratio", "judged")
 _TRUSTED = ("trusted", "exact")
@@ -94,8 +106,9 @@ def _measured(
 
 def _asked(counts: Mapping[str, Any], expected: Expectation) -> tuple[float | None, str]:
     """The figure of a run, or of a part of it; of what was wanted, where that is asked for."""
-    if expected.quantity == "missing" and counts["wanted"] and not counts["owed"]:
-        return None, "nothing was owed, so nothing could be missing"
+    occasions, why_not = _OCCASIONS.get(expected.quantity, ((), ""))
+    if occasions and not any(_figure(counts, occasion)[0] for occasion in occasions):
+        return None, why_not
     figure, why = _figure(counts, expected.quantity)
     if figure is None and expected.quantity in _RATIOS:
         return None, "nothing was wanted"

@@ -216,7 +216,7 @@ class Ingested:
     foreign: Mapping[str, tuple[str, str]] = field(default_factory=dict)
     """By interface: source and destination of a frame of another link."""
     control: Sequence[KeptPacket] = ()
-    """What clients subscribed to, and what routers announced of their own links."""
+    """What clients subscribed to, and what routers announced of their own links and interest."""
 
 
 CHECKS = (

@@ -11,7 +11,8 @@ from collections.abc import Collection, Iterator, Sequence
 from analysis.counts import Counts
 from analysis.figures import axes
 from analysis.findings import Findings
-from testbed.plan.model import Fault, Impairment, LinkPlan, Plan
+from analysis.network import lossy_links, makes_lossy
+from testbed.plan.model import Plan
 
 CLEAN, PARTLY_JUDGED, DOUBTFUL, NOT_JUDGED, WRONG = (
     "clean",
@@ -91,7 +92,7 @@ def _wanted(counts: Counts, plan: Plan) -> str:
 
 def _causes(counts: Counts, plan: Plan) -> str:
     """Why wanted deliveries were lost, the most frequent reason first."""
-    if "network" in counts.lost_by and any(_loses(way) for link in plan.links for way in _ways(link)):
+    if "network" in counts.lost_by and any(map(makes_lossy, plan.links)):
         return "because links lose packets, or while the network was not settled"
     reasons = sorted(counts.lost_by, key=lambda reason: -counts.lost_by[reason])
     return _and([_REASONS[reason] for reason in reasons])
@@ -148,27 +149,8 @@ def listed(names: Sequence[str], most: int = 5) -> str:
 
 
 def _lossy(counts: Counts, plan: Plan) -> Iterator[str]:
-    if counts.missing and loses_packets(plan):
+    if counts.missing and lossy_links(plan):
         yield "Links lose packets by plan; what they lose is missing if it was owed."
-
-
-def loses_packets(plan: Plan) -> bool:
-    """Whether links do so by plan, from the beginning or by a fault."""
-    return bool(lossy_links(plan))
-
-
-def lossy_links(plan: Plan) -> set[str]:
-    """The links that lose packets by plan, from the beginning or by a fault."""
-    found = {link.name for link in plan.links if any(map(_loses, _ways(link)))}
-    return found | {fault.target for fault in plan.faults if any(map(_loses, _ways(fault)))}
-
-
-def _ways(each: LinkPlan | Fault) -> tuple[Impairment | None, ...]:
-    return (each.impairment, each.back)
-
-
-def _loses(impairment: Impairment | None) -> bool:
-    return impairment is not None and bool(impairment.loss or impairment.corrupt or impairment.rate_bps)
 
 
 def _and(words: Sequence[str]) -> str:

@@ -12,28 +12,26 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 
-from analysis.findings import KeptPacket
 from analysis.history import NetworkChange
 from analysis.oracle import SubscriptionChange
+from analysis.payloads import Payload, Session
 from analysis.rundir import Run
 from nodes.model import PredicateSyntaxError, format_predicate, parse_predicate
-from nodes.wire.codec import WireError, decode, decode_predicate
-from nodes.wire.packets import Control, Kind
+from nodes.wire.codec import WireError, decode_predicate
+from nodes.wire.packets import Kind
 
 _NUMBER_BYTES = 4
-Session = tuple[str, int, int]
-"""A client, its incarnation and its router's."""
 
 
 def unlogged(
-    run: Run, packets: Iterable[KeptPacket], changes: Sequence[SubscriptionChange]
+    run: Run, payloads: Iterable[Payload], changes: Sequence[SubscriptionChange]
 ) -> list[SubscriptionChange]:
     """What clients were captured to subscribe to or withdraw, and their events lack; in order of time."""
     logged: dict[SubscriptionKey, list[int]] = {}
     for change in changes:
         logged.setdefault(_key(change), []).append(change.time_ns)
     most: dict[SubscriptionKey, list[SubscriptionChange]] = {}
-    for of_session in _by_session(captured_changes(run, packets)).values():
+    for of_session in _by_session(captured_changes(run, payloads)).values():
         for key, found in of_session.items():
             most[key] = max(most.get(key, []), found, key=len)
     surplus = [
@@ -76,34 +74,14 @@ def _unmatched(found: Sequence[SubscriptionChange], logged_ns: Sequence[int]) ->
     yield from left
 
 
-def captured_changes(run: Run, packets: Iterable[KeptPacket]) -> Iterator[tuple[Session, SubscriptionChange]]:
+def captured_changes(run: Run, payloads: Iterable[Payload]) -> Iterator[tuple[Session, SubscriptionChange]]:
     """Each SUBSCRIBE and UNSUBSCRIBE of a client once in a session, at the time of its first capture."""
     clients = {c.interface.name: c.peer.name for c in run.captures if c.peer_is_client}
-    channels: dict[Session, dict[int, tuple[int, Control]]] = {}
-    for packet in packets:
-        if packet.interface in clients:
-            control = decode(packet.data)
-            assert isinstance(control, Control), "the reader keeps no other packets"
-            session = (clients[packet.interface], control.incarnation, control.peer_incarnation)
-            channel = channels.setdefault(session, {})
-            before = channel.get(control.sequence)
-            if before is None or packet.time_ns < before[0]:
-                channel[control.sequence] = (packet.time_ns, control)
-    for session, channel in channels.items():
-        yield from ((session, change) for change in _changes(session[0], channel))
-
-
-def _changes(client: str, channel: Mapping[int, tuple[int, Control]]) -> Iterator[SubscriptionChange]:
-    parts: dict[int, bytes] = {}
-    for _, (time_ns, control) in sorted(channel.items()):
-        started = b"" if control.first else parts.get(control.kind)
-        if started is None:
-            continue  # its front was not captured
-        parts[control.kind] = started + control.fragment
-        if control.last:
-            change = _change(client, time_ns, control.kind, parts.pop(control.kind))
-            if change is not None:
-                yield change
+    for payload in payloads:
+        client = clients.get(payload.session.interface)
+        change = client and _change(client, payload.time_ns, payload.kind, payload.data)
+        if change:
+            yield payload.session, change
 
 
 def _change(client: str, time_ns: int, kind: int, payload: bytes) -> SubscriptionChange | None:
@@ -126,43 +104,53 @@ class Undone:
     count: int
 
 
-def undone(run: Run, changes: Iterable[SubscriptionChange], published: Mapping[int, int]) -> list[Undone]:
+def undone(
+    run: Run, changes: Iterable[SubscriptionChange], published: Mapping[int, int]
+) -> tuple[list[Undone], list[str]]:
     """What the plan of a run that was carried out has and neither events nor captures nor logs have.
 
     Args:
         run: The run.
         changes: Subscriptions and withdrawals, logged or captured.
         published: How many messages there are of each client, by id.
+
+    Returns:
+        What is lacking, and what was wrong with the logs that might have explained it.
     """
     traces: Counter[tuple[str, str]] = Counter()
     for change in changes:
         traces[change.client, "unsubscribe" if change.predicate is None else "subscribe"] += 1
     for client in run.plan.clients:
         traces[client.name, "publish"] = published.get(client.node_id, 0)
-    return list(_undone(run, traces))
+    problems: list[str] = []
+    return list(_undone(run, traces, problems)), problems
 
 
-def _undone(run: Run, traces: Mapping[tuple[str, str], int]) -> Iterator[Undone]:
+def _undone(run: Run, traces: Mapping[tuple[str, str], int], problems: list[str]) -> Iterator[Undone]:
     for client in run.plan.clients:
         planned = Counter(action.do for action in client.script)
         lacking = {do: n - traces.get((client.name, do), 0) for do, n in planned.items()}
         if any(n > 0 for n in lacking.values()):
-            failed = _failed_actions(run, client.name)
+            failed = _failed_actions(run, client.name, problems)
             for do, n in lacking.items():
                 if n > failed[do]:
                     yield Undone(client.name, do, n - failed[do])
 
 
-def _failed_actions(run: Run, client: str) -> Counter[str]:
-    """What a client could not do, by its log."""
+def _failed_actions(run: Run, client: str, problems: list[str]) -> Counter[str]:
+    """What a client could not do, by its log; without one, nothing explains what is lacking."""
     failed: Counter[str] = Counter()
-    try:
-        with (run.path / "logs" / f"{client}.jsonl").open(encoding="utf-8", errors="replace") as lines:
-            for line in lines:
-                if '"action_failed"' in line and line.endswith("}\n"):
-                    failed[str(json.loads(line).get("do"))] += 1
-    except (OSError, ValueError):
-        return failed  # then nothing explains what is lacking
+    path = run.path / "logs" / f"{client}.jsonl"
+    with suppress(OSError), path.open(encoding="utf-8", errors="replace") as lines:
+        for number, line in enumerate(lines, 1):
+            place = f"logs/{path.name}:{number}"
+            if not line.endswith("}\n"):
+                problems.append(f"{place}: damaged or cut off; the line was skipped")
+            elif '"action_failed"' in line:
+                try:
+                    failed[str(json.loads(line)["do"])] += 1
+                except (ValueError, KeyError, TypeError) as error:
+                    problems.append(f"{place}: not a line of a log ({error}); the line was skipped")
     return failed
 
 

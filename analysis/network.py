@@ -18,7 +18,7 @@ from fastpath import cover
 from nodes.model import parse_predicate
 from nodes.scheme_formulas import Figures
 from nodes.wire.codec import encode_predicate
-from testbed.plan.model import LinkPlan
+from testbed.plan.model import Fault, Impairment, LinkPlan, Plan
 from topologies.ideal import Edge
 
 COUNT_BYTES = 4
@@ -67,6 +67,27 @@ def homes(run: Run) -> dict[int, int]:
     routers = run.router_ids
     ends = [(a, b) for link in run.plan.links for a, b in ((link.a, link.b), (link.b, link.a))]
     return {run.client_ids[a]: routers[b] for a, b in ends if a in run.client_ids and b in routers}
+
+
+def makes_lossy(link: LinkPlan | Fault) -> bool:
+    """Whether a link loses packets by plan in one of its directions, or a fault makes it do so."""
+    return any(map(_loses, (link.impairment, link.back)))
+
+
+def lossy_links(plan: Plan) -> set[str]:
+    """The links that lose packets by plan, from the beginning or by a fault."""
+    found = {link.name for link in plan.links if makes_lossy(link)}
+    return found | {fault.target for fault in plan.faults if makes_lossy(fault)}
+
+
+def _loses(impairment: Impairment | None) -> bool:
+    return impairment is not None and bool(impairment.loss or impairment.corrupt or impairment.rate_bps)
+
+
+def lossy_clients(run: Run) -> list[int]:
+    """Clients whose access links lose packets by plan."""
+    lossy, ids = lossy_links(run.plan), run.client_ids
+    return [ids[link.b] for link in run.plan.links if link.name in lossy and link.b in ids]
 
 
 def router_states(run: Run) -> list[RouterState]:

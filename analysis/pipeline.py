@@ -34,10 +34,10 @@ from analysis.findings import (
     ScopeCounts,
     SubscriberCounts,
 )
-from analysis.headline import lossy_links
 from analysis.history import History, NetworkChange, history_of
 from analysis.ingest import captured_bytes, ingest
 from analysis.oracle import Claim, SubscriptionChange, claims_of, readable_claims
+from analysis.payloads import Payload, payloads_of
 from analysis.report.page import render
 from analysis.rundir import Run, load_run, network_changes, subscription_changes
 from analysis.schemas import CLIENTS, ENDS, EVENTS, HOMES, KINDS, LINKS, NAMES
@@ -123,7 +123,8 @@ def _find(spark: SparkSession, run: Run, tables: Path, progress: Progress) -> Fi
     packets, ingested = ingest(spark, run, tables / "packets.parquet")
     if wrong := ingested.splits.get("distrusted"):
         progress.say(f"The index beside {wrong:,} captures was wrong; their records were counted one by one")
-    unlogged = logs.unlogged(run, ingested.control, logged)
+    payloads = list(payloads_of(ingested.control))
+    unlogged = logs.unlogged(run, payloads, logged)
     changes = sorted([*logged, *unlogged], key=lambda change: change.time_ns) if unlogged else logged
     claims, odd_claims = claims_of(changes, run.client_ids, run.clock)
     claims, unreadable = readable_claims(claims)
@@ -131,6 +132,7 @@ def _find(spark: SparkSession, run: Run, tables: Path, progress: Progress) -> Fi
     work = _Tables(spark, run, tables, progress, packets)
     known = Known(
         ingested,
+        payloads,
         evidence_of(run, ingested),
         changes,
         unlogged,
@@ -146,6 +148,8 @@ class Known:
     """What is known before the tables are made."""
 
     ingested: Ingested
+    payloads: Sequence[Payload]
+    """What clients subscribed to, and what routers announced of themselves."""
     evidence: Evidence
     changes: Sequence[SubscriptionChange]
     """Those that were logged, and those that were captured only."""
@@ -189,12 +193,13 @@ class _Tables:
         ways = self._ways(self._stage("link_delays", delays))
         traffic = transforms.to_traffic(self.packets)
         self._stage("control", transforms.to_control(traffic, self._links(), self._kinds()))
-        lossy = self._lossy_clients()
+        lossy = network.lossy_clients(self.run)
         subscribers = summary.count_by_subscriber(verdicts, lossy)
         self._step()
         publishers = summary.count_publications(publications, history, [*unseen, *lossy])
         counted, oddities = summary.count_crossings(crossings)
         swapped, offsets_ns = self._clocks(ways)
+        undone, odd_logs = self._undone(known, publishers)
         checks = to_checks(
             Found(
                 known.evidence,
@@ -203,11 +208,11 @@ class _Tables:
                 offsets_ns,
                 [*swapped, *swapped_access(self.run, known.ingested)],
                 known.unlogged,
-                self._undone(known, publishers),
+                undone,
                 list(logs.lacking_events(self.run, known.network_events)),
                 self._contradictions(known, history) if not (swapped or offsets_ns) else [],
             ),
-            calm.busiest(self.run, history, known.ingested.control),
+            calm.busiest(self.run, history, known.payloads),
         )
         found = Findings(
             self.run,
@@ -224,17 +229,12 @@ class _Tables:
             else (),
             summary.delivered_digest(verdicts, self._names()),
             self._scheme(claims, trees, deliveries, publications),
-            known.notes,
+            [*known.notes, *odd_logs],
             self._scopes(history, publications, verdicts, deliveries),
             checks,
         )
         self._step()
         return found
-
-    def _lossy_clients(self) -> list[int]:
-        """Clients whose access links lose packets by plan."""
-        lossy, ids = lossy_links(self.run.plan), self.run.client_ids
-        return [ids[link.b] for link in self.run.plan.links if link.name in lossy and link.b in ids]
 
     def _ways(self, link_delays: DataFrame) -> list[Way]:
         rows = link_delays.where(F.col("least_ns").isNotNull()).orderBy("from_id", "to_id").collect()
@@ -250,9 +250,11 @@ class _Tables:
         offsets_ns = clocks.offsets_ns(good, self.run.plan, str(self.run.manifest["world"]), backends)
         return [links[name] for name in swapped], offsets_ns
 
-    def _undone(self, known: Known, publishers: Sequence[PublicationCounts]) -> list[logs.Undone]:
+    def _undone(
+        self, known: Known, publishers: Sequence[PublicationCounts]
+    ) -> tuple[list[logs.Undone], list[str]]:
         if not self.run.carried_out:
-            return []
+            return [], []
         return logs.undone(self.run, known.changes, {client.source: client.total for client in publishers})
 
     def _contradictions(self, known: Known, history: History) -> list[calm.Contradiction]:
@@ -265,13 +267,13 @@ class _Tables:
         seen = calm.Seen(
             self.run,
             columns,
-            known.ingested.control,
+            known.payloads,
             known.changes,
             known.evidence.partial_routers,
         )
         denied = calm.contradictions(seen, fixpoints)
         at_once = {each.time_ns for each in denied}
-        later = calm.restless(self.run, history, known.ingested.control)
+        later = calm.restless(self.run, history, known.payloads)
         return [*denied, *(each for each in later if each.time_ns not in at_once)]
 
     def _scopes(

@@ -158,8 +158,7 @@ class Decoder {
         if (!(is_message ? wire::validate_message(packet, message) : wire::validate_packet(packet)).ok()) return false;
         common(packet, type, context);
         const bool is_control = type == wire::PacketType::Control;
-        const bool is_record = is_control && begins_record(packet);
-        if (is_record) read_record(packet, message);
+        if (is_control && begins_record(packet)) read_record(packet, message);
         message_fields(message, is_message);
         const bool is_publication = is_message && context.direction != Direction::Sent && message.hop_count == 0;
         attributes(message.attributes, is_publication);
@@ -179,8 +178,11 @@ class Decoder {
     // Whether a CONTROL packet holds the front of what a router announces of itself: an origin and a sequence.
     static bool begins_record(wire::Bytes packet) noexcept {
         const std::uint8_t kind = packet[KIND_AT];
-        return (kind == LinkState || kind == Interest || kind == InterestChange) && (packet[FLAGS_AT] & FIRST) != 0 &&
-               packet.size() >= FRAGMENT_AT + RECORD_BYTES;
+        return is_record(kind) && (packet[FLAGS_AT] & FIRST) != 0 && packet.size() >= FRAGMENT_AT + RECORD_BYTES;
+    }
+
+    static bool is_record(std::uint8_t kind) noexcept {
+        return kind == LinkState || kind == Interest || kind == InterestChange;
     }
 
     void read_record(wire::Bytes packet, wire::MessageView& row) {
@@ -189,11 +191,11 @@ class Decoder {
         row.sequence = wire::load<std::uint64_t>(packet.data() + FRAGMENT_AT + 4);
     }
 
-    // What clients subscribe to, and what routers announce of their links: whole packets, for there are few.
+    // What clients subscribe to, and what routers announce of links and interest: whole packets.
     void control_fields(wire::Bytes packet, bool is_control, Direction direction) {
         const std::uint8_t kind = is_control ? packet[KIND_AT] : 0;
         const bool from_client = (kind == Subscribe || kind == Unsubscribe) && direction == Direction::Received;
-        const bool kept = from_client || (kind == LinkState && direction == Direction::Sent);
+        const bool kept = from_client || (is_record(kind) && direction == Direction::Sent);
         out_.is_control.push(is_control);
         out_.kind.push_back(kind);
         if (!kept) return;

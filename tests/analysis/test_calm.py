@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import struct
+from itertools import count
 from pathlib import Path
 
 import numpy as np
@@ -10,9 +12,13 @@ from analysis.calm import INTEREST, LINKS, Seen, busiest, contradictions, fixpoi
 from analysis.findings import KeptPacket
 from analysis.history import NetworkChange, history_of
 from analysis.oracle import SubscriptionChange
+from analysis.payloads import payloads_of
 from analysis.rundir import Run
+from fastpath import cover
 from fastpath.wire.codec import encode_control, encode_link_state
-from nodes.wire.packets import Role
+from nodes.model import parse_predicate
+from nodes.wire.codec import encode_predicate
+from nodes.wire.packets import Kind, Role
 from testbed.plan.model import LinkPlan, NodePlan, Plan, TimingPlan
 
 START, SETTLE = 1_000, 100
@@ -29,9 +35,41 @@ AT_START = NetworkChange(START)
 CUT = [AT_START, NetworkChange(2_000, "link_down", "r2--r3"), NetworkChange(2_100)]
 
 
+NUMBERS = count(1)
+FRAGMENT_BYTES = 1_400
+
+
+def fragments(origin, time_ns, kind, payload, size=FRAGMENT_BYTES):
+    """The packets in which a router sends a payload, one a nanosecond, the last at `time_ns`."""
+    places = range(0, len(payload), size)
+    for at, place in enumerate(places):
+        first, last = at == 0, at == len(places) - 1
+        part = payload[place : place + size]
+        data = encode_control(kind, 1, 2, next(NUMBERS), 0, 9, first, last, part)
+        yield KeptPacket(f"r{origin}", time_ns + at + 1 - len(places), data)
+
+
 def announced(origin, sequence, time_ns, *neighbours):
+    """A LINK_STATE."""
     payload = encode_link_state(origin, sequence, [(node, 1) for node in neighbours])
-    return KeptPacket(f"r{origin}", time_ns, encode_control(1, 1, 2, 1, 0, 9, True, True, payload))
+    (found,) = payloads_of(fragments(origin, time_ns, Kind.LINK_STATE, payload))
+    return found
+
+
+def wants(origin, sequence, time_ns, text):
+    """An INTEREST."""
+    head = struct.pack("!IQ", origin, sequence)
+    payload = head + cover.reduce(encode_predicate(parse_predicate(text)))
+    (found,) = payloads_of(fragments(origin, time_ns, Kind.INTEREST, payload, size=20))
+    return found
+
+
+def wants_instead(origin, sequence, time_ns, removed, added):
+    """An INTEREST_CHANGE; what it leads to is not looked at."""
+    parts = [encode_predicate(parse_predicate(each)) if each else bytes(4) for each in (removed, added)]
+    payload = struct.pack("!IQ16x", origin, sequence) + b"".join(parts)
+    (found,) = payloads_of(fragments(origin, time_ns, Kind.INTEREST_CHANGE, payload))
+    return found
 
 
 TRUE = [announced(1, 1, 900, 2), announced(2, 1, 900, 1, 3), announced(3, 1, 900, 2)]
@@ -80,6 +118,68 @@ def test_announced_links_that_the_plan_and_the_faults_deny_contradict_it():
     assert why == "r2 had announced links to r1, r3, and was linked to r1"
     (why,) = denied(records(), links=[*TRUE[:2], announced(3, 1, 900)])
     assert why == "r3 had announced links to no router, and was linked to r2"
+
+
+def test_announced_links_in_several_packets_are_read():
+    many = tuple(range(10, 510))
+    wrong = announced(3, 1, 900, 2, *many)
+    (why,) = denied(records(), links=[*TRUE[:2], wrong])
+    assert why.startswith("r3 had announced links to r2, 10, 11, ")
+    assert why.endswith(", and was linked to r2")
+
+
+BEFORE = START - SETTLE - 1
+OF_A = SubscriptionChange(BEFORE, "a", 1, "x > 5")
+BOTH = {name: np.concatenate([records()[name], records(of=INTEREST)[name]]) for name in records()}
+
+
+def denied_interest(*announcements, subscriptions=(OF_A,), changes=(AT_START,), found=BOTH, links=TRUE):
+    return denied(found, changes, [*links, *announcements], subscriptions)
+
+
+def test_announced_interest_that_the_subscriptions_deny_contradicts_it():
+    assert denied_interest(wants(3, 1, 900, "x > 5")) == []
+    (why,) = denied_interest(wants(3, 1, 900, "x > 6"))
+    assert why == "r3 had announced interest that is not what its clients had subscribed to"
+    assert len(denied_interest(wants(3, 1, 900, "x > 5 or y = 1"))) == 1
+    assert len(denied_interest(wants(1, 1, 900, "x > 5"), wants(3, 1, 900, "x > 5"))) == 1
+
+
+def test_interest_may_be_announced_in_other_words_that_mean_the_same():
+    other = SubscriptionChange(BEFORE, "a", 2, "x > 7 or x > 5 and x > 2")
+    assert denied_interest(wants(3, 1, 900, "x > 5"), subscriptions=[OF_A, other]) == []
+    assert denied_interest(wants(3, 1, 900, "x > 5"), subscriptions=[other]) == []
+
+
+def test_a_withdrawn_subscription_that_is_still_announced_contradicts_it():
+    gone = SubscriptionChange(BEFORE, "a", 1, None)
+    first = SubscriptionChange(BEFORE - 1, "a", 1, "x > 5")
+    assert len(denied_interest(wants(3, 1, 900, "x > 5"), subscriptions=[first, gone])) == 1
+    assert denied_interest(wants(3, 1, 900, "x > 5"), subscriptions=[first]) == []
+
+
+def test_changes_of_interest_are_applied_to_what_they_follow():
+    found = {name: column.copy() for name, column in BOTH.items()}
+    found["sequence"][(found["of"] == INTEREST) & (found["origin"] == 3)] = 2
+    told = [wants(3, 1, 800, "y = 1"), wants_instead(3, 2, 900, "y = 1", "x > 5")]
+    assert denied_interest(*told, found=found) == []
+    told = [wants(3, 1, 800, "y = 1"), wants_instead(3, 2, 900, "", "x > 5")]
+    assert len(denied_interest(*told, found=found)) == 1
+    assert denied_interest(told[1], found=found) == [], "what it follows was not captured"
+    assert denied_interest(told[0], found=found) == [], "the last announcement was not captured"
+
+
+def test_the_interest_of_a_client_that_is_cut_off_is_not_announced():
+    cut = [AT_START, NetworkChange(2_000, "link_down", "r3--a"), NetworkChange(2_100)]
+    told = [wants(3, 1, 900, "x > 5")]
+    assert len(denied_interest(*told, changes=cut)) == 1
+    found = {name: np.append(column, last) for (name, column), last in zip(
+        BOTH.items(), (1, 3, 1, 2, INTEREST), strict=True)}  # fmt: skip
+    for router in (2, 3):
+        found = {name: np.append(found[name], last) for name, last in zip(
+            found, (router, 3, 1, 2, INTEREST), strict=True)}  # fmt: skip
+    nothing = wants_instead(3, 2, 2_050, "x > 5", "")
+    assert denied_interest(*told, nothing, changes=cut, found=found) == []
 
 
 def test_interest_on_its_way_is_no_contradiction():

@@ -32,7 +32,7 @@ VERDICT = {
         "stretch": {"mean": 1.0, "p50": 1.0, "p99": 1.0, "max": 1.0},
     },
     "convergence_ns": {"start": 1, "disturbances": 0, "interrupted": 0, "p50": 2, "max": 3},
-    "captures": {"drops": 0},
+    "captures": {"frames": 9, "drops": 0},
     "fidelity": {"verdict": "degraded", "reasons": ["late by 5 ms"]},
     "problems": ["one"],
 }
@@ -78,7 +78,7 @@ def test_what_was_not_measured_does_not_hold_and_says_why():
 
 
 def test_a_part_of_the_run_is_judged_by_its_own_figures():
-    calm = ScopeCounts(Scope("calm", 0, 9), 0, Counts(), {"p99": 7})
+    calm = ScopeCounts(Scope("calm", 0, 9), 0, Counts(wanted=1, owed=1, delivered=1), {"p99": 7})
     assert judged(expect("missing", "==", 0, "calm"), calm)["holds"]
     assert judged(expect("latency.p99", "<", 8, "calm"), calm)["measured"] == 7
 
@@ -96,7 +96,51 @@ def test_a_share_is_one_of_what_was_wanted():
     nothing = {**VERDICT, **Counts().as_verdict()}
     for expected in (lost, expect("judged", ">=", 0)):
         found = judged(expected, verdict=nothing)
-        assert (found["measured"], found["holds"], found["why"]) == (None, False, "nothing was wanted")
+        assert (found["measured"], found["holds"]) == (None, False)
+        assert found["why"].startswith("nothing was wanted")
+
+
+EMPTY_RUN = {
+    **VERDICT, **Counts().as_verdict(), "messages": {"packets": 0, "bytes": 0},
+    "captures": {"frames": 0, "drops": 0},
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("quantity", "why"),
+    [
+        ("missing", "nothing was owed, so nothing could be missing"),
+        ("unknown", "nothing was owed"),
+        ("lost", "nothing was wanted"),
+        ("cut_off", "nothing was wanted"),
+        ("allowed", "nothing was delivered"),
+        ("duplicate", "nothing was delivered, so nothing could be duplicate"),
+        ("spurious", "nothing was delivered"),
+        ("wasted_crossings", "no message was captured"),
+        ("captures.drops", "no frame was captured"),
+    ],
+)
+def test_none_of_what_could_not_happen_is_not_judged(quantity, why):
+    for operator in ("==", "<="):
+        found = judged(expect(quantity, operator, 0), verdict=EMPTY_RUN)
+        assert (found["measured"], found["holds"]) == (None, False)
+        assert found["why"].startswith(why)
+    none = {**VERDICT, **Counts(wanted=3, owed=3, delivered=3).as_verdict(), "wasted_crossings": 0}
+    assert judged(expect(quantity, "==", 0), verdict=none)["holds"]
+
+
+@pytest.mark.parametrize("quantity", ["wanted", "owed", "delivered", "publications", "problems"])
+def test_that_there_was_nothing_at_all_can_be_expected(quantity):
+    nothing = {**EMPTY_RUN, "publications": 0, "problems": []}
+    assert judged(expect(quantity, "==", 0), verdict=nothing)["holds"]
+
+
+def test_none_spurious_is_not_judged_of_a_part_in_which_nothing_arrived():
+    calm = ScopeCounts(Scope("calm", 0, 9), 5, Counts(wanted=3, lost=3), None)
+    found = judged(expect("spurious", "==", 0, "calm"), calm)
+    assert (found["measured"], found["holds"]) == (None, False)
+    only_spurious = ScopeCounts(Scope("calm", 0, 9), 5, Counts(spurious=2), None)
+    assert judged(expect("spurious", "==", 0, "calm"), only_spurious)["measured"] == 2
 
 
 def test_a_degraded_run_is_not_trusted_and_an_exact_one_is():

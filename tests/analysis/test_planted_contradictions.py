@@ -283,6 +283,19 @@ def test_a_planned_action_that_failed_by_the_clients_log_was_done(spark, run):
     assert checks(analyze(run)) == {}
 
 
+def test_a_damaged_line_in_a_clients_log_is_named_and_the_lines_behind_it_are_read(spark, run):
+    edit_plan(run, lambda plan: plan["nodes"][-1]["script"].append(
+        {"at_ns": 10, "do": "publish", "subscription": 0, "text": "n = 1"}
+    ))  # fmt: skip
+    with (run / "logs" / "far.jsonl").open("a") as log:
+        log.write('{"event":"action_failed","do":\n{"event":"action_failed",]}\n')
+        log.write('{"time_ns":1,"node":"far","event":"action_failed","do":"publish","why":"not attached"}\n')
+    verdict = analyze(run)
+    assert checks(verdict) == {}
+    problem(verdict, "logs/far.jsonl:", "damaged or cut off")
+    problem(verdict, "logs/far.jsonl:", "not a line of a log")
+
+
 def test_fixpoints_and_faults_that_the_log_lacks_are_named(spark, run):
     events(run, lambda e: e["event"] != "converged")
     verdict = analyze(run)

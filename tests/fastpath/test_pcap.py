@@ -92,7 +92,7 @@ def test_the_front_of_what_a_router_announces_says_whose_it_is_and_which(decode,
     ]  # fmt: skip
 
 
-def test_what_clients_subscribe_to_and_routers_announce_of_links_is_kept_whole(decode):
+def test_what_clients_subscribe_to_and_routers_announce_is_kept_whole(decode):
     def control(kind, sequence):
         return encode_control(kind, 1, 2, sequence, 0, 9, True, True, bytes(12 + sequence))
 
@@ -100,7 +100,8 @@ def test_what_clients_subscribe_to_and_routers_announce_of_links_is_kept_whole(d
     sent = [control(kind, kind) for kind in range(1, 7)]
     rows, _ = decode([frame(*received), frame(*sent, source=OWN)])
     kept = {(row["kind"], row["sent"]): row["control"] for row in rows if row["control"]}
-    assert kept == {(3, False): received[3], (4, False): received[4], (1, True): sent[0]}
+    records = {(kind, True): sent[kind - 1] for kind in (1, 2, 5)}
+    assert kept == {(3, False): received[3], (4, False): received[4], **records}
 
 
 OTHER = "02:00:00:00:00:09"
@@ -274,6 +275,8 @@ def test_records_beyond_the_snap_length_and_odd_original_lengths_are_read(decode
 
 def test_fragments_are_put_together_in_any_order(decode, rng):
     big = message(1, attributes={"a": "x" * 9000})
+    timed = [(second, 5, piece) for second, piece in enumerate(fragments(big, 1480))]
+    assert [row["time_ns"] for row in decode(timed)[0]] == [(len(timed) - 1) * 10**9 + 5], "of the last one"
     other = message(2, attributes={"a": "y" * 5000})
     pieces = [*fragments(big, 1480, 1), *fragments(other, 1480, 2)]
     rng.shuffle(pieces)

@@ -5,6 +5,7 @@ The run is that of `SCENARIO`: r1, r2 and r3 in a row, r4 beside r2, messages bo
 
 from __future__ import annotations
 
+import struct
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -164,6 +165,19 @@ def early_fixpoint(edited: Edited) -> None:
     edited.write_events([*events[: at + 1], claim, *events[at + 1 :]])
 
 
+def other_interest(edited: Edited) -> None:
+    """What r3 announced is not what `right` subscribed to: n < 50, not n < 100."""
+    capture = edited.capture(edited.interface("r3", "r2"))
+    front = struct.pack(">IQ", edited.ids["r3"], 1)  # an announcement: its origin, and its number
+    told = [frame for frame in capture.frames if front in frame.data]
+    for frame in told:
+        at = frame.data.find(struct.pack(">q", 100), frame.data.index(front))
+        if at >= 0:
+            frame.data[at : at + 8] = struct.pack(">q", 50)
+            frame.seal()
+    capture.write()
+
+
 def deleted_captures(edited: Edited) -> None:
     """All captures of r4, at which `far` is."""
     for interface in edited.interfaces("r4"):
@@ -199,6 +213,7 @@ DEFECTS: Mapping[str, Planted] = {
     "a subscription without a trace": Planted(undone_subscription, "undone", ("far",), 1),
     "no converged events": Planted(no_fixpoints, "convergence_events", ("converged",)),
     "a fixpoint that was none": Planted(early_fixpoint, "calm", ("r2",)),
+    "interest that nobody has": Planted(other_interest, "calm", ("r3", "interest")),
     "a router's captures deleted": Planted(deleted_captures, "incomplete_captures", ("r4-eth",), 2),
     "a router's captures truncated": Planted(truncated_captures, "incomplete_captures", ("r4-eth",), 2),
     "frames captured up to 128 bytes": Planted(snapped, "incomplete_captures", ("r1-eth",)),

@@ -1,0 +1,139 @@
+"""What routers announced that their clients want, beside what these had subscribed to.
+
+Both by what was captured: a router's own INTEREST and INTEREST_CHANGE, and the subscriptions. Predicates
+are compared by meaning, as encoded filters (docs/covering.md). Not here: which routers have seen which
+announcement (`calm`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+
+from analysis.network import COUNT_BYTES
+from analysis.oracle import SubscriptionChange
+from analysis.payloads import Payload
+from fastpath import cover
+from fastpath.interests import FilterPool, read_change
+from fastpath.wire.codec import WireError, split_predicate
+from nodes.model import PredicateSyntaxError, parse_predicate
+from nodes.wire.codec import encode_predicate
+from nodes.wire.packets import Kind
+
+HEAD_BYTES = 12
+"""Of a record: its origin and its sequence."""
+MOST_COMPARISONS = 1_000_000
+"""Of single filters: predicates that would take more are taken as equal."""
+Filters = frozenset[bytes]
+
+
+@dataclass(frozen=True, slots=True)
+class Announcement:
+    """What a router announced of its clients' interest, when it first sent it."""
+
+    time_ns: int
+    sequence: int
+    filters: Filters | None
+    """None: it cannot be told, since it is a change of something that was not captured."""
+
+
+def announcements_of(payloads: Iterable[Payload]) -> dict[int, list[Announcement]]:
+    """By origin, in order of sequence; payloads that cannot be read are left out."""
+    sent: dict[int, dict[int, _Sent]] = {}
+    for payload in payloads:
+        if payload.kind in (Kind.INTEREST, Kind.INTEREST_CHANGE) and len(payload.data) >= HEAD_BYTES:
+            origin, sequence = head_of(payload.data)
+            sent.setdefault(origin, {}).setdefault(sequence, _Sent()).note(payload)
+    return {origin: _in_order(by_sequence) for origin, by_sequence in sent.items()}
+
+
+def head_of(record: bytes) -> tuple[int, int]:
+    """Origin and sequence."""
+    return int.from_bytes(record[:4], "big"), int.from_bytes(record[4:HEAD_BYTES], "big")
+
+
+@dataclass(slots=True)
+class _Sent:
+    """One state, as it was sent to several neighbours: whole, or as the change that leads to it."""
+
+    time_ns: int = 2**63 - 1
+    whole: bytes | None = None
+    change: bytes | None = None
+
+    def note(self, payload: Payload) -> None:
+        self.time_ns = min(self.time_ns, payload.time_ns)
+        if payload.kind == Kind.INTEREST:
+            self.whole = payload.data
+        else:
+            self.change = payload.data
+
+    def after(self, before: Filters | None) -> Filters | None:
+        """What is wanted from then on."""
+        try:
+            if self.whole is not None:
+                return frozenset(split_predicate(self.whole[HEAD_BYTES:]))
+            if before is None or self.change is None:
+                return None
+            _, _, _, removed, added = read_change(FilterPool(), self.change)
+            return (before - {*split_predicate(removed.encode())}) | {*split_predicate(added.encode())}
+        except WireError:
+            return None
+
+
+def _in_order(by_sequence: Mapping[int, _Sent]) -> list[Announcement]:
+    found: list[Announcement] = []
+    for sequence, sent in sorted(by_sequence.items()):
+        follows = found and found[-1].sequence == sequence - 1
+        found.append(Announcement(sent.time_ns, sequence, sent.after(found[-1].filters if follows else None)))
+    return found
+
+
+def wanted_at(time_ns: int, changes: Iterable[SubscriptionChange]) -> dict[str, Filters]:
+    """The filters of all subscriptions that are in force then, by client; changes in order of time."""
+    held: dict[tuple[str, int], str] = {}
+    for change in changes:
+        if change.time_ns > time_ns:
+            break
+        if change.predicate is None:
+            held.pop((change.client, change.subscription), None)
+        else:
+            held[change.client, change.subscription] = change.predicate
+    found: dict[str, Filters] = {}
+    for (client, _), predicate in held.items():
+        found[client] = found.get(client, frozenset()) | _filters(predicate)
+    return found
+
+
+@lru_cache(maxsize=4096)
+def _filters(predicate: str) -> Filters:
+    try:
+        return frozenset(split_predicate(encode_predicate(parse_predicate(predicate))))
+    except PredicateSyntaxError:
+        return frozenset()  # named where claims are made
+
+
+def same_meaning(one: Filters, other: Filters) -> bool:
+    """Whether two predicates match the same messages, as far as covering can tell."""
+    if one == other or _reduced(one) == _reduced(other):
+        return True
+    return _within(one, other) and _within(other, one)
+
+
+def _reduced(filters: Filters) -> bytes:
+    return cover.reduce(len(filters).to_bytes(COUNT_BYTES, "big") + b"".join(sorted(filters)))
+
+
+def _within(narrow: Filters, wide: Filters) -> bool:
+    """Whether each filter of one predicate is covered by one of another, or by one that is so covered."""
+    left = [each for each in narrow - wide if not cover.contradictory(each)]
+    covers: Sequence[bytes] = [*wide]
+    if len(left) * len(covers) > MOST_COMPARISONS:
+        return True
+    while left:
+        still = [each for each in left if not any(cover.covers(wider, each) for wider in covers)]
+        if len(still) == len(left):
+            return False
+        covers = [each for each in left if each not in still]
+        left = still
+    return True
