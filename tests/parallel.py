@@ -1,9 +1,9 @@
 """Runs the tests side by side: `pytest -p tests.parallel -n auto`, as `make test` does.
 
 A file is the unit of work, so fixtures of modules are made once. All files that
-make network namespaces are one unit, and all that start Spark are another:
+make network namespaces are one unit, and all that start Spark are two others:
 emulated networks would disturb each other's timing, and one Spark session
-serves all its tests. What takes longest begins first. Most of the time of such
+serves many tests. What takes longest begins first. Most of the time of such
 tests is waiting, so there are more workers than cores; tests of the emulated
 world, which measure time, go before the others wherever both want a core.
 """
@@ -11,6 +11,7 @@ world, which measure time, go before the others wherever both want a core.
 from __future__ import annotations
 
 import os
+import zlib
 from collections import OrderedDict
 from functools import cache
 from pathlib import Path
@@ -19,7 +20,7 @@ import pytest
 from xdist.scheduler import LoadScopeScheduling
 
 ROOT = Path(__file__).parents[1]
-NAMESPACES, SPARK = "namespaces", "spark"
+NAMESPACES, SPARK = "namespaces", ("spark-0", "spark-1")
 LONG = ("test_sanitized_", "tests/experiments/", "tests/faults/", "tests/docs/", "tests/frame/")
 """Parts of the names of files that take long: they begin before the others."""
 NICE = 10
@@ -32,12 +33,12 @@ def unit(path: str) -> str:
     text = (ROOT / path).read_text(encoding="utf-8")
     if "mark.emu" in text:
         return NAMESPACES
-    return SPARK if "mark.spark" in text else path
+    return SPARK[zlib.crc32(path.encode()) % len(SPARK)] if "mark.spark" in text else path
 
 
 def urgency(unit_name: str) -> int:
     """Where a unit stands in the queue; the smallest is first."""
-    if unit_name in (NAMESPACES, SPARK):
+    if unit_name in (NAMESPACES, *SPARK):
         return 0 if unit_name == NAMESPACES else 1
     return 2 if any(part in unit_name for part in LONG) else 3
 
