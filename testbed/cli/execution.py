@@ -22,6 +22,7 @@ from testbed.emu.options import EmuOptions
 from testbed.plan.model import Plan
 from testbed.runs.conduct import conduct
 from testbed.runs.directory import RunDirectory, RunDirectoryError, new_run_id
+from testbed.runs.lock import InUseError, held
 from testbed.runs.world import Outcome, Progress, World
 
 if TYPE_CHECKING:
@@ -165,8 +166,13 @@ def analyse(directory: Path, shown: Progress) -> dict[str, object]:
     from analysis import AnalysisError
     from analysis.pipeline import analyze as run_analysis
 
-    with exits.explained(AnalysisError, code=exits.FAILED):
-        return run_analysis(directory, progress=shown)
+    try:
+        with held(directory):
+            return run_analysis(directory, progress=shown)
+    except (AnalysisError, InUseError) as error:
+        raise exits.CommandError(str(error), exits.FAILED) from error
+    except OSError as error:
+        raise exits.CommandError(f"{error.filename}: {error.strerror}", exits.FAILED) from error
 
 
 def check_analysable() -> None:

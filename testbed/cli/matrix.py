@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 import argparse
-import json
 import signal
 import sys
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
-from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -16,30 +13,18 @@ from typing import Any
 from testbed.cli import exits
 from testbed.cli.command import emu_options
 from testbed.cli.execution import analyse, check_analysable, choose_world
+from testbed.cli.folder import Planned, counted, new_or_resumed, still_to_run, write_note
 from testbed.cli.output import print_json
 from testbed.cli.progress import LineProgress, SilentProgress
-from testbed.cli.table import Row, flattened, print_table, row_of, write_files
+from testbed.cli.table import Row, earlier_rows, flattened, print_table, row_of, write_files
 from testbed.plan.matrix import Cell
 from testbed.plan.model import Plan
-from testbed.plan.recorded import RecordedRunError, plan_digest, plan_to_json, read_manifest
+from testbed.plan.recorded import RecordedRunError, read_manifest
 from testbed.runs.batch import Batch, Job
 from testbed.runs.conduct import conduct
 from testbed.runs.directory import RunDirectory, RunDirectoryError, new_run_id
+from testbed.runs.lock import InUseError, held
 from testbed.runs.world import Progress, World
-
-MATRIX = "matrix.json"
-
-
-@dataclass(frozen=True, slots=True)
-class Planned:
-    """A run that is to be: its cell, its plan, its world and where it goes."""
-
-    cell: Cell
-    plan: Plan
-    scenario: str
-    """The text that the plan was made of."""
-    world: World
-    directory: Path
 
 
 def run_matrix(
@@ -57,28 +42,48 @@ def run_matrix(
     chosen = _only(cells, args.only)
     to_analyse = _to_analyse(args.analyze, chosen, shown)
     worlds = _worlds(args, chosen, shown)
-    folder = _folder(args, chosen, worlds[0].name, runs)
+    folder = new_or_resumed(args, chosen, worlds[0].name, runs)
     planned = [
         Planned(cell, plan, scenario, world, folder / cell.name)
         for (cell, plan), world in zip(chosen, worlds, strict=True)
     ]
-    missing = [run for run in planned if not (args.resume and _is_complete(run))]
+    with exits.explained(InUseError), held(folder):
+        return _run_planned(args, planned, [cell for cell, _ in cells], shown, to_analyse)
+
+
+def _run_planned(
+    args: argparse.Namespace,
+    planned: Sequence[Planned],
+    cells: Sequence[Cell],
+    shown: Progress,
+    to_analyse: bool,
+) -> int:
+    """Run what is not complete yet, then analyse and tell."""
+    world, folder = planned[0].world, planned[0].directory.parent
+    planned, missing = still_to_run(args, planned, cells, shown)
+    write_note(folder, planned[0])
     if not args.quiet:
         done = f", {len(planned) - len(missing)} of them done before" if args.resume else ""
         shown.say(
-            f"{len(planned)} runs{done} in the world {worlds[0].name}, {args.jobs} at once, into {folder}"
+            f"{counted(len(planned))}{done} in the world {world.name}, {args.jobs} at once, into {folder}"
         )
     stopped = _run_all(args, missing, shown)
     if stopped is None and to_analyse:
         stopped = _analyse_all(planned, shown, args.quiet)
     rows = [row_of(run.cell.name, run.cell.values, run.directory) for run in planned]
-    others = [cell for cell, _ in cells if cell not in [run.cell for run in planned]] if args.resume else []
-    about = {"scenario": planned[0].plan.name, "world": worlds[0].name, "directory": str(folder)}
+    others = _others(folder, planned, cells) if args.resume else {}
+    about = {"scenario": planned[0].plan.name, "world": world.name, "directory": str(folder)}
     write_files(
-        folder, about, [*rows, *(row_of(cell.name, cell.values, folder / cell.name) for cell in others)]
+        folder, about, [*rows, *(row_of(name, values, folder / name) for name, values in others.items())]
     )
     _report(args.json, folder, about, rows)
     return _exit_code(rows, stopped)
+
+
+def _others(folder: Path, planned: Sequence[Planned], cells: Sequence[Cell]) -> dict[str, Mapping[str, Any]]:
+    """The runs of the table that are not among these: of other values of the same axes, by name."""
+    others = {cell.name: cell.values for cell in cells} | earlier_rows(folder, list(cells[0].values))
+    return {name: values for name, values in others.items() if name not in {run.cell.name for run in planned}}
 
 
 def _only(cells: Sequence[tuple[Cell, Plan]], only: Sequence[str]) -> list[tuple[Cell, Plan]]:
@@ -135,53 +140,12 @@ def _worlds(args: argparse.Namespace, cells: Sequence[tuple[Cell, Plan]], shown:
     return worlds
 
 
-def _folder(args: argparse.Namespace, cells: Sequence[tuple[Cell, Plan]], world: str, runs: Path) -> Path:
-    """Where all runs go, with a note of what they are runs of."""
-    plan = cells[0][1]
-    note = {"scenario": plan.scenario_path, "sha256": plan.scenario_sha256, "world": world}
-    if args.resume:
-        _check_resumed(args.resume, note)
-        return Path(args.resume)
-    stamp = datetime.now(UTC).strftime("%Y%m%dT%H%M%SZ")
-    folder = Path(args.out or runs / f"{plan.name}-{world}-{stamp}")
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        if any(folder.iterdir()) and not (args.force and (folder / MATRIX).is_file()):
-            hint = (
-                "--resume goes on there, --force replaces its runs"
-                if (folder / MATRIX).is_file()
-                else "--out"
-            )
-            raise exits.CommandError(f"{folder} is not empty: nothing in it was touched; {hint}")
-        (folder / MATRIX).write_text(json.dumps(note, indent=1) + "\n", encoding="utf-8")
-    except OSError as error:
-        raise exits.CommandError(
-            f"cannot write into {folder}: {error.strerror}; name another with --out"
-        ) from error
-    return folder
-
-
-def _check_resumed(folder: Path, note: Mapping[str, str]) -> None:
-    try:
-        before = json.loads((folder / MATRIX).read_text(encoding="utf-8"))
-    except (OSError, ValueError):
-        raise exits.CommandError(f"--resume {folder}: it holds no runs of a matrix ({MATRIX})") from None
-    for name, what in (("sha256", "scenario"), ("world", "world")):
-        if before.get(name) != note[name]:
-            theirs = before.get("scenario" if name == "sha256" else name)
-            raise exits.CommandError(
-                f"--resume {folder}: its runs are of another {what}: {theirs}, and this is {note[what]}"
-            )
-
-
 def _is_complete(run: Planned) -> bool:
-    """Whether this very plan has been run there to its end."""
+    """Whether the run has been there to its end."""
     try:
-        manifest = read_manifest(run.directory)
+        return bool(read_manifest(run.directory)["outcome"] == "complete")
     except RecordedRunError:
         return False
-    same = manifest.get("plan_sha256") == plan_digest(plan_to_json(run.plan))
-    return same and manifest["outcome"] == "complete"
 
 
 def _run_all(args: argparse.Namespace, planned: Sequence[Planned], shown: Progress) -> str | None:

@@ -82,6 +82,16 @@ def write_files(folder: Path, about: Mapping[str, Any], rows: Sequence[Row]) -> 
     _write_parquet(folder / "table.parquet", flat)
 
 
+def earlier_rows(folder: Path, axes: Sequence[str]) -> dict[str, Mapping[str, Any]]:
+    """The values of the runs in the table that is there, by name: of those that have these axes."""
+    rows = _document(folder / "table.json").get("rows") or ()
+    return {
+        row["cell"]: row["values"]
+        for row in rows
+        if list(row["values"]) == list(axes) and (folder / row["cell"]).is_dir()
+    }
+
+
 def flattened(row: Row) -> dict[str, Any]:
     """The row with one value a column; None where there is none."""
     held = sum(bool(e["holds"]) for e in row.expectations)

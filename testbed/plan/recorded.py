@@ -25,6 +25,9 @@ FORMAT = 3
 BYTES_MAX = 1 << 30
 """Plans hold every single action: they are large, but no larger than this."""
 
+NO_WORK = ("name", "description", "expect", "scenario_path", "scenario_sha256", "overrides")
+"""Keys of a plan that change nothing of what a run of it does."""
+
 _TYPES = {"run_id": str, "world": str, "outcome": str, "start_ns": int, "end_ns": int, "dilate": int}
 """Of what readers of a manifest rely on."""
 _NAMED = {str: "a string", int: "an integer"}
@@ -37,8 +40,26 @@ class RecordedRunError(Exception):
 
 def plan_to_json(plan: Plan) -> str:
     """The text of `plan.json`: a line for each key, and for each entry of a list."""
-    entries = (f"{json.dumps(key)}: {_lines(value)}" for key, value in to_plain(plan).items())
-    return "{" + ",\n ".join(entries) + "}\n"
+    return plan_text(plan_entries(plan))
+
+
+def plan_entries(plan: Plan) -> dict[str, str]:
+    """The text of each key of `plan.json`."""
+    return {key: f"{json.dumps(key)}: {_lines(value)}" for key, value in to_plain(plan).items()}
+
+
+def plan_text(entries: Mapping[str, str]) -> str:
+    """The text of `plan.json`, of its keys."""
+    return "{" + ",\n ".join(entries.values()) + "}\n"
+
+
+def work_digest(entries: Mapping[str, str]) -> str:
+    """What identifies the work of a run: equal for plans of which every world makes the same run.
+
+    Args:
+        entries: Of a plan, as `plan_entries` makes them.
+    """
+    return plan_digest(plan_text({key: text for key, text in entries.items() if key not in NO_WORK}))
 
 
 def _lines(value: Any) -> str:

@@ -3,11 +3,22 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Mapping
+from pathlib import Path
 
 from testbed.plan.model import Plan
-from testbed.plan.recorded import MANIFEST, PLAN, plan_digest, plan_to_json
+from testbed.plan.recorded import (
+    MANIFEST,
+    PLAN,
+    plan_digest,
+    plan_entries,
+    plan_text,
+    read_manifest,
+    work_digest,
+)
 from testbed.runs.directory import RunDirectory
-from testbed.runs.manifest import manifest
+from testbed.runs.lock import held
+from testbed.runs.manifest import about_plan, manifest
 from testbed.runs.world import Outcome, Progress, World
 
 _UNFINISHED = Outcome(
@@ -36,13 +47,19 @@ def conduct(
         progress: Shows how far it is.
         scenario: The text that the plan was made of; None where it is not known any more.
         replay_of: The id of the run that is repeated, if one is.
+
+    Raises:
+        InUseError: Another process is at work in the directory.
     """
-    text = plan_to_json(plan)
-    directory.write_text(PLAN, text)
-    if scenario is not None:
-        directory.write_text("scenario.yaml", scenario)
     repeats = {"replay_of": replay_of} if replay_of else {}
-    about = {"plan_sha256": plan_digest(text), **repeats}
+    with held(directory.path):
+        about = {**_record(plan, directory, scenario), **repeats}
+        return _conduct(plan, world, directory, progress, about)
+
+
+def _conduct(
+    plan: Plan, world: World, directory: RunDirectory, progress: Progress, about: Mapping[str, object]
+) -> Outcome:
 
     def write_manifest(outcome: Outcome, **more: object) -> None:
         document = manifest(plan, directory.run_id, world.name, outcome)
@@ -57,6 +74,24 @@ def conduct(
         raise
     write_manifest(outcome, wall_s=_since(started))
     return outcome
+
+
+def record_anew(plan: Plan, path: Path, scenario: str) -> None:
+    """Give a complete run of the same work this plan, which expects something else of it."""
+    before = read_manifest(path)
+    directory = RunDirectory(path, str(before["run_id"]))
+    (path / "verdict.json").unlink(missing_ok=True)
+    directory.write_json(MANIFEST, {**before, **about_plan(plan), **_record(plan, directory, scenario)})
+
+
+def _record(plan: Plan, directory: RunDirectory, scenario: str | None) -> dict[str, object]:
+    """Keep the plan and its text; returns what the manifest has of them."""
+    entries = plan_entries(plan)
+    text = plan_text(entries)
+    directory.write_text(PLAN, text)
+    if scenario is not None:
+        directory.write_text("scenario.yaml", scenario)
+    return {"plan_sha256": plan_digest(text), "work_sha256": work_digest(entries)}
 
 
 def _since(started: float) -> float:

@@ -11,6 +11,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from testbed.plan.recorded import MANIFEST, PLAN
+from testbed.runs.lock import LOCK, refuse_if_held
 from testbed.runs.whole_files import write_whole
 
 PARTS = (
@@ -25,6 +26,7 @@ PARTS = (
     "config",
     "logs",
     "tables",
+    LOCK,
 )
 """What a run and its analysis write; `--force` removes these and nothing else."""
 
@@ -57,7 +59,8 @@ class RunDirectory:
             path: where; parents are made as needed. An empty directory is taken as it is.
             run_id: of the new run.
             force: let a previous run at `path` go. Only what a run writes is
-                removed, and only if a manifest shows that a run is what it is.
+                removed, only if a manifest shows that a run is what it is, and
+                only if no process is at work there.
 
         Raises:
             RunDirectoryError: the place is taken, or cannot be written to.
@@ -119,7 +122,8 @@ def is_run_directory(path: Path) -> bool:
 
 
 def _vacate(path: Path, force: bool) -> None:
-    if not any(path.iterdir()):
+    refuse_if_held(path)
+    if all(entry.name == LOCK for entry in path.iterdir()):
         return
     if not is_run_directory(path):
         raise RunDirectoryError(

@@ -37,12 +37,7 @@ def manifest(plan: Plan, run_id: str, world: str, outcome: Outcome) -> dict[str,
         "format": FORMAT,
         "run_id": run_id,
         "world": world,
-        "scenario": plan.name,
-        "scenario_path": plan.scenario_path,
-        "scenario_sha256": plan.scenario_sha256,
-        "seed": plan.seed,
-        "scheme": plan.scheme,
-        "overrides": dict(plan.overrides),
+        **about_plan(plan),
         "outcome": outcome.outcome,
         "message": outcome.message,
         "start_ns": outcome.start_ns,
@@ -57,6 +52,18 @@ def manifest(plan: Plan, run_id: str, world: str, outcome: Outcome) -> dict[str,
         "dilate": outcome.dilate,
         "live": outcome.live,
         "fidelity": outcome.fidelity.to_json() if outcome.fidelity is not None else None,
+    }
+
+
+def about_plan(plan: Plan) -> dict[str, object]:
+    """What a manifest has of the plan."""
+    return {
+        "scenario": plan.name,
+        "scenario_path": plan.scenario_path,
+        "scenario_sha256": plan.scenario_sha256,
+        "seed": plan.seed,
+        "scheme": plan.scheme,
+        "overrides": dict(plan.overrides),
     }
 
 

@@ -164,7 +164,7 @@ def test_what_cannot_be_is_refused_before_anything_is_started(
 
 def test_another_scenario_does_not_go_on_where_one_stopped(cbn: Any, many: Path) -> None:
     cbn("run", many, "--world", "sim", "--no-analyze", "--out", "out", "--only", "scheme=pif", "--quiet")
-    many.write_text(MANY.replace("size: [3, 5]", "size: [3, 6]"), encoding="utf-8")
+    many.write_text(MANY.replace("name: many", "name: other"), encoding="utf-8")
     done = cbn("run", many, "--world", "sim", "--resume", "out")
     assert done.returncode == 2
     assert "its runs are of another scenario" in done.stderr

@@ -223,3 +223,25 @@ def test_a_reader_that_stops_reading_is_no_error(tmp_path: Path, environment: di
     )
     os.close(write)
     assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_force_does_not_replace_a_run_that_is_going_on(
+    cbn: Any, tiny: Path, tmp_path: Path, environment: dict[str, str]
+) -> None:
+    tiny.write_text(tiny.read_text().replace("count: 20", "count: 500000"))
+    command = [sys.executable, "-m", "testbed.cli", "run", str(tiny), "--world", "sim", "--out", "out"]
+    with subprocess.Popen(
+        command, cwd=tmp_path, env=environment, stderr=subprocess.PIPE, text=True
+    ) as process:
+        assert process.stderr is not None
+        for line in process.stderr:
+            if "running the clients' scripts" in line:
+                break
+        manifest = (tmp_path / "out" / "manifest.json").read_text()
+        refused = cbn("run", tiny, "--world", "sim", "--out", "out", "--force")
+        process.kill()
+        process.wait(60)
+    assert refused.returncode == 2
+    assert f"{json.loads(manifest)['run_id']} is going on there, in process {process.pid}" in refused.stderr
+    tiny.write_text(tiny.read_text().replace("count: 500000", "count: 20"))
+    assert cbn("run", tiny, "--world", "sim", "--out", "out", "--force").returncode == 0

@@ -81,7 +81,10 @@ def _matrix_arguments(group: argparse._ArgumentGroup) -> None:
     )
     group.add_argument("--fail-fast", action="store_true", help="start no further run after one that failed")
     group.add_argument(
-        "--resume", type=Path, metavar="DIR", help="go on in DIR: what is complete there is not run again"
+        "--resume",
+        type=Path,
+        metavar="DIR",
+        help="go on in DIR: what is complete there is kept, what is new is run",
     )
 
 
