@@ -74,6 +74,8 @@ class NodeConfig:
     timers: TimerConfig = TimerConfig()
     limits: LimitConfig = LimitConfig()
     hop_limit: int = 64
+    settle_ms: int = 2000
+    """How long a change of subscriptions may take to be known to every router."""
     log_path: str = ""
     """Where the daemon writes its log (JSON lines); empty: standard error."""
     events_path: str = ""

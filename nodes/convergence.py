@@ -15,7 +15,10 @@ DIGESTS = ("link_state_digest", "interest_digest")
 
 
 def unconverged(
-    statuses: Statuses, down: Collection[str] = (), repaired: Mapping[str, int] = MappingProxyType({})
+    statuses: Statuses,
+    down: Collection[str] = (),
+    repaired: Mapping[str, int] = MappingProxyType({}),
+    absent: Collection[str] = (),
 ) -> list[str]:
     """Why the network is not ready, one reason a line; empty: it is.
 
@@ -29,13 +32,14 @@ def unconverged(
             else is asked of them. Nodes that are down need no status.
         repaired: Names of interfaces (both ends) over which something must have been received
             since then: a link that was silent for a while may yet be taken for dead.
+        absent: Names of clients that may be attached or not, and have no status.
     """
     routers = {n: s for n, s in statuses.items() if s["role"] == "router" and n not in down}
     clients = {n: s for n, s in statuses.items() if s["role"] == "client" and n not in down}
     return [
         *_identity_reasons(routers),
-        *_adjacency_reasons(routers, down),
-        *_silence_reasons(routers, clients, down, repaired),
+        *_adjacency_reasons(routers, down, absent),
+        *_silence_reasons(routers, clients, down, repaired, absent),
         *(f"{name} is not settled" for name, status in routers.items() if not status["settled"]),
         *_digest_reasons(routers, down),
         *_exchange_reasons(routers, down),
@@ -57,20 +61,25 @@ def _is_down(adjacency: Status, down: Collection[str]) -> bool:
     return adjacency["peer"] in down or adjacency["interface"] in down
 
 
-def _adjacency_reasons(routers: Statuses, down: Collection[str]) -> Iterator[str]:
+def _adjacency_reasons(routers: Statuses, down: Collection[str], absent: Collection[str]) -> Iterator[str]:
     for name, status in routers.items():
         for adjacency in status["adjacencies"]:
             if _is_down(adjacency, down):
                 if adjacency["state"] == "up":
                     yield f"{name} has not noticed that the link to {adjacency['peer']} is down"
-            elif adjacency["state"] != "up":
+            elif adjacency["state"] != "up" and adjacency["peer"] not in absent:
                 yield f"{name} is not joined to {adjacency['peer']}: the link is {adjacency['state']}"
 
 
 def _silence_reasons(
-    routers: Statuses, clients: Statuses, down: Collection[str], repaired: Mapping[str, int]
+    routers: Statuses,
+    clients: Statuses,
+    down: Collection[str],
+    repaired: Mapping[str, int],
+    absent: Collection[str],
 ) -> Iterator[str]:
-    ends = [(n, a) for n, s in routers.items() for a in s["adjacencies"] if not _is_down(a, down)]
+    asked = ((n, a) for n, s in routers.items() for a in s["adjacencies"] if a["peer"] not in absent)
+    ends = [(name, adjacency) for name, adjacency in asked if not _is_down(adjacency, down)]
     ends += [(name, clients[name]) for name in sorted(_attachable(routers, down) & {*clients})]
     for name, end in ends:
         if repaired and end["received_ns"] < repaired.get(end["interface"], 0):

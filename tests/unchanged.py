@@ -24,7 +24,7 @@ import pytest
 ROOT = Path(__file__).parents[1]
 PASSED = ROOT / ".pytest_cache" / "unchanged.json"
 _SHARED = ("tests/", "requirements/", "pyproject.toml", "setup.py")
-PARTS = ("analysis", "fastpath", "nodes", "testbed", "topologies")
+PARTS = ("analysis", "cbn", "fastpath", "nodes", "testbed", "topologies")
 _PYTHON = "sys.executable"
 """What makes a test that names no module in its texts depend on all rooms."""
 _HARNESSES = "tests/native_build.py"

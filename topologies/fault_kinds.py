@@ -54,6 +54,8 @@ class FaultKind(NamedTuple):
     repeat: Repeat | None = None
     control: str = ""
     """The word for it in `cbn link` or `cbn node`, if it has one."""
+    programs: bool = False
+    """Whether it happens to clients that are programs, too, if they are named."""
     example: str = ""
     """The one-line form, if it needs more than the name and the target."""
 
@@ -68,11 +70,11 @@ _TABLE = (
     FaultKind("link_down", "link", "A link carries nothing; packets on their way are lost.", state="is down",
               repaired_by="link_up", not_while=("link_down",), effect="stops", control="down"),
     FaultKind("link_up", "link", "A link that is down carries again.", control="up"),
-    FaultKind("crash", "router", "A router stops without notice and loses everything it knew.",
-              state="has crashed", repaired_by="start", not_while=("crash",), replaces=("pause",),
-              effect="stops", control="crash"),
-    FaultKind("start", "router", "A router that has crashed starts again: it knows nothing, and has "
-              "another random stream.", control="start"),
+    FaultKind("crash", "router", "A router, or the program of a client, stops without notice and loses "
+              "everything it knew.", state="has crashed", repaired_by="start", not_while=("crash",),
+              replaces=("pause",), effect="stops", control="crash", programs=True),
+    FaultKind("start", "router", "What has crashed starts again: it knows nothing, and a router has "
+              "another random stream.", control="start", programs=True),
     FaultKind("pause", "node", "A node is stopped; packets that arrive wait, up to 8 MiB per link.",
               state="is paused", repaired_by="resume", not_while=("crash", "pause"), effect="holds",
               control="pause"),

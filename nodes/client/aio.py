@@ -1,6 +1,6 @@
 """The library applications are written with: a client of a content-based network, for asyncio.
 
-    async with Client.connect(local="10.0.0.2", router="10.0.0.1", node_id=7, router_id=1) as client:
+    async with Client.from_environment() as client:
         await client.subscribe('dest = "ORD" and price < 400')
         await client.publish({"dest": "JFK", "price": 210.5})
         async for delivery in client:
@@ -13,15 +13,20 @@ here: the protocol, which is `nodes.client.core`.
 from __future__ import annotations
 
 import asyncio
+import os
 import random
+import signal
+import threading
 from collections import deque
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from fastpath.wire.codec import WireError
 from nodes.client.core import ClientCore, NotAttached
-from nodes.config import InterfaceConfig, NodeConfig
+from nodes.client.recording import Recording
+from nodes.config import MILLISECOND_NS, InterfaceConfig, NodeConfig
+from nodes.config_file import ConfigError, load_config
 from nodes.daemon.clock import Clock
 from nodes.daemon.sockets import open_interface
 from nodes.daemon.udp import UdpLink
@@ -32,6 +37,10 @@ from nodes.wire.packets import PORT, Role
 DATAGRAMS_A_TURN = 256
 QUEUE_LIMIT = 65_536
 ATTACH_TIMEOUT_S = 10.0
+LEAVE_TIMEOUT_S = 1.0
+"""How long a client that ends waits for its router to know that it wants nothing any more."""
+CONFIG_VARIABLE = "CBN_NODE"
+"""The environment's variable that names the client's configuration."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +49,17 @@ class Subscription:
 
     number: int
     predicate: Predicate
+    _client: Client = field(repr=False)
+    _known_ns: int = field(repr=False)
+
+    async def settled(self) -> None:
+        """Wait until every router knows of it, unless the network is disturbed meanwhile.
+
+        Only our own router tells that it has taken note. For the others there is a time within which they
+        know, `settle_ms` of the configuration; what is published once it is over must be delivered,
+        and a run's verdict counts by the same time (docs/analysis.md).
+        """
+        await self._client.wait_until(self._known_ns)
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,12 +79,40 @@ class Delivery:
     """From then until it arrived here; two machines' clocks may disagree."""
 
 
+@asynccontextmanager
+async def _left_on_sigterm() -> AsyncIterator[None]:
+    """Leave the block when SIGTERM comes, if nobody else has said what it is to do."""
+    task, asked = asyncio.current_task(), False
+    assert task is not None
+    main = threading.current_thread() is threading.main_thread()
+    ours = main and signal.getsignal(signal.SIGTERM) is signal.SIG_DFL
+
+    def leave() -> None:
+        nonlocal asked
+        asked = True
+        task.cancel()
+
+    loop = asyncio.get_running_loop()
+    if ours:
+        loop.add_signal_handler(signal.SIGTERM, leave)
+    try:
+        yield
+    except asyncio.CancelledError:
+        if not asked or task.uncancel() > 0:
+            raise
+    finally:
+        if ours:
+            loop.remove_signal_handler(signal.SIGTERM)
+
+
 class Client:
     """A client, attached to its router. Make one with `connect`."""
 
     def __init__(self, config: NodeConfig, queue_limit: int = QUEUE_LIMIT) -> None:
         """Open the socket; `attach` does the rest. Must be called in a running loop."""
-        self._core = ClientCore(config, random.SystemRandom())
+        self._recording = Recording(config) if config.events_path else None
+        last_sequence = self._recording.last_sequence if self._recording else 0
+        self._core = ClientCore(config, random.SystemRandom(), last_sequence)
         self._clock = Clock(config.dilate, config.dilate_from_ns)
         self._loop = asyncio.get_running_loop()
         self._link = UdpLink(open_interface(config.interfaces[0]), config.interfaces[0].name)
@@ -131,7 +179,32 @@ class Client:
             await client.attach(attach_timeout_s)
             yield client
         finally:
-            client.close()
+            await client.leave()
+
+    @classmethod
+    @asynccontextmanager
+    async def from_environment(
+        cls, queue_limit: int = QUEUE_LIMIT, attach_timeout_s: float = ATTACH_TIMEOUT_S
+    ) -> AsyncIterator[Client]:
+        """The client that this program is: the environment's `CBN_NODE` names its `node.toml`.
+
+        A run sets it for a program that a scenario has under `run`. At the end of the run the
+        program is sent SIGTERM: then the block is left, as if it had come to its end.
+
+        Raises:
+            ConfigError: The environment names no file, or it is none.
+        """
+        path = os.environ.get(CONFIG_VARIABLE)
+        if not path:
+            raise ConfigError(
+                f"{CONFIG_VARIABLE} is not set: it names the file with who this client is; "
+                "a run sets it for a program (`run:` of a client in a scenario)"
+            )
+        async with (
+            _left_on_sigterm(),
+            cls.from_config(load_config(path), queue_limit, attach_timeout_s) as it,
+        ):
+            yield it
 
     @property
     def attached(self) -> bool:
@@ -164,9 +237,13 @@ class Client:
             PredicateSyntaxError: the text is no predicate; the error points at the column.
         """
         wanted = parse_predicate(predicate) if isinstance(predicate, str) else predicate
-        number = self._core.subscribe(self._clock.now_ns(), wanted)
+        now_ns = self._clock.now_ns()
+        number = self._core.subscribe(now_ns, wanted)
+        if self._recording is not None:
+            self._recording.events.subscribed(now_ns, number, wanted)
         await self._acknowledged()
-        return Subscription(number, wanted)
+        settle_ns = self._core.config.settle_ms * MILLISECOND_NS
+        return Subscription(number, wanted, self, now_ns + settle_ns)
 
     async def unsubscribe(self, subscription: Subscription) -> None:
         """Want it no longer; returns when our router has taken note.
@@ -174,7 +251,7 @@ class Client:
         Raises:
             UsageError: it was withdrawn before.
         """
-        self._core.unsubscribe(self._clock.now_ns(), subscription.number)
+        self._withdraw(subscription.number)
         await self._acknowledged()
 
     async def publish(self, message: str | Mapping[str, Value]) -> tuple[int, int]:
@@ -186,7 +263,10 @@ class Client:
         """
         attributes = parse_message(message) if isinstance(message, str) else message
         self._check()
-        published = self._core.publish(self._clock.now_ns(), attributes)
+        now_ns = self._clock.now_ns()
+        published = self._core.publish(now_ns, attributes)
+        if self._recording is not None:
+            self._recording.events.published(now_ns, published, attributes)
         self._guarded(self._advance)
         # Let the loop breathe: a publisher in a tight loop must not starve its own deliveries.
         await asyncio.sleep(0)
@@ -201,20 +281,49 @@ class Client:
             raise StopAsyncIteration
         return self._queue.popleft()
 
+    async def wait_until(self, time_ns: int) -> None:
+        """Wait until the run's clock shows that time."""
+        while (left_ns := time_ns - self._clock.now_ns()) > 0:
+            await asyncio.sleep(self._clock.real_wait_s(left_ns))
+
     def status(self) -> dict[str, object]:
         """A JSON-ready account of the protocol's state and of the link's counters."""
         return {"core": self._core.status(), "interfaces": [self._link.counters()]}
 
+    async def leave(self, timeout_s: float = LEAVE_TIMEOUT_S) -> None:
+        """Withdraw all subscriptions, let the router know, and close."""
+        if self._closed:
+            return
+        for number in self._core.held:
+            self._withdraw(number)
+        try:
+            if self.attached:
+                await asyncio.wait_for(self._acknowledged(), timeout_s)
+        except (TimeoutError, NotAttached):
+            pass  # the router does not answer: it will notice by itself that we have gone
+        finally:
+            self.close()
+
     def close(self) -> None:
-        """End: deliveries that wait can still be taken, then iteration ends."""
+        """End at once: deliveries that wait can still be taken, then iteration ends."""
         if self._closed:
             return
         self._closed = True
+        if self._recording is not None:
+            for number in self._core.held:
+                self._withdraw(number)
+            self._recording.close()
         self._loop.remove_reader(self._link.fileno())
         if self._timer is not None:
             self._timer.cancel()
         self._link.close()
         self._changed.set()
+
+    def _withdraw(self, number: int) -> None:
+        now_ns = self._clock.now_ns()
+        self._core.unsubscribe(now_ns, number)
+        if self._recording is not None:
+            self._recording.events.unsubscribed(now_ns, number)
 
     async def _acknowledged(self) -> None:
         self._guarded(self._advance)
@@ -268,18 +377,25 @@ class Client:
         deadline_ns = self._core.next_deadline()
         if deadline_ns is not None and deadline_ns <= now_ns:
             self._core.handle_timer(now_ns)
-        for output in self._core.take_outputs():
+        outputs = self._core.take_outputs()
+        for output in outputs:
+            if isinstance(output, Deliver):
+                self._enqueue(now_ns, output)
+        if self._recording is not None:
+            self._recording.write()  # before anything is sent: else others knew more of us than the run
+            self._recording.note_state(self._core.state, self.status)
+        for output in outputs:
             if isinstance(output, Send):
                 self._link.send(output.datagram)
-            elif isinstance(output, Deliver):
-                self._enqueue(now_ns, output)
         self._arm(self._core.next_deadline())
 
     def _enqueue(self, now_ns: int, output: Deliver) -> None:
+        m = output.message
+        if self._recording is not None:
+            self._recording.events.delivered(now_ns, m)
         if len(self._queue) >= self._queue_limit:
             self.overflows += 1
             return
-        m = output.message
         latency_ns = now_ns - m.publish_time_ns
         self._queue.append(
             Delivery(m.source, m.sequence, m.attributes, m.hop_count, m.publish_time_ns, latency_ns)

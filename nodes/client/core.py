@@ -43,12 +43,14 @@ class ClientCore:
     Args:
         config: Who it is; it has one interface.
         rng: Randomness for incarnations and jitter; another seed at every start.
+        last_sequence: Messages are numbered from the next on: a client that starts again
+            must not use a number twice.
 
     Raises:
         UsageError: The configuration is not a client's.
     """
 
-    def __init__(self, config: NodeConfig, rng: random.Random) -> None:
+    def __init__(self, config: NodeConfig, rng: random.Random, last_sequence: int = 0) -> None:
         if config.role is not Role.CLIENT or len(config.interfaces) != 1:
             raise UsageError(f"{config.name}: a client has role client and just one interface")
         self.config = config
@@ -57,6 +59,8 @@ class ClientCore:
         self.drops: Counter[str] = Counter()
         self._subscriptions: dict[int, _Subscription] = {}
         self._digest = subscriptions_digest({})
+        self._changes = 0
+        self._sequence = last_sequence
         self._published = 0
         self._delivered = 0
         self._outputs: list[Output] = []
@@ -75,7 +79,7 @@ class ClientCore:
         """
         subscription = self._free_id() if subscription_id is None else _checked_id(subscription_id)
         held = self._subscriptions[subscription] = _Subscription(encode_predicate(predicate))
-        self._digest = ""
+        self._note_change()
         if self.attached:
             self._send_subscribe(now_ns, subscription, held)
         return subscription
@@ -89,9 +93,19 @@ class ClientCore:
         if subscription not in self._subscriptions:
             raise UsageError(f"{self.config.name} has no subscription {subscription}")
         del self._subscriptions[subscription]
-        self._digest = ""
+        self._note_change()
         if self.attached:
             self._send(now_ns, Kind.UNSUBSCRIBE, subscription, b"")
+
+    @property
+    def held(self) -> tuple[int, ...]:
+        """The ids of all subscriptions."""
+        return tuple(self._subscriptions)
+
+    @property
+    def state(self) -> tuple[object, ...]:
+        """Differs whenever the status differs in what the convergence of the network depends on."""
+        return self.incarnation, self.attached, self.link.quiet, self.link.acknowledged_ticket, self._changes
 
     def publish(self, now_ns: int, message: Mapping[str, Value]) -> tuple[int, int]:
         """Send a message into the network; returns its id, (source, sequence).
@@ -102,7 +116,7 @@ class ClientCore:
         """
         if not self.attached:
             raise NotAttached(f"{self.config.name} is not attached to {self.link.interface.peer_name}")
-        source, sequence = self.config.node_id, self._published + 1
+        source, sequence = self.config.node_id, self._sequence + 1
         packet = encode(
             Message(source, sequence, now_ns, check_message(message), hop_limit=self.config.hop_limit)
         )
@@ -111,7 +125,8 @@ class ClientCore:
                 f"the message has {len(packet)} bytes; {self.link.interface.name} takes "
                 f"{self.link.datagram_bytes} (its MTU of {self.link.interface.mtu} less IPv4 and UDP headers)"
             )
-        self._published = sequence
+        self._sequence = sequence
+        self._published += 1
         self.link.put(packet)
         return source, sequence
 
@@ -163,6 +178,10 @@ class ClientCore:
             "retransmissions": self.link.retransmissions,
             "drops": dict(sorted(self.drops.items())),
         }
+
+    def _note_change(self) -> None:
+        self._digest = ""
+        self._changes += 1
 
     def _subscriptions_digest(self) -> str:
         if not self._digest:

@@ -17,20 +17,17 @@ from types import MappingProxyType
 
 from nodes.client.core import ClientCore, NotAttached
 from nodes.client.deliveries import Deliveries
+from nodes.client.events import EventRecord, Events
 from nodes.config import Action
 from nodes.model import (
     Predicate,
     PredicateSyntaxError,
     UsageError,
     Value,
-    format_message,
-    format_predicate,
     parse_message,
     parse_predicate,
 )
 from nodes.routing.effects import Deliver, Log, Output
-
-EventRecord = dict[str, object]
 
 ACTIONS_PER_CALL = 256
 """So that a long burst leaves the shell room for packets and requests: the rest is due at once again."""
@@ -63,8 +60,7 @@ class ScriptedClient:
         self.deliveries = Deliveries()
         self._last_id = max((step.subscription for step in steps), default=0)
         self._zero_ns: int | None = None
-        self._events: list[EventRecord] = []
-        self._count = 0
+        self._events = Events(core.config.name)
         self._failed = 0
         self._outputs: list[Output] = []
 
@@ -135,8 +131,7 @@ class ScriptedClient:
 
     def take_events(self) -> list[EventRecord]:
         """What has happened since the last call."""
-        events, self._events = self._events, []
-        return events
+        return self._events.take()
 
     def status(self) -> dict[str, object]:
         """The core's status and how far the script is."""
@@ -169,33 +164,15 @@ class ScriptedClient:
     def _execute(self, now_ns: int, step: _Step) -> EventRecord:
         if step.predicate is not None:
             self.core.subscribe(now_ns, step.predicate, step.subscription)
-            text = format_predicate(step.predicate)
-            return self._note(now_ns, step.do, subscription=step.subscription, predicate=text)
+            return self._events.subscribed(now_ns, step.subscription, step.predicate)
         if step.message is not None:
-            source, sequence = self.core.publish(now_ns, step.message)
-            text = format_message(step.message)
-            return self._note(now_ns, step.do, source=source, sequence=sequence, message=text)
+            return self._events.published(now_ns, self.core.publish(now_ns, step.message), step.message)
         self.core.unsubscribe(now_ns, step.subscription)
-        return self._note(now_ns, step.do, subscription=step.subscription)
+        return self._events.unsubscribed(now_ns, step.subscription)
 
     def _note_delivery(self, now_ns: int, output: Deliver) -> None:
-        message = output.message
-        self.deliveries.note(now_ns, message)
-        self._note(
-            now_ns,
-            "deliver",
-            source=message.source,
-            sequence=message.sequence,
-            hop_count=message.hop_count,
-            latency_ns=now_ns - message.publish_time_ns,
-        )
-
-    def _note(self, now_ns: int, event: str, **fields: object) -> EventRecord:
-        name = self.core.config.name
-        record = {"time_ns": now_ns, "node": name, "n": self._count, "event": event, **fields}
-        self._events.append(record)
-        self._count += 1
-        return record
+        self.deliveries.note(now_ns, output.message)
+        self._events.delivered(now_ns, output.message)
 
 
 @lru_cache(maxsize=1024)

@@ -27,22 +27,25 @@ import gc
 import os
 import resource
 import select
+import signal
 import socket
 import sys
 import traceback
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, field
+from typing import Any, NoReturn
 
 from nodes.daemon import kernel
 from nodes.daemon.json_lines import Channel, ClosedError, done, refused
 
 FIRST_INHERITED = 3
+NOT_FOUND = 127
+"""The exit status of a program that could not be started, as of shells."""
 
 
 @dataclass(frozen=True, slots=True)
 class NodeProcess:
-    """A node that is to be forked."""
+    """A node that is to be forked, or a program in the place of one."""
 
     name: str
     config: str
@@ -52,6 +55,12 @@ class NodeProcess:
     """The file its standard error and output are added to."""
     cgroups: tuple[str, ...] = ()
     """The `cgroup.procs` files of the groups it is to join."""
+    program: Sequence[str] = ()
+    """What is to run instead of the node, and its arguments; empty: the node."""
+    folder: str = ""
+    """Where a program starts."""
+    environment: Mapping[str, str] = field(default_factory=dict)
+    """What a program's environment has besides this process's."""
 
 
 class ForkServer:
@@ -134,6 +143,8 @@ def become(node: NodeProcess, parent: int, room: tuple[int, int], gate: int) -> 
         os.dup2(gate, 0)
         _release_inherited(node.errors)
         _move_in(node)
+        if node.program:
+            _run_program(node)
         kernel.call_thread(node.name)
         kernel.set_title([sys.executable, "-m", "nodes", "--config", node.config], room)
         _wait_at_gate()
@@ -164,6 +175,19 @@ def _move_in(node: NodeProcess) -> None:
         with open(path, "w", encoding="ascii") as members:  # noqa: PTH123 - a forked child imports nothing
             members.write("0")
     kernel.enter_network_of(node.namespace, f"the namespace of {node.name}")
+
+
+def _run_program(node: NodeProcess) -> NoReturn:
+    """Become the program; where that is not possible, say so and end as a shell does."""
+    _wait_at_gate()
+    for number in (signal.SIGPIPE, signal.SIGXFSZ):  # which Python ignores, and a program inherits
+        signal.signal(number, signal.SIG_DFL)
+    try:
+        os.chdir(node.folder)
+        os.execvpe(node.program[0], list(node.program), {**os.environ, **node.environment})
+    except OSError as error:
+        print(f"cannot run {node.program[0]} in {node.folder}: {error.strerror}", file=sys.stderr)
+        raise SystemExit(NOT_FOUND) from error
 
 
 def _wait_at_gate() -> None:

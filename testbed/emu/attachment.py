@@ -17,7 +17,7 @@ RC_FILE = "attach.rc"
 GRACE_S = 2.0
 _RC = """\
 [ -f ~/.bashrc ] && . ~/.bashrc
-PS1='[$CBN_NETWORK $CBN_NODE] \\w \\$ '
+PS1='[$CBN_NETWORK $CBN_NAME] \\w \\$ '
 """
 
 
@@ -43,7 +43,8 @@ def variables(run: Running, node: str) -> dict[str, str]:
         OWNER_MARK: str(run.owner),
         ATTACHED_MARK: run.run_id,
         "CBN_NETWORK": run.name,
-        "CBN_NODE": node,
+        "CBN_NAME": node,
+        "CBN_NODE": str(Path(run.record["directory"]) / "config" / f"{node}.toml"),
         "CBN_DIRECTORY": str(run.record["directory"]),
         "CBN_ADMIN": str(run.folder / f"{about['id']}.sock"),
         "CBN_ADDRESSES": " ".join(f"{i['name']}={i['address']}" for i in interfaces),

@@ -22,7 +22,7 @@ from nodes.wire.packets import Role
 from testbed.emu.children import NetworkError, ProcessDiedError
 from testbed.emu.clients import AdminError
 from testbed.emu.live import FaultError, Live
-from testbed.emu.nodes import Life, NotReadyError
+from testbed.emu.nodes import GONE, NotReadyError
 from testbed.emu.streams import KEPT, Streams
 from testbed.plan.impairment import NOTHING, Ways, changed, words
 from testbed.plan.model import Fault, LinkPlan, NodePlan
@@ -144,11 +144,11 @@ class Control:
         }
 
     def _about(self, node: NodePlan) -> dict[str, object]:
-        life = self._live.nodes.life[node.name]
+        life, child = self._live.nodes.life[node.name], self._live.nodes.children.get(node.name)
         return {
             "role": node.role.name.lower(),
             "state": life.value,
-            "pid": self._live.nodes.children[node.name].process.pid,
+            "pid": child.process.pid if child is not None else None,
             "neighbours": [i.peer for i in node.interfaces],
         }
 
@@ -302,7 +302,7 @@ def process_row(pid: int) -> Row:
 
 def _row(live: Live, node: NodePlan, status: Mapping[str, Any] | None, roles: Mapping[str, Role]) -> Row:
     row: Row = {"role": node.role.name.lower(), "state": live.nodes.life[node.name].value}
-    if live.nodes.life[node.name] is not Life.CRASHED:
+    if live.nodes.life[node.name] not in GONE:
         row |= process_row(live.nodes.children[node.name].process.pid)
     if status is None:
         return row

@@ -59,7 +59,9 @@ class Live:
         if not thorough and (busy := [*starting, *self.nodes.unsettled()]):
             return [f"{name} is {'starting' if name in starting else 'not settled'}" for name in busy]
         cores = {name: status["core"] for name, status in self.statuses().items()}
-        still = unconverged(cores, self.state.down, self.state.repaired_ns)
+        programs = self.nodes.programs.statuses()
+        absent = {*self.nodes.programs.names} - {*programs}
+        still = unconverged({**cores, **programs}, self.state.down, self.state.repaired_ns, absent)
         return [*(f"{name} is starting" for name in starting), *still]
 
     def ask(self, node: str, do: str, **arguments: object) -> Any:
@@ -103,17 +105,24 @@ class Live:
         if fault.target not in self.nodes.life:
             return "there is no such node"
         if kind.target == "router" and fault.target in {client.name for client in self.plan.clients}:
-            return f"it is a client: only routers {kind.name}"
+            if not kind.programs:
+                return f"it is a client: only routers {kind.name}"
+            if fault.target not in self.nodes.programs:
+                return f"it is a client that runs no program: only routers and programs {kind.name}"
         return None
 
     def _obstacle(self, fault: Fault) -> str | None:
         obstacle = self.state.failures.obstacle(fault.do, fault.target)
-        if obstacle is None:
+        if obstacle is None or self._has_ended(fault):
             return None
         if fault.target in self.nodes.life:
             return f"it is {self.nodes.life[fault.target].value}"
         has, state = obstacle.state.split()
         return f"it {has} not {state}" if KINDS[fault.do].repairs else f"it {has} {state} already"
+
+    def _has_ended(self, fault: Fault) -> bool:
+        """Whether it is the crash of a program that has ended by itself before."""
+        return fault.do == "crash" and self.nodes.life.get(fault.target) is Life.ENDED
 
     def _link_down(self, fault: Fault) -> None:
         self.network.take_down(self._links[fault.target])

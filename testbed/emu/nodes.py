@@ -22,6 +22,7 @@ from testbed.emu.cgroups import Shares
 from testbed.emu.children import Watch, stop_all
 from testbed.emu.clients import AdminClient, AdminError
 from testbed.emu.fork_server import ForkedNode, ForkServer
+from testbed.emu.programs import Programs
 from testbed.emu.registry import Registration
 from testbed.emu.resources import Resources
 from testbed.emu.traffic import Status
@@ -54,8 +55,9 @@ class NodeFiles:
         return self.directory.logs.resolve() / f"{name}.jsonl"
 
     def errors(self, name: str) -> Path:
-        """Where its standard error goes."""
-        return self.log(name).with_suffix(".stderr")
+        """Where its standard error goes, and what a program writes."""
+        program = any(node.name == name for node in self.plan.programs)
+        return self.log(name).with_suffix(".log" if program else ".stderr")
 
     def events(self, name: str) -> Path:
         """Where a client writes its events; merged into the run's and removed at its end."""
@@ -66,16 +68,17 @@ class NodeFiles:
         path = self.directory.config.resolve() / f"{node.name}.toml"
         script = path.with_suffix(".script.jsonl")
         client = node.role is Role.CLIENT
+        scripted = client and not node.run
         config = replace(
             node_config(self.plan, node, self.directory.run_id),
             log_path=str(self.log(node.name)),
             events_path=str(self.events(node.name)) if client else "",
-            admin_socket=str(admin_socket),
-            script_path=str(script) if client else "",
+            admin_socket="" if node.run else str(admin_socket),
+            script_path=str(script) if scripted else "",
             dilate=self.clock.dilate,
             dilate_from_ns=self.clock.dilate_from_ns,
         )
-        if client:
+        if scripted:
             script.write_text(dump_script(node.script), encoding="utf-8")
         path.write_text(dump_config(config), encoding="utf-8")
         return path
@@ -89,6 +92,16 @@ class Life(Enum):
     RUNNING = "running"
     PAUSED = "paused"
     CRASHED = "crashed"
+    WAITING = "waiting"
+    """It is a program that has not been started yet."""
+    PROGRAM = "running its program"
+    """A program runs, which is asked nothing."""
+    ENDED = "ended"
+    """Its program has ended by itself."""
+
+
+GONE = (Life.CRASHED, Life.WAITING, Life.ENDED)
+"""There is no process."""
 
 
 @dataclass(slots=True)
@@ -107,19 +120,42 @@ class Nodes:
     admins: dict[str, AdminClient] = field(default_factory=dict)
     life: dict[str, Life] = field(default_factory=dict)
     resources: Resources = field(default_factory=Resources)
+    programs: Programs = field(init=False)
     _poll_took_s: float = 0.0
 
+    def __post_init__(self) -> None:
+        """The clients that are programs are another's to start and end."""
+        self.programs = Programs(self)
+
     def start(self) -> None:
-        """Write every node's configuration, then start every node.
+        """Write every node's configuration, then start every node but the programs.
 
         Raises:
             ProcessDiedError: the fork server could not.
         """
-        wanted = [self._described(node) for node in self.plan.nodes]
-        for node, described in zip(self.plan.nodes, wanted, strict=True):
+        wanted = [(node, self._described(node)) for node in self.plan.nodes]
+        for node, described in wanted:
+            if node.run:
+                self.life[node.name] = Life.WAITING
+                continue
             self.admins[node.name] = AdminClient(node.name, self.registration.socket(node.node_id))
             self._fork(described)
         self.fork_server.begin()
+
+    def start_programs(self) -> None:
+        """Start the clients that are programs.
+
+        Raises:
+            ProcessDiedError: the fork server could not.
+        """
+        for node in self.plan.programs:
+            self._fork(self._described(node))
+
+    def end_programs(self) -> list[str]:
+        """End those of them that still run; what went wrong, for people."""
+        said = self.programs.end()
+        self.life |= dict.fromkeys(self.programs.names, Life.ENDED)
+        return said
 
     def await_listening(self, deadline: float) -> None:
         """Wait until every node answers.
@@ -177,7 +213,7 @@ class Nodes:
 
     def start_scripts(self, start_ns: int) -> list[str]:
         """Tell all clients when time zero is; the names of those that heard it too late."""
-        heard = self._ask_all([node.name for node in self.plan.clients], "start", at_ns=start_ns)
+        heard = self._ask_all([node.name for node in self.plan.scripted], "start", at_ns=start_ns)
         return [name for name, reply in heard.items() if reply["now_ns"] >= start_ns]
 
     def ask(self, name: str, do: str, **arguments: object) -> Any:
@@ -196,11 +232,15 @@ class Nodes:
     def weigh(self) -> None:
         """Note how much memory each process has for itself alone now."""
         for name, child in self.children.items():
-            if self.life[name] is not Life.CRASHED:
+            if self.life[name] not in GONE:
                 self.resources.note_memory(name, child.process.pid)
 
     def crash(self, name: str) -> None:
-        """End a router here and now, with the loss of all it knew."""
+        """End a router or a program here and now, with the loss of all it knew."""
+        if name in self.programs:
+            self.programs.kill(name)
+            self.life[name] = Life.CRASHED
+            return
         child = self.children[name]
         self.watch.forget(child)
         self.life[name] = Life.CRASHED
@@ -210,43 +250,60 @@ class Nodes:
         self.resources.note_end(name, child.process.usage)
 
     def restart(self, name: str) -> None:
-        """Start a crashed router anew, where it was; what it draws depends on when it starts."""
+        """Start what has crashed anew, where it was; what it draws depends on when it starts."""
         node = next(node for node in self.plan.nodes if node.name == name)
         self._fork(self._described(node))
 
     def hold(self, name: str) -> None:
         """Let a node stand still."""
+        if name in self.programs:
+            self.programs.hold(name)
+        else:
+            self.children[name].process.send_signal(signal.SIGSTOP)
         self.life[name] = Life.PAUSED
-        self.children[name].process.send_signal(signal.SIGSTOP)
 
     def resume(self, name: str) -> None:
         """Let it go on."""
+        if name in self.programs:
+            self.programs.resume(name)
+            self.life[name] = Life.PROGRAM
+            return
         self.children[name].process.send_signal(signal.SIGCONT)
         self.life[name] = Life.RUNNING
 
     def stop(self) -> list[str]:
         """End all nodes, which write their last status; what went wrong, for people."""
+        told = self.end_programs()
         for admin in self.admins.values():
             admin.close()
         for name in [name for name, life in self.life.items() if life is Life.PAUSED]:
             self.children[name].process.terminate()  # it is to end, not to go on with what has waited
             self.resume(name)
-        alive = [child for name, child in self.children.items() if self.life[name] is not Life.CRASHED]
-        said = stop_all(alive, STOP_TIMEOUT_S)
-        for name in [name for name, life in self.life.items() if life is not Life.CRASHED]:
-            self.resources.note_end(name, self.children[name].process.usage)
-        return said
+        alive = {name: child for name, child in self.children.items() if self.life[name] not in GONE}
+        said = stop_all(list(alive.values()), STOP_TIMEOUT_S)
+        for name, child in alive.items():
+            self.resources.note_end(name, child.process.usage)
+        return [*told, *said]
 
     def _fork(self, node: NodeProcess) -> None:
+        if node.program:
+            self.programs.before_start(node.name)
         process = self.fork_server.fork(node)
-        name = f"node {node.name}"
-        child = ForkedNode(name, process, self.files.log(node.name), self.files.errors(node.name))
+        name = f"the program of {node.name}" if node.program else f"node {node.name}"
+        errors = self.files.errors(node.name)
+        child = ForkedNode(name, process, errors if node.program else self.files.log(node.name), errors)
         self.children[node.name] = child
+        if node.program:
+            self.programs.note_start(node.name, process.pid)
+            self.life[node.name] = Life.PROGRAM
+            return
         self.life[node.name] = Life.STARTING
         self.watch.add(child, process.watch_descriptor())
 
     def _described(self, node: NodePlan) -> NodeProcess:
         config = self.files.write(node, self.registration.socket(node.node_id))
+        if node.run:
+            return self.programs.described(node, config)
         errors, groups = str(self.files.errors(node.name)), self.shares.members(node.name)
         return NodeProcess(node.name, str(config), self.namespace_of(node.name), errors, groups)
 

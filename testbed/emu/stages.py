@@ -10,7 +10,7 @@ from collections.abc import Mapping
 
 from testbed.emu.faults import EmulatedFaults
 from testbed.emu.live import Live
-from testbed.emu.nodes import POLL_S, NotReadyError
+from testbed.emu.nodes import POLL_S, Life, NotReadyError
 from testbed.emu.traffic import (
     Drain,
     Status,
@@ -19,7 +19,7 @@ from testbed.emu.traffic import (
     script_length_ns,
     scripted_actions,
 )
-from testbed.plan.model import Plan
+from testbed.plan.model import Fault, Plan
 from testbed.runs.world import Progress
 from topologies.quantities import listed
 
@@ -73,13 +73,14 @@ class Stages:
             FaultError: a fault cannot be applied.
         """
         self._start_scripts()
+        self._start_programs()
         total, seen = scripted_actions(self._plan), self._turn({})
         while not self._done(seen, total):
             self._progress.advance(done_actions(self._plan, seen))
             self._nodes.watch.wait(self._faults.wait_s(self._rest_s()))
             seen = self._turn(seen)
         self._progress.advance(done_actions(self._plan, seen))
-        self.remarks += [*failed_actions(seen), *self._faults.late]
+        self.remarks += [*self._nodes.end_programs(), *failed_actions(seen), *self._faults.late]
 
     def drain(self) -> None:
         """Wait until everything sent has arrived."""
@@ -102,8 +103,25 @@ class Stages:
             self.remarks.append(f"{', '.join(late)} heard of the start after it: the machine is overloaded")
         self._faults.follow(self._plan.faults, self.start_ns)
 
+    def _start_programs(self) -> None:
+        """Start programs at time zero: what one wants from before it would be owed at once."""
+        if self._plan.programs:
+            left_ns = max(0, self.start_ns - self._clock.now_ns())
+            self._nodes.watch.wait(self._clock.real_wait_s(left_ns))
+            self._nodes.start_programs()
+
+    def _look_at_programs(self) -> None:
+        """Note those that have ended by themselves, which is no failure of the run."""
+        for ended in self._nodes.programs.ended():
+            self._nodes.life[ended.name] = Life.ENDED
+            if ended.said:
+                self.remarks.append(ended.said)
+            if ended.abrupt:
+                self._faults.note(Fault(0, "crash", ended.name))
+
     def _turn(self, seen: Mapping[str, Status]) -> Mapping[str, Status]:
         """Do what is due and look around; the clients' statuses, the last known ones of those that pause."""
+        self._look_at_programs()
         self._faults.apply_due()
         self._faults.look()
         self._faults.apply_due()
@@ -125,7 +143,8 @@ class Stages:
         running = {*self._nodes.running}
         at_work = [n for n, s in seen.items() if n in running and s["core"]["script_remaining"]]
         scripts_over = not at_work and now_ns >= planned_ns
-        if scripts_over and self._faults.tracker.over:
+        programs_over = not self._nodes.programs.going or now_ns >= self.start_ns + self._plan.duration_ns
+        if scripts_over and programs_over and self._faults.tracker.over:
             return True
         grace_ns = int(WORKLOAD_GRACE_S * NS) // self._clock.dilate
         if at_work and now_ns > planned_ns + grace_ns:

@@ -115,7 +115,11 @@ class SupervisedStages(Stages):
             while not control.leaving:
                 self._turn_control(selector, control)
             self._nodes.registration.note(state="stopping")
-            self.remarks += [*failed_actions(self._nodes.client_statuses()), *self._faults.late]
+            self.remarks += [
+                *self._nodes.end_programs(),
+                *failed_actions(self._nodes.client_statuses()),
+                *self._faults.late,
+            ]
             for caller in control.leaving:
                 self._reports.follow(caller)
         finally:
@@ -126,6 +130,7 @@ class SupervisedStages(Stages):
         """Time zero: at once, or with the scripts, whose clients hear of it before."""
         if self._supervision.workload:
             self._start_scripts()
+            self._start_programs()
         else:
             self.start_ns = self._clock.now_ns()
 
@@ -148,6 +153,7 @@ class SupervisedStages(Stages):
     def _turn_control(self, selector: Selector, control: Control) -> None:
         """One round: what is due, what came, who died, who asks."""
         try:
+            self._look_at_programs()
             self._faults.apply_due()
         except FaultError as error:
             self.remarks.append(f"a fault of the scenario did not happen: {error}")

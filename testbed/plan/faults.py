@@ -165,7 +165,7 @@ class _Reader:
             yield at_ns + n * every_ns, at_ns + n * every_ns + lasts_ns
 
     def _choice(self, given: Any, kind: FaultKind, key: Key) -> Choice | None:
-        return self._groups.choice(given, kind.target, key, self._rng)
+        return self._groups.choice(given, kind.target, key, self._rng, programs=kind.programs)
 
 
 _READERS: Mapping[str, Callable[..., Iterator[Step]]] = {

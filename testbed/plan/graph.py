@@ -46,6 +46,8 @@ class Graph:
     """What groups a node belongs to, in order of the alphabet; nodes that belong to none may be left out."""
     attributes: dict[str, dict[str, Value]] = field(default_factory=dict)
     """What else is known of a node (of a map: its country, place, ...); `groups` may ask for it."""
+    programs: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    """The clients that are programs, by name."""
     map: Map | None = None
     """The map that its routers are from: labels and places, for drawings."""
 

@@ -123,7 +123,9 @@ class Groups:
         self._known[name] = found
         return found
 
-    def choice(self, spec: Spec, kind: str, key: Key, rng: Random) -> Choice | None:
+    def choice(
+        self, spec: Spec, kind: str, key: Key, rng: Random, *, programs: bool = False
+    ) -> Choice | None:
         """What a selection means; None and a complaint if it means nothing.
 
         Args:
@@ -131,10 +133,15 @@ class Groups:
             kind: One of `KINDS`: what is wanted.
             key: Where it stands.
             rng: What is drawn is drawn from it.
+            programs: Whether a client that is a program may be named, too.
         """
         parts = []
         for text, here in self._items(spec, key):
-            part = self._part(text.strip(), kind, here)
+            name = text.strip()
+            if programs and name in self._graph.programs:
+                parts.append(Part(name, (name,), named=True))
+                continue
+            part = self._part(name, kind, here)
             if part is None:
                 return None
             parts.append(part)

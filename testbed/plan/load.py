@@ -31,6 +31,7 @@ from testbed.plan.overrides import apply_overrides
 from testbed.plan.parameters import fill_in
 from testbed.plan.populations import Member, read_populations
 from testbed.plan.problems import ScenarioError, did_you_mean
+from testbed.plan.programs import read_duration, read_programs
 from testbed.plan.reading import read_source
 from testbed.plan.shape import check_shape
 from testbed.plan.sizes import Room
@@ -153,6 +154,9 @@ def _build(source: Source, data: Mapping[str, Any], overrides: Mapping[str, str]
     room = Room(min((wire.mtu for wire in graph.wires), default=1500), scheme, len(graph.routers))
     scripts = _scripts(source, data, room, times, members)
     timers = _timers(source, data.get("timers") or {})
+    programs = read_programs(source, data)
+    duration = read_duration(source, data, programs)
+    graph.programs.update(programs)
     faults = read_faults(source, data, graph, groups, times)
     expect = read_expectations(source, data, times)
     if expect and (data.get("record") or {}).get("captures") is False:
@@ -166,7 +170,10 @@ def _build(source: Source, data: Mapping[str, Any], overrides: Mapping[str, str]
         seed=data.get("seed", 1),
         scheme=scheme,
         scheme_options=options,
-        nodes=tuple(replace(n, script=scripts.get(n.name, ()), cpu=cores.get(n.name)) for n in nodes),
+        nodes=tuple(
+            replace(n, script=scripts.get(n.name, ()), run=programs.get(n.name, ()), cpu=cores.get(n.name))
+            for n in nodes
+        ),
         links=tuple(links),
         faults=faults,
         phases=times.phases,
@@ -176,6 +183,7 @@ def _build(source: Source, data: Mapping[str, Any], overrides: Mapping[str, str]
         timers=timers,
         limits=LimitConfig(**(data.get("limits") or {})),
         hop_limit=data.get("hop_limit", 64),
+        duration_ns=duration,
         scenario_path=source.path,
         scenario_sha256=source.sha256,
         overrides=overrides,

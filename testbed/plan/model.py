@@ -44,6 +44,8 @@ class NodePlan:
     """What a client does, in order of time; empty for routers."""
     tags: tuple[str, ...] = ()
     """What groups of nodes the scenario counts it to, in order of the alphabet."""
+    run: tuple[str, ...] = ()
+    """The program that is this client, and its arguments; empty: it is its script."""
     cpu: float | None = None
     """How many cores it may use, where the world can limit that; None: as many as there are."""
 
@@ -203,6 +205,8 @@ class Plan:
     timers: TimerConfig = field(default_factory=TimerConfig)
     limits: LimitConfig = field(default_factory=LimitConfig)
     hop_limit: int = 64
+    duration_ns: int = 0
+    """How long programs may take; 0 where there are none."""
     scenario_path: str = ""
     scenario_sha256: str = ""
     overrides: Mapping[str, str] = field(default_factory=dict)
@@ -216,3 +220,13 @@ class Plan:
     def clients(self) -> tuple[NodePlan, ...]:
         """The clients, in order of id."""
         return tuple(n for n in self.nodes if n.role is Role.CLIENT)
+
+    @property
+    def programs(self) -> tuple[NodePlan, ...]:
+        """The clients that are programs, in order of id."""
+        return tuple(n for n in self.clients if n.run)
+
+    @property
+    def scripted(self) -> tuple[NodePlan, ...]:
+        """The other clients, in order of id."""
+        return tuple(n for n in self.clients if not n.run)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from nodes.config import InterfaceConfig, NodeConfig
+from nodes.config import MILLISECOND_NS, InterfaceConfig, NodeConfig
 from testbed.plan.model import InterfacePlan, NodePlan, Plan
 
 
@@ -32,6 +32,7 @@ def node_config(
         timers=plan.timers,
         limits=plan.limits,
         hop_limit=plan.hop_limit,
+        settle_ms=-(-plan.timing.settle_ns // MILLISECOND_NS),
         log_path=log_path,
         events_path=events_path,
         admin_socket=admin_socket,

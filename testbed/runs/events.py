@@ -54,6 +54,39 @@ class JsonLines:
                 out.writelines(lines)
 
 
+class EventFile:
+    """The events of one client in a file of its own, to which it may have written until it was killed."""
+
+    def __init__(self, path: Path, node: str) -> None:
+        self._path = path
+        self._node = node
+
+    def held(self) -> list[int]:
+        """The subscriptions that the client has not withdrawn."""
+        held: dict[int, None] = {}
+        for event in map(json.loads, self._lines()):
+            if event["event"] == "subscribe":
+                held[event["subscription"]] = None
+            elif event["event"] == "unsubscribe":
+                held.pop(event["subscription"], None)
+        return list(held)
+
+    def append(self, now_ns: int, event: str, **fields: object) -> None:
+        """Add an event, no earlier than those before it."""
+        lines = self._lines()
+        last_ns = json.loads(lines[-1])["time_ns"] if lines else 0
+        about = {"time_ns": max(now_ns, last_ns), "node": self._node, "n": len(lines), "event": event}
+        with self._path.open("wb") as out:
+            out.writelines([*lines, to_line({**about, **fields}).encode()])
+
+    def _lines(self) -> list[bytes]:
+        """The whole lines: what a killed process had not written to its end is left out."""
+        if not self._path.exists():
+            return []
+        lines = self._path.read_bytes().splitlines(keepends=True)
+        return lines if not lines or lines[-1].endswith(b"\n") else lines[:-1]
+
+
 class EventLog:
     """Writes events that come in order of time; those of one instant are put in order here."""
 

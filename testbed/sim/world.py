@@ -6,6 +6,7 @@ Phases are those of every world: build, ready (the network converges), workload
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Callable
 
 from testbed.plan.model import Plan
@@ -34,9 +35,12 @@ class SimulatedWorld:
     name = "sim"
 
     def problems(self, plan: Plan) -> list[str]:
-        """Whatever can be planned can be simulated."""
-        del plan
-        return []
+        """Whatever can be planned can be simulated, but for programs, whose time is real."""
+        return [
+            f"{plan.scenario_path}: clients.{client.name}.run: the simulator cannot run a program "
+            f"(`{shlex.join(client.run)}`), since its time is not real: use `--world emu`"
+            for client in plan.programs
+        ]
 
     def run(self, plan: Plan, directory: RunDirectory, progress: Progress) -> Outcome:
         """Run the plan to its end, or to where it fails or is interrupted."""

@@ -69,7 +69,7 @@ def test_a_command_in_a_namespace_sees_that_node_and_its_exit_code_is_ours(lab: 
     lab.on("attach", "r1", "sh", "-c", "exit 7", code=7)
     lab.on("attach", "r1", "no-such-program", code=127)
     lab.type("attach", "r1", "--run", lab.name, "--", "sh", "-c", "exit 9", code=9)
-    assert lab.on("attach", "a", given="echo $CBN_NETWORK $CBN_NODE $CBN_NEIGHBOURS\n").startswith(
+    assert lab.on("attach", "a", given="echo $CBN_NETWORK $CBN_NAME $CBN_NEIGHBOURS\n").startswith(
         f"{lab.name} a r1="
     )
     assert "did you mean r1" in lab.on("attach", "r11", "true", code=2)

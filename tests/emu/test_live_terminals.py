@@ -81,7 +81,7 @@ def lab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Terminal]:
 def test_a_shell_says_where_it_is_and_has_the_terminal(lab: Terminal) -> None:
     shell = Screen.of("attach", "--run", lab.name, "r2")
     shell.until(rf"\[{lab.name} r2\]")
-    shell.type("tty; echo $CBN_NODE-$((6 * 7)); ls /sys/class/net\n")
+    shell.type("tty; echo $CBN_NAME-$((6 * 7)); ls /sys/class/net\n")
     assert re.search(r"/dev/(pts/\d+|console)", shell.until("r2-42"))
     shell.type("sleep 100\n")
     shell.until("sleep 100")

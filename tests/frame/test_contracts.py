@@ -21,6 +21,8 @@ VIOLATIONS = {
     "Only the layer file imports Scapy": ("nodes/daemon", "from scapy.packet import Packet"),
     "Routing is sans-IO": ("nodes/routing", "import time"),
     "Nodes know nothing of the testbed": ("nodes/daemon", "import testbed.plan"),
+    "The name cbn stands for nodes alone": ("cbn", "import testbed.plan"),
+    "No room imports the name cbn": ("nodes/client", "import cbn"),
     "Topologies are pure graph code": ("topologies", "import subprocess"),
     "A plan starts nothing": ("testbed/plan", "import mininet.net"),
     "The simulator has no real clock and no real socket": ("testbed/sim", "import time"),

@@ -7,7 +7,7 @@ import re
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
-ROOMS = ("nodes", "topologies", "testbed", "analysis", "logging", "scapy")
+ROOMS = ("cbn", "nodes", "topologies", "testbed", "analysis", "logging", "scapy")
 IMPORT = re.compile(r"^\s*(?:from|cimport|import)\s+([\w.]+)", re.MULTILINE)
 INCLUDE = re.compile(r'^\s*#\s*include\s+"([^"]+)"', re.MULTILINE)
 

@@ -13,7 +13,7 @@ import pytest
 
 ROOT = Path(__file__).parents[2]
 PAGE = ROOT / "docs" / "papers.md"
-SCANNED = ("analysis", "docs", "fastpath", "nodes", "testbed", "tests", "topologies")
+SCANNED = ("analysis", "cbn", "docs", "fastpath", "nodes", "testbed", "tests", "topologies")
 
 # A letter of the page and a number that stand alone: not in a hexadecimal number, a name or a format.
 MARK = re.compile(r"(?<![\w.:#%$/+])[MSFPTDKE][1-9]\d?(?![\w%]|[.:/]\w)")

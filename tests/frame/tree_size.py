@@ -21,7 +21,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
-PRODUCT = ("fastpath", "nodes", "topologies", "testbed", "analysis", "playbooks")
+PRODUCT = ("cbn", "fastpath", "nodes", "topologies", "testbed", "analysis", "playbooks")
 CODE = (".py", ".pyi", ".pyx", ".pxd", ".pxi", ".hpp", ".cpp", ".lua", ".j2", ".css")
 _CIMPORT = re.compile(r"^\s*(?:from\s+([\w.]+)\s+)?c?import\s+([\w., ]+)", re.MULTILINE)
 _INCLUDE = re.compile(r'^\s*#include "([^"]+)"', re.MULTILINE)

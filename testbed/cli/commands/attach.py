@@ -16,8 +16,9 @@ examples:
   cbn attach r1 -- ip -br address
   cbn attach r1 tcpdump -ni r1-eth0 -c 5
 
-The exit code is the command's. CBN_NODE, CBN_NETWORK, CBN_ADDRESSES, CBN_NEIGHBOURS
-(neighbour=address), CBN_ADMIN (the node's admin socket) and CBN_DIRECTORY are set.
+The exit code is the command's. CBN_NAME, CBN_NODE (the node's configuration), CBN_NETWORK,
+CBN_ADDRESSES, CBN_NEIGHBOURS (neighbour=address), CBN_ADMIN (the node's admin socket) and
+CBN_DIRECTORY are set.
 """
 
 

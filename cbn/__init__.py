@@ -1,0 +1,63 @@
+"""The library for applications: `import cbn` has all that a client of a content-based network needs.
+
+    import asyncio
+    import cbn
+
+    async def main():
+        async with cbn.Client.from_environment() as client:
+            await client.subscribe('dest = "ORD" and price < 400')
+            async for delivery in client:
+                print(delivery.attributes)
+
+    asyncio.run(main())
+
+`docs/writing-applications.md` explains it. Here are names alone; what they stand for is in
+`nodes.client` and `nodes.model`.
+"""
+
+from nodes.client.aio import Client, Delivery, Subscription
+from nodes.client.core import NotAttached
+from nodes.config_file import ConfigError, load_config
+from nodes.daemon.sockets import BindError
+from nodes.model import (
+    EVERYTHING,
+    Constraint,
+    Filter,
+    Op,
+    Predicate,
+    PredicateSyntaxError,
+    Time,
+    Type,
+    UsageError,
+    Value,
+    format_message,
+    format_predicate,
+    matches,
+    parse_message,
+    parse_predicate,
+)
+
+__all__ = [
+    "EVERYTHING",
+    "BindError",
+    "Client",
+    "ConfigError",
+    "Constraint",
+    "Delivery",
+    "Filter",
+    "NotAttached",
+    "Op",
+    "Predicate",
+    "PredicateSyntaxError",
+    "Subscription",
+    "Time",
+    "Type",
+    "UsageError",
+    "Value",
+    "format_message",
+    "format_predicate",
+    "load_config",
+    "matches",
+    "parse_message",
+    "parse_predicate",
+]
