@@ -107,6 +107,23 @@ class ScopeCounts:
 
 
 @dataclass(frozen=True, slots=True)
+class Slices:
+    """Parts of a run of equal length, one after the other."""
+
+    from_ns: int
+    width_ns: int
+    count: int
+
+    def scopes(self) -> list[Scope]:
+        """One for each part; they have no names."""
+        starts = (self.from_ns + number * self.width_ns for number in range(self.count))
+        return [Scope("", start, start + self.width_ns) for start in starts]
+
+
+NO_SLICES = Slices(0, 1, 0)
+
+
+@dataclass(frozen=True, slots=True)
 class CrossingCounts:
     """Messages over a router-router link in one direction."""
 
@@ -260,6 +277,8 @@ class Findings:
     scopes: Sequence[ScopeCounts] = ()
     """The phases, in order of time, the recovery, and the times in which the network was not settled."""
     checks: Checks = field(default_factory=Checks)
+    course: Sequence[ScopeCounts] = ()
+    """What became of the messages that were published in each of many short times, in order."""
 
     @property
     def published(self) -> int:

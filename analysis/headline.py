@@ -13,6 +13,7 @@ from analysis.figures import axes
 from analysis.findings import Findings
 from analysis.network import lossy_links, makes_lossy
 from testbed.plan.model import Plan
+from topologies.fault_kinds import in_words
 
 CLEAN, PARTLY_JUDGED, DOUBTFUL, NOT_JUDGED, WRONG = (
     "clean",
@@ -133,7 +134,7 @@ def _disturbed(findings: Findings) -> Iterator[str]:
     if not unrest:
         return
     faults = Counter(
-        f"{c.do} {c.target}" for scope in unrest if scope.disturbance for c in scope.disturbance.causes
+        in_words(c.do, c.target) for scope in unrest if scope.disturbance for c in scope.disturbance.causes
     )
     named = [f"{name} ({number:,} times)" if number > 1 else name for name, number in faults.most_common()]
     times = "once" if len(unrest) == 1 else f"{len(unrest):,} times"

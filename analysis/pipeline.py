@@ -31,7 +31,7 @@ from analysis.findings import (
     Ingested,
     PublicationCounts,
     SchemeFindings,
-    ScopeCounts,
+    Scope,
     SubscriberCounts,
 )
 from analysis.history import History, NetworkChange, history_of
@@ -42,7 +42,7 @@ from analysis.report.page import render
 from analysis.rundir import Run, load_run, network_changes, subscription_changes
 from analysis.schemas import CLIENTS, ENDS, EVENTS, HOMES, KINDS, LINKS, NAMES
 from analysis.session import start_session
-from analysis.summary import count_by_scope, scopes_of
+from analysis.summary import count_by_scope, scopes_of, slices_of
 from analysis.transforms import to_control_hops, to_hops, to_link_delays
 from analysis.trees import to_stretches, to_trees
 from analysis.verdict import to_verdict
@@ -214,6 +214,9 @@ class _Tables:
             ),
             calm.busiest(self.run, history, known.payloads),
         )
+        parts = self._parts(history)
+        slices = slices_of(self.run)
+        scopes = count_by_scope(self.spark, parts, publications, verdicts, deliveries, slices=slices)
         found = Findings(
             self.run,
             known.ingested,
@@ -230,8 +233,9 @@ class _Tables:
             summary.delivered_digest(verdicts, self._names()),
             self._scheme(claims, trees, deliveries, publications),
             [*known.notes, *odd_logs],
-            self._scopes(history, publications, verdicts, deliveries),
+            scopes[: len(parts)],
             checks,
+            scopes[len(parts) :],
         )
         self._step()
         return found
@@ -276,15 +280,11 @@ class _Tables:
         later = calm.restless(self.run, history, known.payloads)
         return [*denied, *(each for each in later if each.time_ns not in at_once)]
 
-    def _scopes(
-        self, history: History, publications: DataFrame, verdicts: DataFrame, deliveries: DataFrame
-    ) -> list[ScopeCounts]:
+    def _parts(self, history: History) -> list[Scope]:
         """The parts of the run, where it has any; faults may also have happened by hand."""
         plan = self.run.plan
-        if not (plan.phases or plan.expect or plan.faults or history.disturbances):
-            return []
-        parts = scopes_of(self.run, history)
-        return count_by_scope(self.spark, parts, publications, verdicts, deliveries) if parts else []
+        has_parts = plan.phases or plan.expect or plan.faults or history.disturbances
+        return scopes_of(self.run, history) if has_parts else []
 
     def _scheme(
         self, claims: Sequence[Claim], trees: DataFrame, deliveries: DataFrame, publications: DataFrame

@@ -19,6 +19,7 @@ from pyspark.sql import functions as F  # noqa: N812
 from analysis.counts import ARRIVED, REASONS, TALLIED, Counts, counts_of
 from analysis.findings import (
     FLAWS,
+    NO_SLICES,
     QUANTILES,
     RECOVERY,
     CrossingCounts,
@@ -28,6 +29,7 @@ from analysis.findings import (
     PublicationCounts,
     Scope,
     ScopeCounts,
+    Slices,
     Stretch,
     SubscriberCounts,
     Traffic,
@@ -40,6 +42,8 @@ from analysis.transforms import MESSAGE_ID, PAIR
 
 SHARES = {"min": 0.0, "p50": 0.5, "p90": 0.9, "p99": 0.99, "max": 1.0}
 ACCURACY = 10_000
+SLICES = 60
+"""Into so many parts of equal length a run is cut, to show its course."""
 SHOWN = 50
 """How many missing, spurious and duplicate deliveries are listed one by one."""
 
@@ -279,6 +283,14 @@ def digest_of(chunks: Sequence[pa.StringArray]) -> str:
     return digest.hexdigest()
 
 
+def slices_of(run: Run) -> Slices:
+    """The time of a run, from when the network was ready, in equal parts."""
+    lasted_ns = run.end_ns - run.start_ns
+    if not run.started or lasted_ns <= 0:
+        return NO_SLICES
+    return Slices(run.start_ns, -(-lasted_ns // SLICES), SLICES)
+
+
 def scopes_of(run: Run, history: History) -> list[Scope]:
     """The phases, the recovery, if there is one, and the times of unrest; each in order of time."""
     scopes = [Scope(p.name, run.start_ns + p.start_ns, run.start_ns + p.end_ns) for p in run.plan.phases]
@@ -300,14 +312,22 @@ def count_by_scope(
     publications: DataFrame,
     verdicts: DataFrame,
     deliveries: DataFrame,
+    *,
+    slices: Slices = NO_SLICES,
 ) -> list[ScopeCounts]:
-    """One row a scope, in their order: all of them in one pass over the verdicts."""
+    """One row a scope, in their order, then one a slice: all of them in one pass over the verdicts."""
     rows = [(number, scope.from_ns, scope.until_ns) for number, scope in enumerate(scopes)]
     parts = F.broadcast(spark.createDataFrame(rows, SCOPES))
     published = F.coalesce("time_ns", "announced_ns")
     scoped = publications.join(
         parts, (published >= F.col("from_ns")) & (published < F.col("until_ns"))
     ).select(*MESSAGE_ID, "scope")
+    if slices.count:
+        number = F.floor((published - slices.from_ns) / slices.width_ns)
+        sliced = publications.where((number >= 0) & (number < slices.count))
+        scoped = scoped.unionByName(
+            sliced.select(*MESSAGE_ID, (number + len(scopes)).cast("int").alias("scope"))
+        )
     judged = verdicts.join(deliveries.select(*PAIR, "latency_ns"), list(PAIR), "left")
     facts = scoped.join(judged, list(MESSAGE_ID)).select("scope", *_FACTS, F.lit(0).alias("published"))
     nobody = scoped.select(
@@ -327,7 +347,8 @@ def count_by_scope(
         )
     )
     found = {row.scope: row.asDict() for row in counted.collect()}
-    return [_scope_counts(scope, found.get(number, {})) for number, scope in enumerate(scopes)]
+    every = enumerate([*scopes, *slices.scopes()])
+    return [_scope_counts(scope, found.get(number, {})) for number, scope in every]
 
 
 _FACTS = ("verdict", "owed", "wanted", "reason", "copies", "latency_ns")

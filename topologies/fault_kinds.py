@@ -58,6 +58,8 @@ class FaultKind(NamedTuple):
     """Whether it happens to clients that are programs, too, if they are named."""
     example: str = ""
     """The one-line form, if it needs more than the name and the target."""
+    said: str = ""
+    """Of a single step: what happened, in a few words; `{}` is the target."""
 
     @property
     def repairs(self) -> FaultKind | None:
@@ -68,17 +70,20 @@ class FaultKind(NamedTuple):
 # fmt: off
 _TABLE = (
     FaultKind("link_down", "link", "A link carries nothing; packets on their way are lost.", state="is down",
-              repaired_by="link_up", not_while=("link_down",), effect="stops", control="down"),
-    FaultKind("link_up", "link", "A link that is down carries again.", control="up"),
+              repaired_by="link_up", not_while=("link_down",), effect="stops", control="down",
+              said="link {} down"),
+    FaultKind("link_up", "link", "A link that is down carries again.", control="up",
+              said="link {} up"),
     FaultKind("crash", "router", "A router, or the program of a client, stops without notice and loses "
               "everything it knew.", state="has crashed", repaired_by="start", not_while=("crash",),
-              replaces=("pause",), effect="stops", control="crash", programs=True),
+              replaces=("pause",), effect="stops", control="crash", programs=True, said="crash of {}"),
     FaultKind("start", "router", "What has crashed starts again: it knows nothing, and a router has "
-              "another random stream.", control="start", programs=True),
+              "another random stream.", control="start", programs=True, said="start of {}"),
     FaultKind("pause", "node", "A node is stopped; packets that arrive wait, up to 8 MiB per link.",
               state="is paused", repaired_by="resume", not_while=("crash", "pause"), effect="holds",
-              control="pause"),
-    FaultKind("resume", "node", "A paused node continues.", control="resume"),
+              control="pause", said="pause of {}"),
+    FaultKind("resume", "node", "A paused node continues.", control="resume",
+              said="{} continues"),
     FaultKind("leave", "client", "A client is cut off: its access link goes down.", state="is away",
               repaired_by="return", applied_as="link_down"),
     FaultKind("return", "client", "A client that left is back: its access link comes up.",
@@ -97,7 +102,8 @@ _TABLE = (
               example="churn 20% of clients 4 times every 1s, and perhaps: away 300ms"),
     FaultKind("impair", "link", "Links get these properties; all others stay unchanged.",
               state="is impaired", repaired_by="repair", argument="impairment",
-              example="impair r1 - r2 delay 30ms loss 0.1"),
+              example="impair r1 - r2 delay 30ms loss 0.1",
+              said="link {} changed"),
     FaultKind("repair", "link", "A link that was impaired gets the properties of the topology again.",
               applied_as="impair"),
 )
@@ -110,6 +116,11 @@ LINK_CONTROL = {kind.control: kind.name for kind in _TABLE if kind.control and k
 NODE_CONTROL = {kind.control: kind.name for kind in _TABLE if kind.control and kind.target != "link"}
 """Word of the command line -> kind."""
 _REPAIRS = {kind.repaired_by: kind for kind in _TABLE if kind.repaired_by}
+
+
+def in_words(kind: str, target: str) -> str:
+    """What a single step of a plan did: as in "link r1 - r2 down"."""
+    return KINDS[kind].said.format(target.replace("--", " \N{EN DASH} "))
 
 
 class Failures:

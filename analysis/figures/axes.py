@@ -72,6 +72,11 @@ def duration(ns: float) -> str:
     return "0 ns" if ns == 0 else f"{ns:.2g} ns"
 
 
+def moment(ns: float) -> str:
+    """A time on an axis; its beginning has no unit."""
+    return duration(ns) if ns else "0"
+
+
 def volume(size: int) -> str:
     """Bytes in the unit that suits them: `12.3 kB`."""
     for factor, unit in ((10**9, "GB"), (10**6, "MB"), (10**3, "kB")):

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from markupsafe import Markup
 
-from analysis.figures.axes import Axis, axis_for, duration
+from analysis.figures.axes import Axis, axis_for, duration, moment
 from analysis.figures.svg import Figure, element, number, steps, text
 from analysis.findings import QUANTILES, Findings, LatencyCurve
 from analysis.report.section import Data, Section
@@ -61,7 +61,7 @@ def _grid(across: Axis, up: Axis) -> str:
     for tick in across.ticks():
         x = across.at(tick)
         marks.append(element("line", x1=x, x2=x, y1=HEIGHT - BOTTOM, y2=HEIGHT - BOTTOM + 5, class_="axis"))
-        marks.append(element("text", text(duration(tick)), x=x, y=HEIGHT - BOTTOM + 20, class_="tick middle"))
+        marks.append(element("text", text(moment(tick)), x=x, y=HEIGHT - BOTTOM + 20, class_="tick middle"))
     label = "latency, logarithmic" if across.logarithmic else "latency"
     base = f"M{number(LEFT)} {number(HEIGHT - BOTTOM)}H{number(WIDTH - RIGHT)}"
     marks.append(element("path", d=base, class_="axis"))

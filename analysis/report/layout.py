@@ -17,6 +17,7 @@ Points = npt.NDArray[np.float64]
 
 _ROUNDS = 300
 _SETTLED = 1e-5
+_PUSHES = 60
 
 
 def layout(size: int, edges: Sequence[Edge]) -> Points:
@@ -33,6 +34,29 @@ def fitted(points: Points, width: float, height: float, margin: float) -> Points
     room = np.array([width, height]) - 2 * margin
     scale = (room / np.maximum(high - low, 1e-9)).min()
     return np.asarray((points - (low + high) / 2) * scale + np.array([width, height]) / 2)
+
+
+def moved_apart(points: Points, rooms: Points) -> Points:
+    """The points moved as little as need be, so that their boxes do not overlap, as far as that can be.
+
+    Args:
+        points: the middles of the boxes.
+        rooms: half the width and height of each.
+    """
+    points = points.copy()
+    for _ in range(_PUSHES):
+        away = points[:, None] - points[None]
+        lacking = rooms[:, None] + rooms[None] - np.abs(away)
+        lacking[np.arange(len(points)), np.arange(len(points))] = 0.0
+        overlaps = np.asarray((lacking > 0).all(axis=2))
+        if not overlaps.any():
+            break
+        down = lacking[..., 1] <= lacking[..., 0]
+        push = np.where(np.stack([~down, down], axis=2) & overlaps[..., None], lacking, 0.0)
+        order = np.sign(np.arange(len(points))[:, None] - np.arange(len(points))[None])
+        towards = np.where(away == 0, order[..., None], np.sign(away))
+        points += (0.55 * push * towards).sum(axis=1)
+    return points
 
 
 def _distances(size: int, edges: Sequence[Edge]) -> Points:

@@ -12,6 +12,7 @@ from analysis.findings import Findings
 from analysis.headline import listed
 from analysis.report.section import Data, Section
 from nodes.wire.packets import PacketType
+from topologies.fault_kinds import in_words
 
 _WORLDS = {"sim": "simulator", "emu": "Mininet", "cluster": "cluster"}
 
@@ -68,9 +69,10 @@ def _disturbances(findings: Findings, verdict: Data) -> Data | None:
     rows = verdict["faults"]
     start_ns = findings.run.start_ns
     arrived = [part.counts.arrived for part in findings.unrest]
+    causes = [[in_words(c["do"], c["target"]) for c in row["causes"]] for row in rows]
     rows = [
-        row | {"arrived": count, "faults": listed(row["name"].split(", "))}
-        for row, count in zip(rows, arrived, strict=True)
+        row | {"arrived": count, "faults": listed(names)}
+        for row, count, names in zip(rows, arrived, causes, strict=True)
     ]
     return {"rows": rows[:SHOWN], "more": max(len(rows) - SHOWN, 0), "start_ns": start_ns} if rows else None
 
@@ -84,7 +86,7 @@ DISTURBANCES = Section(
 {% call table("From the first fault until the network had converged again", ["Faults", "#At", "#Lasted",
               "#Messages", "#Wanted", "#Lost", "#Arrived"]) %}
 {% for row in rows %}
-<tr><th scope="row">{{ row.faults }}</th>{{ cell((row.from_ns - start_ns) | duration) }}
+<tr><th scope="row" class="long">{{ row.faults }}</th>{{ cell((row.from_ns - start_ns) | duration) }}
 {{- cell((row.until_ns - row.from_ns) | duration if row.until_ns is not none else "to the end") }}
 {{- number(row.publications) }}{{ number(row.wanted) }}{{ number(row.lost) }}
 {{- cell(row.arrived | share(row.wanted)) }}</tr>
@@ -166,6 +168,34 @@ def subscriber_rows(findings: Findings) -> list[SubscriberRow]:
     ]
 
 
+@dataclass(frozen=True, slots=True)
+class GroupRow:
+    """The sums over the clients of a group or with a tag."""
+
+    name: str
+    members: int
+    counts: Counts
+    published: int
+
+
+def group_rows(findings: Findings) -> list[GroupRow]:
+    """One row a group or tag of the scenario that has clients, by name."""
+    rows = {row.name: row for row in subscriber_rows(findings)}
+    groups: dict[str, list[SubscriberRow]] = {}
+    for client in findings.run.plan.clients:
+        for tag in client.tags:
+            groups.setdefault(tag, []).append(rows[client.name])
+    return [
+        GroupRow(
+            name,
+            len(members),
+            sum((row.counts for row in members), Counts()),
+            sum(row.published for row in members),
+        )
+        for name, members in sorted(groups.items())
+    ]
+
+
 def _published(findings: Findings) -> Counter[str]:
     counts: Counter[str] = Counter()
     peers = {c.interface.name: c.peer.name for c in findings.run.captures}
@@ -179,17 +209,24 @@ CLIENTS = Section(
     "clients",
     "Clients",
     """
+{% if groups %}
+{% call table("By group", ["Group", "#Clients", "#Published", "#Wanted", "#Owed", "#Delivered", "#Missing",
+                           "#Duplicate", "#Spurious", "#Lost", "#Unknown", "#Arrived"]) %}
+{% for g in groups %}
+<tr><th scope="row">{{ g.name }}</th>{{ number(g.members) }}{{ counted(g) }}
+{{- cell(g.counts.arrived | share(g.counts.wanted)) }}</tr>
+{% endfor %}
+{% endcall %}
+<br />
+{% endif %}
 {% call table("What each client published, wanted, was owed and got", ["Client", "#Published", "#Wanted",
               "#Owed", "#Delivered", "#Missing", "#Duplicate", "#Spurious", "#Lost", "#Unknown"]) %}
 {% for s in subscribers %}
-<tr><th scope="row">{{ s.name }}</th>{{ number(s.published) }}{{ number(s.counts.wanted) }}
-{{- number(s.counts.owed) }}{{ number(s.counts.delivered) }}{{ number(s.counts.missing, true) }}
-{{- number(s.counts.duplicate, true) }}{{ number(s.counts.spurious, true) }}{{ number(s.counts.lost) }}
-{{- number(s.counts.unknown, true) }}</tr>
+<tr><th scope="row">{{ s.name }}</th>{{ counted(s) }}</tr>
 {% endfor %}
 {% endcall %}
 """,
-    lambda findings, _verdict: {"subscribers": subscriber_rows(findings)},
+    lambda findings, _verdict: {"subscribers": subscriber_rows(findings), "groups": group_rows(findings)},
 )
 
 

@@ -13,12 +13,13 @@ from analysis.expectations import measured_text
 from analysis.figures import axes
 from analysis.findings import Findings
 from analysis.headline import CLEAN, WRONG
-from analysis.report import fidelity, hops, latency, network, overview, scheme
+from analysis.report import course, fidelity, hops, latency, network, overview, scheme
 from analysis.report.section import Section
 
 SECTIONS = (
     overview.RESERVATIONS,
     overview.EXPECTED,
+    course.SECTION,
     overview.PHASES,
     overview.DISTURBANCES,
     fidelity.SECTION,
@@ -33,7 +34,7 @@ SECTIONS = (
 """In the order of the page."""
 
 _HERE = Path(__file__).resolve().parent
-_MACROS = '{% from "macros.html.j2" import number, cell, table, facts %}\n'
+_MACROS = '{% from "macros.html.j2" import number, cell, counted, table, facts %}\n'
 
 
 def render(findings: Findings, verdict: Mapping[str, Any]) -> str:
@@ -41,6 +42,7 @@ def render(findings: Findings, verdict: Mapping[str, Any]) -> str:
     environment = _environment()
     manifest = findings.run.manifest
     page: str = environment.get_template("page.html.j2").render(
+        script=Markup((_HERE / "page.js").read_text(encoding="utf-8")),
         css=Markup((_HERE / "page.css").read_text(encoding="utf-8")),
         headline=(verdict["headline"], tone(verdict)),
         badge=fidelity.badge(findings.run),
@@ -88,6 +90,7 @@ def _environment() -> Environment:
     environment.filters.update(
         count=axes.count,
         duration=axes.duration,
+        moment=axes.moment,
         volume=axes.volume,
         share=axes.share,
         bits=fidelity.bits,

@@ -10,7 +10,7 @@ import pytest
 
 from analysis.counts import Counts
 from analysis.expectations import measured_text, passed, to_expectations
-from analysis.findings import Findings, Scope, ScopeCounts
+from analysis.findings import Findings, Scope, ScopeCounts, Slices
 from analysis.history import FOREVER, Disturbance, History, NetworkChange, SettledPeriod, history_of
 from analysis.rundir import Run
 from analysis.schemas import SCOPES
@@ -275,3 +275,11 @@ def test_messages_belong_to_the_part_in_which_they_were_published(spark, table):
     assert (empty.counts, empty.latency_ns) == (Counts(), None)
     assert recovery.publications == 1
     assert recovery.as_verdict()["until_ns"] is None
+    *_, first, second, third = count_by_scope(
+        spark, scopes, publications, verdicts, deliveries, slices=Slices(10, 10, 3)
+    )
+    assert [s.publications for s in (first, second, third)] == [1, 2, 1]
+    assert [s.counts.arrived for s in (first, second, third)] == [1, 1, 0]
+    assert (second.scope.from_ns, second.scope.until_ns, second.counts) == (20, 30, late.counts)
+    (alone,) = count_by_scope(spark, [], publications, verdicts, deliveries, slices=Slices(0, 100, 1))
+    assert alone.publications == 4

@@ -14,8 +14,8 @@ from analysis.figures.svg import element, number, steps, text
 from analysis.findings import QUANTILES, LatencyCurve
 from analysis.report.hops import hop_figure
 from analysis.report.latency import latency_figure, shades_of
-from analysis.report.layout import fitted, layout
-from analysis.report.network import LinkRow, topology_figure
+from analysis.report.layout import fitted, layout, moved_apart
+from analysis.report.topology import LinkRow, topology_figure
 from nodes.wire.packets import Role
 from testbed.plan.model import NodePlan, Plan
 
@@ -163,3 +163,41 @@ def test_a_network_of_one_router_is_drawn_with_its_clients():
 
 def test_a_network_too_large_to_see_is_not_drawn():
     assert topology_figure(*star(700), harmed={}) is None
+
+
+def test_boxes_are_moved_apart_and_others_left_where_they_are():
+    points = np.array([[0.0, 0.0], [0.0, 0.0], [8.0, 1.0], [100.0, 100.0]])
+    rooms = np.full((4, 2), 5.0)
+    moved = moved_apart(points, rooms)
+    assert np.array_equal(moved[3], points[3])
+    for a in range(4):
+        for b in range(a):
+            assert (np.abs(moved[a] - moved[b]) >= 2 * rooms[0] - 0.01).any()
+
+
+def test_the_labels_of_a_dense_network_cover_no_router_and_no_other_label():
+    names = [f"router{i}" for i in range(1, 15)]
+    pairs = [(a, b) for i, a in enumerate(names) for b in names[i + 1 :: 3]]
+    nodes = tuple(NodePlan(name, i, Role.ROUTER, ()) for i, name in enumerate(names, 1))
+    links = [LinkRow(f"{a}--{b}", a, b, False, 300, 20, 77, 1, 60) for a, b in pairs]
+    assert 30 <= len(links) <= 40
+    figure = ET.fromstring(
+        topology_figure(Plan("dense", "", 1, "pif", {}, nodes, ()), links, harmed={}).to_svg()
+    )
+    boxes = []
+    for group in figure.iter("{http://www.w3.org/2000/svg}g"):
+        x, y = map(float, group.get("transform").removeprefix("translate(").rstrip(")").split())
+        boxes += [box_of(rect, x, y) for rect in group if rect.get("class") == "router"]
+    routers = len(boxes)
+    plates = [each for each in figure if each.get("class") == "plate"]
+    assert plates
+    boxes += [box_of(plate, 0, 0) for plate in plates]
+    assert routers == len(names)
+    for i, a in enumerate(boxes):
+        for b in boxes[i + 1 :]:
+            assert a[0] >= b[2] or b[0] >= a[2] or a[1] >= b[3] or b[1] >= a[3], (a, b)
+
+
+def box_of(rect, x, y):
+    left, top, width, height = (float(rect.get(name)) for name in ("x", "y", "width", "height"))
+    return x + left, y + top, x + left + width, y + top + height

@@ -1,0 +1,42 @@
+"use strict";
+// Tables are sorted by a click on the head of a column: numbers from large to small first, text from a to z.
+
+const UNITS = { ns: 1e-9, "\u00b5s": 1e-6, ms: 1e-3, s: 1, B: 1, kB: 1e3, MB: 1e6, GB: 1e9, "%": 1 };
+
+function valueOf(cell) {
+  const text = cell.textContent.trim();
+  const found = /^[<>]?(-?[\d\s\u202f,]*\.?\d+)\s*(\S*)$/.exec(text);
+  if (!cell.classList.contains("n") || !found) return text;
+  return Number(found[1].replace(/[\s\u202f,]/g, "")) * (UNITS[found[2]] ?? 1);
+}
+
+function compare(a, b) {
+  if (typeof a === "number" && typeof b === "number") return a - b;
+  if (typeof a === "number" || typeof b === "number") return typeof a === "number" ? 1 : -1;
+  return a.localeCompare(b, undefined, { numeric: true });
+}
+
+function sort(table, head) {
+  const column = head.cellIndex;
+  const body = table.tBodies[0];
+  const downFirst = head.classList.contains("n");
+  const before = head.getAttribute("aria-sort");
+  const down = before === null ? downFirst : before === "ascending";
+  const totals = [...body.rows].filter((row) => row.classList.contains("total"));
+  const rows = [...body.rows].filter((row) => !totals.includes(row));
+  rows.sort((a, b) => compare(valueOf(a.cells[column]), valueOf(b.cells[column])) * (down ? -1 : 1));
+  body.append(...totals, ...rows);
+  for (const other of head.parentNode.cells) other.removeAttribute("aria-sort");
+  head.setAttribute("aria-sort", down ? "descending" : "ascending");
+}
+
+for (const table of document.querySelectorAll("table.sortable")) {
+  if (table.tBodies[0].rows.length < 3) continue;
+  for (const head of table.tHead.rows[0].cells) {
+    const button = document.createElement("button");
+    button.type = "button";
+    button.append(...head.childNodes);
+    button.addEventListener("click", () => sort(table, head));
+    head.append(button);
+  }
+}
