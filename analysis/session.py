@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import logging
 import os
+import signal
 import sys
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -11,7 +14,7 @@ from pathlib import Path
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
-from analysis import AnalysisError
+from analysis import AnalysisError, jvm
 from analysis.java import find_java
 
 MASTER_VARIABLE = "CBN_SPARK_MASTER"
@@ -61,8 +64,22 @@ def start_session(
     os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
     os.environ["PYSPARK_PYTHON"] = os.environ["PYSPARK_DRIVER_PYTHON"] = sys.executable
     url = master or os.environ.get(MASTER_VARIABLE) or "local[*]"
-    with _standard_error_to(log_path):
-        return _build(url, _settings(captured_bytes))
+    # What libraries log goes where Spark's words go: py4j logs a stack trace when it is interrupted.
+    logging.basicConfig(filename=log_path)
+    settings = _settings(captured_bytes) | {"spark.master": url}
+    with _standard_error_to(log_path), _interrupt_handler_kept(), jvm.running(settings):
+        return _build(url, settings)
+
+
+@contextmanager
+def _interrupt_handler_kept() -> Iterator[None]:
+    """PySpark puts a handler of Ctrl-C in the place of ours, which knows more than that."""
+    before = signal.getsignal(signal.SIGINT)
+    try:
+        yield
+    finally:
+        if threading.current_thread() is threading.main_thread():
+            signal.signal(signal.SIGINT, before)
 
 
 @contextmanager
@@ -87,7 +104,7 @@ def _settings(captured_bytes: int) -> dict[str, str]:
     quiet = f"-Dlog4j2.configurationFile={(_HERE / 'log4j2.properties').as_uri()}"
     settings = {
         **_COMMON,
-        "spark.driver.extraJavaOptions": f"{quiet} {_QUICK_JVM if small else _LARGE_JVM}",
+        "spark.driver.extraJavaOptions": f"{quiet} -XX:-UsePerfData {_QUICK_JVM if small else _LARGE_JVM}",
         # The workers import the rooms from where this process has them.
         "spark.executorEnv.PYTHONPATH": str(_HERE.parent),
     }
@@ -98,7 +115,7 @@ def _settings(captured_bytes: int) -> dict[str, str]:
 
 
 def _build(master: str, settings: dict[str, str]) -> SparkSession:
-    builder = SparkSession.builder.master(master)
+    builder = SparkSession.builder
     for key, value in settings.items():
         builder = builder.config(key, value)
     try:

@@ -126,6 +126,13 @@ def taking_turns() -> Callable[[str], AbstractContextManager[None]]:
 
 
 @pytest.fixture
+def sole_cleaner(taking_turns: Callable[[str], AbstractContextManager[None]]) -> Iterator[None]:
+    """`clean` is for the whole machine: tests that call it, or leave it something to find, take turns."""
+    with taking_turns("clean"):
+        yield
+
+
+@pytest.fixture
 def seed(request: pytest.FixtureRequest) -> Iterator[int]:
     """A seed for this test: CBN_TEST_SEED, or one of its own; printed when the test fails."""
     chosen = int(os.environ.get("CBN_TEST_SEED") or random.SystemRandom().randrange(2**32))

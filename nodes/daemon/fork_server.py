@@ -37,6 +37,7 @@ from typing import Any, NoReturn
 
 from nodes.daemon import kernel
 from nodes.daemon.json_lines import Channel, ClosedError, done, refused
+from nodes.processes import die_with
 
 FIRST_INHERITED = 3
 NOT_FOUND = 127
@@ -138,7 +139,7 @@ def become(node: NodeProcess, parent: int, room: tuple[int, int], gate: int) -> 
     """Turn this process, which has just been forked, into the node; it does not return."""
     code = 1
     try:
-        kernel.die_with(parent)
+        die_with(parent)
         os.setsid()
         os.dup2(gate, 0)
         _release_inherited(node.errors)

@@ -1,6 +1,6 @@
 """What the standard library (3.11) does not offer of the kernel.
 
-Network namespaces, bind mounts, death signals, titles, timer slack, locked memory: all
+Network namespaces, bind mounts, titles, timer slack, locked memory: all
 calls into the C library stand here, for nodes and for the emulated world.
 """
 
@@ -17,7 +17,6 @@ from pathlib import Path
 CLONE_NEWNET = 0x40000000
 MS_BIND = 0x1000
 MNT_DETACH = 0x2
-PR_SET_PDEATHSIG = 1
 PR_SET_NAME = 15
 PR_SET_TIMERSLACK = 29
 MCL_CURRENT_FUTURE_ONFAULT = 1 | 2 | 4
@@ -154,18 +153,6 @@ def raise_priority() -> str:
     except OSError as error:
         return f"normal ({error.strerror}){locked}"
     return f"fifo 1{locked}"
-
-
-def die_with(parent: int, death_signal: signal.Signals = signal.SIGKILL) -> None:
-    """Get this signal when `parent`, which has just forked this process, ends; at once if it has.
-
-    Raises:
-        OSError: the kernel refused.
-    """
-    if _libc.prctl(PR_SET_PDEATHSIG, int(death_signal), 0, 0, 0) != 0:
-        _fail("cannot ask for a death signal")
-    if os.getppid() != parent:
-        os.kill(os.getpid(), death_signal)
 
 
 def call_thread(name: str) -> None:

@@ -10,7 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from nodes.daemon import kernel
-from testbed.emu.registry import OWNER_MARK, RUN_MARK, Running, environment_of
+from nodes.processes import OWNER_MARK, RUN_MARK, environment_of
+from testbed.emu.registry import Running
 
 ATTACHED_MARK = "CBN_ATTACHED"
 RC_FILE = "attach.rc"

@@ -10,14 +10,17 @@ from __future__ import annotations
 import os
 import shutil
 import signal
+import tempfile
 import time
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
 from nodes.daemon import kernel
+from nodes.processes import OWNER_MARK, RUN_MARK, SCRATCH, Owner, environment_of, scratch_owner
 from testbed.emu.cgroups import remove_groups
 from testbed.emu.namespace_holder import hide
-from testbed.emu.registry import OWNER_MARK, RUN_MARK, Owner, environment_of, registry_root, running
+from testbed.emu.registry import registry_root, running
 
 KILL_TIMEOUT_S = 10.0
 BEGINNING_S = 0.05
@@ -51,6 +54,7 @@ def clean(dry_run: bool = False, root: Path | None = None) -> CleanReport:
     root = root or registry_root()
     live = tuple(run.run_id for run in running(root) if run.alive)
     folders = sorted(path for path in root.iterdir() if path.is_dir()) if root.is_dir() else []
+    scratch = tuple(_abandoned_scratch())
     dead = tuple(f for f in folders if f.name not in live and not _in_the_making(f))
     leftovers = _leftovers()
     survivors: tuple[Leftover, ...] = ()
@@ -64,7 +68,17 @@ def clean(dry_run: bool = False, root: Path | None = None) -> CleanReport:
             remove_groups(folder.name)
             hide(folder.name)
             shutil.rmtree(folder)
-    return CleanReport(tuple(leftovers), dead, live, dry_run, survivors)
+        for folder in scratch:
+            shutil.rmtree(folder)
+    return CleanReport(tuple(leftovers), (*dead, *scratch), live, dry_run, survivors)
+
+
+def _abandoned_scratch() -> Iterator[Path]:
+    """Folders for temporary files whose process has ended without removing them."""
+    for path in sorted(Path(tempfile.gettempdir()).glob(f"{SCRATCH}*")):
+        owner = scratch_owner(path.name)
+        if owner is not None and not owner.alive():
+            yield path
 
 
 def _latecomers() -> list[Leftover]:

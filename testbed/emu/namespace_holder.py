@@ -27,6 +27,7 @@ from typing import NoReturn
 
 from nodes.daemon import kernel
 from nodes.daemon.json_lines import done, refused, say
+from nodes.processes import die_with
 
 NETNS = Path("/run/netns")
 IPV6 = "/proc/sys/net/ipv6/conf"
@@ -41,7 +42,7 @@ READY = b"+"
 def hold(name: str, parent: int, room: tuple[int, int], report: int) -> NoReturn:
     """Be the holder of one node's namespace."""
     try:
-        kernel.die_with(parent)
+        die_with(parent)
         kernel.set_title(["cbn-namespace", name], room)
         kernel.new_network()
         raise_loopback()

@@ -18,10 +18,9 @@ from pathlib import Path
 from typing import Any
 
 from nodes.daemon.json_lines import LONGEST_SOCKET_PATH
+from nodes.processes import OWNER_MARK, RUN_MARK, Owner, environment_of
 from testbed.runs.whole_files import write_whole
 
-RUN_MARK = "CBN_RUN"
-OWNER_MARK = "CBN_RUN_OWNER"
 RUN_FILE = "run.json"
 CONTROL_SOCKET = "ctl.sock"
 _RUN_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
@@ -29,44 +28,6 @@ _RUN_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 
 class RegistryError(RuntimeError):
     """A run cannot be registered; the text says why."""
-
-
-@dataclass(frozen=True, slots=True)
-class Owner:
-    """A process, identified by its id and the time it started: ids are used again."""
-
-    pid: int
-    started_ticks: int
-
-    @classmethod
-    def this_process(cls) -> Owner:
-        """The process that asks."""
-        ticks = started_ticks(os.getpid())
-        assert ticks is not None
-        return cls(os.getpid(), ticks)
-
-    @classmethod
-    def parse(cls, text: str) -> Owner | None:
-        """Read `pid:ticks`; None if it is something else."""
-        pid, _, ticks = text.partition(":")
-        return cls(int(pid), int(ticks)) if pid.isdecimal() and ticks.isdecimal() else None
-
-    def __str__(self) -> str:
-        return f"{self.pid}:{self.started_ticks}"
-
-    def alive(self) -> bool:
-        """Whether that very process still runs."""
-        return started_ticks(self.pid) == self.started_ticks
-
-
-def started_ticks(pid: int) -> int | None:
-    """When a process started, in clock ticks since boot; None if there is none or it is a zombie."""
-    try:
-        stat = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8", errors="replace")
-    except (FileNotFoundError, ProcessLookupError):
-        return None
-    fields = stat.rpartition(")")[2].split()  # the name before may hold anything, also parentheses
-    return None if fields[0] in {"Z", "X"} else int(fields[19])
 
 
 def registry_root() -> Path:
@@ -131,16 +92,6 @@ def register(run_id: str, directory: Path, root: Path | None = None) -> Registra
             "if it is not running, `cbn clean` removes it"
         ) from error
     return registration
-
-
-def environment_of(pid: int) -> dict[str, str]:
-    """A process's environment as it was started with; empty if it is gone or not ours to read."""
-    try:
-        raw = Path(f"/proc/{pid}/environ").read_bytes()
-    except (FileNotFoundError, ProcessLookupError, PermissionError):
-        return {}
-    pairs = (entry.partition(b"=") for entry in raw.split(b"\0"))
-    return {os.fsdecode(key): os.fsdecode(value) for key, _, value in pairs}
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,7 +19,7 @@ from multiprocessing import get_context
 from multiprocessing.connection import Connection, wait
 from multiprocessing.context import ForkProcess
 
-from nodes.daemon.kernel import die_with
+from nodes.processes import die_with
 from testbed.runs.interruption import SIGNALS, Interruption
 from testbed.runs.world import Progress
 

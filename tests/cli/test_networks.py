@@ -9,11 +9,11 @@ from pathlib import Path
 
 import pytest
 
+from nodes.processes import Owner
 from testbed.cli import exits, networks
 from testbed.cli.command import seconds
 from testbed.cli.commands.link import request
 from testbed.emu import registry
-from testbed.emu.registry import Owner
 
 
 @pytest.fixture

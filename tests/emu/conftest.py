@@ -9,7 +9,6 @@ import subprocess
 import sys
 from collections import Counter
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -17,7 +16,8 @@ from typing import Any
 import pytest
 
 from nodes.model import matches, parse_message, parse_predicate
-from testbed.emu.registry import RUN_MARK, registry_root
+from nodes.processes import RUN_MARK
+from testbed.emu.registry import registry_root
 from testbed.emu.world import EmulatedWorld
 from testbed.plan.load import load_plan
 from testbed.plan.model import Plan
@@ -230,13 +230,6 @@ def until_phase() -> Callable[[subprocess.Popen[str], str], None]:
         )
 
     return read
-
-
-@pytest.fixture
-def sole_cleaner(taking_turns: Callable[[str], AbstractContextManager[None]]) -> Iterator[None]:
-    """`clean` is for the whole machine: tests that call it, or leave it something to find, take turns."""
-    with taking_turns("clean"):
-        yield
 
 
 @pytest.fixture

@@ -14,7 +14,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from testbed.emu.registry import RUN_MARK, Running, environment_of, running
+from nodes.processes import RUN_MARK, environment_of
+from testbed.emu.registry import Running, running
 
 ROOT = Path(__file__).resolve().parents[2]
 TIMEOUT_S = 60

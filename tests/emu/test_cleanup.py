@@ -11,16 +11,9 @@ from pathlib import Path
 
 import pytest
 
+from nodes.processes import OWNER_MARK, RUN_MARK, Owner, started_ticks
 from testbed.emu.cleanup import clean
-from testbed.emu.registry import (
-    OWNER_MARK,
-    RUN_MARK,
-    Owner,
-    RegistryError,
-    register,
-    running,
-    started_ticks,
-)
+from testbed.emu.registry import RegistryError, register, running
 
 pytestmark = pytest.mark.usefixtures("sole_cleaner")
 FOREVER = [sys.executable, "-c", "import sys; sys.stdin.read()"]

@@ -12,8 +12,8 @@ import pytest
 
 from nodes.daemon.fork_server import NodeProcess
 from nodes.daemon.kernel import ended_within
+from nodes.processes import RUN_MARK
 from testbed.emu.fork_server import ForkServer
-from testbed.emu.registry import RUN_MARK
 
 pytestmark = pytest.mark.emu
 

@@ -14,7 +14,8 @@ if TYPE_CHECKING:
 
 _HELP = """\
 Removes what dead runs left on this machine: their processes, network namespaces,
-links and temporary files, all of which carry the run's id. Runs that are alive,
+links and temporary files, all of which carry the run's id; likewise the Java processes
+and temporary files of an analysis that was killed. Runs that are alive,
 other people's namespaces and all run directories are left alone.
 """
 
