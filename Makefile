@@ -193,6 +193,10 @@ fuzz-wire: tools ## Hold the codec against the Scapy layers and against mutated 
 fuzz-control: tools ## Feed a router control payloads with extreme numbers; COUNT=1000000: so many.
 	$(BIN)/python -m tests.attacks.fuzz_control $(if $(COUNT),--count $(COUNT)) $(if $(SEED),--seed $(SEED))
 
+.PHONY: pictures
+pictures: tools ## Draw the README's pictures of real output anew; as root, with Chromium.
+	requirements/as-root $(BIN)/python -m tests.docs.draw_pictures
+
 .PHONY: pins
 pins: $(STAMPS)/venv ## Resolve pyproject.toml anew into the pinned requirements/*.txt.
 	$(BIN)/python requirements/resolve.py

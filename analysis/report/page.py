@@ -18,8 +18,8 @@ from analysis.report.section import Section
 
 SECTIONS = (
     overview.RESERVATIONS,
-    overview.EXPECTED,
     course.SECTION,
+    overview.EXPECTED,
     overview.PHASES,
     overview.DISTURBANCES,
     fidelity.SECTION,

@@ -147,23 +147,26 @@ def _next(supervision: Supervision, facts: dict[str, Any]) -> str:
     plan = supervision.plan
     client = plan.clients[0].name if plan.clients else None
     router = plan.routers[0].name
-    lines = [
-        f"{supervision.name} is running: {len(plan.routers)} routers, {len(plan.clients)} clients, "
-        f"ready after {facts['took_s']:.1f} s (supervisor: process {facts['pid']})",
-        "Next:",
-        "  cbn top                          what the nodes do, live",
-        f"  cbn attach {router:<21} a shell in a node's namespace",
+    commands = [
+        ("cbn top", "what the nodes do, live"),
+        (f"cbn attach {router}", "a shell in a node's namespace"),
     ]
     if client is not None:
-        lines += [
-            f"  cbn sub {client} 'n any integer'".ljust(35) + "subscribe and watch",
-            f"  cbn pub {client} 'n = 1'".ljust(35) + "publish",
+        commands += [
+            (f"cbn sub {client} 'n any integer'", "subscribe and watch"),
+            (f"cbn pub {client} 'n = 1'", "publish"),
         ]
     if plan.links:
-        link = f"{plan.links[0].a}-{plan.links[0].b}"
-        lines.append(f"  cbn link {link} delay 30ms".ljust(35) + "change a link")
+        commands.append((f"cbn link {plan.links[0].a}-{plan.links[0].b} delay 30ms", "change a link"))
+    commands.append(("cbn down", "end it; its run directory is kept and can be analysed"))
+    width = max(len(command) for command, _ in commands)
     return "\n".join(
-        [*lines, "  cbn down".ljust(35) + "end it; its run directory is kept and can be analysed"]
+        [
+            f"{supervision.name} is running: {len(plan.routers)} routers, {len(plan.clients)} clients, "
+            f"ready after {facts['took_s']:.1f} s (supervisor: process {facts['pid']})",
+            "Next:",
+            *(f"  {command:<{width}}  {about}" for command, about in commands),
+        ]
     )
 
 

@@ -1,0 +1,105 @@
+"""Draws the pictures of real output that the README shows: `make pictures`, as root, with Chromium.
+
+The report of the scenario `outage` in light and in dark, and a page of `cbn top` of a running network.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+from analysis.figures.svg import Figure, element, text
+
+ROOT = Path(__file__).parents[2]
+PICTURES = ROOT / "docs" / "pictures"
+CBN = [sys.executable, "-m", "testbed.cli"]
+BROWSERS = ("chromium", "chromium-browser", "google-chrome")
+SCHEMES = {"light": 1, "dark": 0}
+"""As Chromium numbers what a page prefers."""
+SIZE = (1180, 1160)
+CHARACTER, LINE, MARGIN, BAR = 7.25, 17.0, 16.0, 30.0
+LINES = 24
+STYLE = """
+ .window { fill: #16181b; } .bar { fill: #2b3036; } .dot { fill: #5b626b; }
+ text { font: 12px ui-monospace, "SF Mono", "DejaVu Sans Mono", monospace; fill: #e9e6e0; white-space: pre; }
+ .head { fill: #7fb2ea; font-weight: 600; } .title { fill: #a19c94; }
+"""
+
+
+def main() -> int:
+    """Draw all."""
+    browser = next(filter(None, map(shutil.which, BROWSERS)), None)
+    if browser is None or os.geteuid() != 0:
+        print("Drawing the pictures needs root and Chromium: apt install chromium", file=sys.stderr)
+        return 1
+    with tempfile.TemporaryDirectory() as folder:
+        draw_report(browser, Path(folder))
+        draw_top(Path(folder))
+    return 0
+
+
+def draw_report(browser: str, folder: Path) -> None:
+    """The first screen of a report."""
+    run(*CBN, "run", "outage", "--world", "sim", "--analyze", "--quiet", "--out", str(folder / "outage"))
+    for name, number in SCHEMES.items():
+        picture = PICTURES / f"report-{name}.png"
+        run(
+            browser,
+            *("--headless", "--no-sandbox", "--disable-gpu", "--hide-scrollbars"),
+            f"--blink-settings=preferredColorScheme={number}",
+            f"--window-size={SIZE[0]},{SIZE[1]}",
+            f"--screenshot={picture}",
+            (folder / "outage" / "report.html").as_uri(),
+        )
+        print(picture.relative_to(ROOT))
+
+
+def draw_top(folder: Path) -> None:
+    """What `cbn top` shows of a network in which messages are published."""
+    out = ["--out", str(folder / "top"), "--name", "geant-storm"]
+    run(*CBN, "up", "geant-storm", "--set", "scheme=cbcb", "--workload", "--quiet", *out)
+    try:
+        time.sleep(8)  # the storm has begun
+        page = run(*CBN, "top", "--once", "--sort", "deliveries", "--run", "geant-storm")
+    finally:
+        run(*CBN, "down", "geant-storm")
+    picture = PICTURES / "top.svg"
+    picture.write_text(terminal("cbn top --sort deliveries", page.splitlines()[:LINES]), encoding="utf-8")
+    print(picture.relative_to(ROOT))
+
+
+def terminal(command: str, lines: list[str]) -> str:
+    """Lines of text as a picture of a terminal."""
+    width = 2 * MARGIN + CHARACTER * max(map(len, lines))
+    height = BAR + 2 * MARGIN + LINE * len(lines)
+    dots = [element("circle", cx=18.0 + 16 * i, cy=BAR / 2, r=5, class_="dot") for i in range(3)]
+    body = [
+        element("style", STYLE),
+        element("rect", width=width, height=height, rx=8, class_="window"),
+        element("rect", width=width, height=BAR, rx=8, class_="bar"),
+        *dots,
+        element("text", text(command), x=76.0, y=BAR / 2 + 4, class_="title"),
+    ]
+    for number, line in enumerate(lines):
+        style = "head" if line.startswith(("ROUTER", "CLIENT")) else None
+        y = BAR + MARGIN + LINE * (number + 0.75)
+        body.append(element("text", text(line), x=MARGIN, y=y, class_=style))
+    figure = Figure(
+        "terminal", command, "A page of cbn top of a running network.", width, height, "".join(body)
+    )
+    return figure.to_svg() + "\n"
+
+
+def run(*command: str) -> str:
+    """What a command prints; it must succeed."""
+    done = subprocess.run(command, cwd=ROOT, check=True, capture_output=True, text=True)
+    return done.stdout
+
+
+if __name__ == "__main__":
+    sys.exit(main())
