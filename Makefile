@@ -124,6 +124,10 @@ verify: tools ## Lint and sanitize side by side; what each prints comes out whol
 bench: tools ## Measure; prints figures, judges nothing.
 	$(BIN)/python -m pytest -s -p no:cacheprovider -o python_files="bench_*.py" -m "not emu" tests/benchmarks
 
+.PHONY: bench-judge
+bench-judge: tools ## How long the verdict at the end of a run takes, as Markdown.
+	PYTHONPATH=. $(BIN)/python tests/benchmarks/judge_table.py
+
 .PHONY: bench-match
 bench-match: build ## The table of matching speeds, as Markdown; QUICK=1: small sizes.
 	$(BIN)/python tests/benchmarks/match_table.py $(if $(QUICK),--quick)

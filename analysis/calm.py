@@ -11,23 +11,22 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import reduce
 from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
-from pyspark.sql import Column, DataFrame
-from pyspark.sql import functions as F  # noqa: N812
 
 from analysis.history import FOREVER, History, NetworkChange
 from analysis.interest import Announcement, Filters, announcements_of, head_of, same_meaning, wanted_at
 from analysis.oracle import SubscriptionChange
 from analysis.payloads import Payload
 from analysis.rundir import Run
-from nodes.wire.packets import Kind, PacketType
+from nodes.wire.packets import Kind
 from topologies.fault_kinds import Failures
 
 LINKS, INTEREST = 0, 1
+RECORDS = {Kind.LINK_STATE: LINKS, Kind.INTEREST: INTEREST, Kind.INTEREST_CHANGE: INTEREST}
+"""Of which kind of record a control payload is."""
 LAST_CLASS = 2**62
 """Sequences from here on belong to forged records, and to owners on their way back (docs/protocols.md)."""
 _HEAD_BYTES = 14
@@ -99,39 +98,13 @@ def _parts(near: Mapping[int, set[int]]) -> Iterator[list[int]]:
         yield sorted(part)
 
 
-def to_last_records(packets: DataFrame, fixpoints: Sequence[Fixpoint]) -> DataFrame:
-    """The greatest sequence of each origin's records that each router sent or received between two fixpoints.
-
-    `stage` is the number of the first fixpoint at or after it; what comes after the last is left out.
-    """
-    kinds = {Kind.LINK_STATE: LINKS, Kind.INTEREST: INTEREST, Kind.INTEREST_CHANGE: INTEREST}
-    is_record = (F.col("type") == int(PacketType.CONTROL)) & F.col("source").isNotNull()
-    records = packets.where(is_record & (F.col("sequence") < LAST_CLASS))
-    ends = [fixpoint.time_ns for fixpoint in fixpoints]
-    later = [F.when(F.col("time_ns") > end, 1).otherwise(0) for end in ends]
-    kind: Column = F.col("kind")
-    of = reduce(lambda so_far, k: F.when(kind == int(k), kinds[k]).otherwise(so_far), kinds, F.lit(-1))
-    staged = records.select(
-        F.col("node_id").alias("router"),
-        F.col("source").alias("origin"),
-        of.alias("of"),
-        reduce(lambda a, b: a + b, later, F.lit(0)).alias("stage"),
-        "sequence",
-    )
-    return (
-        staged.where(F.col("stage") < len(ends))
-        .groupBy("router", "origin", "of", "stage")
-        .agg(F.max("sequence").alias("sequence"))
-    )
-
-
 @dataclass(frozen=True, slots=True)
 class Seen:
     """What the captures and events show of a run's control traffic."""
 
     run: Run
     records: Mapping[str, NDArray[np.int64]]
-    """The columns of `to_last_records`."""
+    """The columns of `transforms.to_last_records`."""
     announced: Sequence[Payload]
     """What routers announced of their own links and interest."""
     changes: Sequence[SubscriptionChange]
@@ -152,6 +125,16 @@ def contradictions(seen: Seen, fixpoints: Sequence[Fixpoint]) -> list[Contradict
         if why is not None:
             found.append(Contradiction(fixpoint.time_ns, why))
     return found
+
+
+def all_contradictions(seen: Seen, fixpoints: Sequence[Fixpoint], history: History) -> list[Contradiction]:
+    """The fixpoints that the captures deny, and those after which the network did not stay settled."""
+    if not fixpoints or len(seen.run.plan.routers) < 2:
+        return []
+    denied = contradictions(seen, fixpoints)
+    at_once = {each.time_ns for each in denied}
+    later = restless(seen.run, history, seen.announced)
+    return [*denied, *(each for each in later if each.time_ns not in at_once)]
 
 
 def restless(run: Run, history: History, announced: Sequence[Payload]) -> list[Contradiction]:
@@ -289,8 +272,9 @@ def _untrue(
 
 def _filters_at(announced: Sequence[Announcement], time_ns: int, newest: int) -> Filters | None:
     """What a router had announced last that its clients want; None if that cannot be told."""
-    last = next((each for each in reversed(announced) if each.time_ns <= time_ns), None)
-    return last.filters if last is not None and last.sequence == newest else None
+    of_newest = (a for a in reversed(announced) if a.time_ns <= time_ns and a.sequence == newest)
+    last = next(of_newest, None)
+    return None if last is None else last.filters
 
 
 def _unwanted(

@@ -6,7 +6,7 @@ Plain values: the plan's `expect`, the counts of the run and of its parts.
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
 from analysis.figures import axes
@@ -34,6 +34,8 @@ _OCCASIONS: Mapping[str, tuple[tuple[str, ...], str]] = {
     "captures.drops": (("captures.frames",), "no frame was captured, so none could be dropped"),
 }
 """What there has to be some of, or a count of 0 shows nothing; and what is said if there is none."""
+OF_TABLES = ("wasted_crossings", "trees", "stretch")
+"""Families of quantities that the analysis alone measures: a run is judged without them."""
 _DURATIONS = ("convergence.start", "convergence.p50", "convergence.max")
 _RATIOS = ("delivery_ratio", "judged")
 _TRUSTED = ("trusted", "exact")
@@ -44,6 +46,11 @@ def to_expectations(findings: Findings, verdict: Mapping[str, Any]) -> list[dict
     parts = [*findings.phases, *([findings.recovery] if findings.recovery else [])]
     scopes = {part.scope.name: part for part in parts}
     return [_judged(expected, verdict, scopes) for expected in findings.run.plan.expect]
+
+
+def needing_analysis(expected: Iterable[Expectation]) -> list[str]:
+    """The expectations, as they were written, that only `cbn analyze` can judge."""
+    return [each.text for each in expected if each.quantity.partition(".")[0] in OF_TABLES]
 
 
 def passed(verdict: Mapping[str, Any]) -> bool:
@@ -89,6 +96,8 @@ def _measured(
     expected: Expectation, verdict: Mapping[str, Any], scopes: Mapping[str, ScopeCounts]
 ) -> tuple[float | None, str]:
     """The figure, or None and why there is none."""
+    if "unchecked" in verdict and needing_analysis([expected]):
+        return None, "`cbn analyze` measures this, and a run is judged without it"
     if expected.quantity == "fidelity":
         certificate = verdict.get("fidelity")
         if certificate is None:

@@ -7,13 +7,13 @@ The oracle is asked about every publication. Claims travel there as text. Not he
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any
 
 import pyarrow as pa
 from pyspark.sql import DataFrame
 from pyspark.sql.pandas.types import to_arrow_schema
 from pyspark.sql.types import BooleanType, StructField, StructType
 
+from analysis.contents import content_of
 from analysis.history import History
 from analysis.oracle import Claim, Oracle
 from analysis.schemas import EXPECTED
@@ -82,20 +82,7 @@ def expected_batch(oracle: Oracle, batch: pa.RecordBatch) -> pa.RecordBatch:
 
 def _publications(batch: pa.RecordBatch) -> Iterator[Publication]:
     for row in batch.to_pylist():
-        attributes = _content(row)
+        attributes = content_of(row["attributes"], row["attribute_count"], row["message"])
         if attributes is not None:
             time_ns = row["announced_ns"] if row["time_ns"] is None else row["time_ns"]
             yield row["source"], row["sequence"], time_ns, attributes
-
-
-def _content(row: Mapping[str, Any]) -> Mapping[str, Value] | None:
-    """What was published; None if neither the captures nor the events have it.
-
-    Nobody is owed what cannot be read, and a delivery of it is spurious.
-    """
-    try:
-        if row["attributes"] is not None:
-            return decode_attributes(row["attributes"], row["attribute_count"])
-        return None if row["message"] is None else parse_message(row["message"])
-    except (WireError, PredicateSyntaxError):
-        return None

@@ -12,7 +12,7 @@ it. Not here: what subscriptions claim (`oracle`).
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -80,6 +80,13 @@ class History:
         if period and period.after_ns < published_ns <= period.until_ns - self.settle_ns:
             return period
         return None
+
+    def bounds(self) -> Iterator[int]:
+        """What `period_of` and `held_until` compare times of publication with."""
+        for period in self.settled:
+            yield from (period.after_ns, period.until_ns - 1, period.until_ns - self.settle_ns)
+        for paused_ns, resumed_ns in self.pauses:
+            yield from (paused_ns - self.settle_ns, resumed_ns)
 
     def unsettled(self) -> list[tuple[int, int]]:
         """From when until when a message that was published may get lost without anything being wrong."""

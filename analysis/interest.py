@@ -7,7 +7,7 @@ announcement (`calm`).
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -39,13 +39,22 @@ class Announcement:
 
 
 def announcements_of(payloads: Iterable[Payload]) -> dict[int, list[Announcement]]:
-    """By origin, in order of sequence; payloads that cannot be read are left out."""
-    sent: dict[int, dict[int, _Sent]] = {}
+    """By origin, in order of time; payloads that cannot be read are left out.
+
+    A router that has restarted may use a number again, for something else.
+    """
+    first_ns: dict[tuple[int, bytes], int] = {}
     for payload in payloads:
         if payload.kind in (Kind.INTEREST, Kind.INTEREST_CHANGE) and len(payload.data) >= HEAD_BYTES:
-            origin, sequence = head_of(payload.data)
-            sent.setdefault(origin, {}).setdefault(sequence, _Sent()).note(payload)
-    return {origin: _in_order(by_sequence) for origin, by_sequence in sent.items()}
+            key = (payload.kind, payload.data)
+            first_ns[key] = min(payload.time_ns, first_ns.get(key, payload.time_ns))
+    found: dict[int, list[Announcement]] = {}
+    for (kind, data), time_ns in sorted(first_ns.items(), key=lambda item: item[1]):
+        origin, sequence = head_of(data)
+        so_far = found.setdefault(origin, [])
+        before = next((each.filters for each in reversed(so_far) if each.sequence == sequence - 1), None)
+        so_far.append(Announcement(time_ns, sequence, _filters_after(before, kind, data)))
+    return found
 
 
 def head_of(record: bytes) -> tuple[int, int]:
@@ -53,40 +62,17 @@ def head_of(record: bytes) -> tuple[int, int]:
     return int.from_bytes(record[:4], "big"), int.from_bytes(record[4:HEAD_BYTES], "big")
 
 
-@dataclass(slots=True)
-class _Sent:
-    """One state, as it was sent to several neighbours: whole, or as the change that leads to it."""
-
-    time_ns: int = 2**63 - 1
-    whole: bytes | None = None
-    change: bytes | None = None
-
-    def note(self, payload: Payload) -> None:
-        self.time_ns = min(self.time_ns, payload.time_ns)
-        if payload.kind == Kind.INTEREST:
-            self.whole = payload.data
-        else:
-            self.change = payload.data
-
-    def after(self, before: Filters | None) -> Filters | None:
-        """What is wanted from then on."""
-        try:
-            if self.whole is not None:
-                return frozenset(split_predicate(self.whole[HEAD_BYTES:]))
-            if before is None or self.change is None:
-                return None
-            _, _, _, removed, added = read_change(FilterPool(), self.change)
-            return (before - {*split_predicate(removed.encode())}) | {*split_predicate(added.encode())}
-        except WireError:
+def _filters_after(before: Filters | None, kind: int, data: bytes) -> Filters | None:
+    """What is wanted from an announcement on."""
+    try:
+        if kind == Kind.INTEREST:
+            return frozenset(split_predicate(data[HEAD_BYTES:]))
+        if before is None:
             return None
-
-
-def _in_order(by_sequence: Mapping[int, _Sent]) -> list[Announcement]:
-    found: list[Announcement] = []
-    for sequence, sent in sorted(by_sequence.items()):
-        follows = found and found[-1].sequence == sequence - 1
-        found.append(Announcement(sent.time_ns, sequence, sent.after(found[-1].filters if follows else None)))
-    return found
+        _, _, _, removed, added = read_change(FilterPool(), data)
+        return (before - {*split_predicate(removed.encode())}) | {*split_predicate(added.encode())}
+    except WireError:
+        return None
 
 
 def wanted_at(time_ns: int, changes: Iterable[SubscriptionChange]) -> dict[str, Filters]:

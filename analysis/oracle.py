@@ -116,6 +116,12 @@ class Claim:
         latest_ns = published_ns if held_until_ns is None else held_until_ns
         return self.allowed_from_ns <= latest_ns and published_ns <= self.allowed_until_ns
 
+    def bounds(self) -> Iterator[int]:
+        """What the methods here compare times of publication with."""
+        yield from (self.from_ns, self.until_ns, self.owed_from_ns, self.owed_until_ns)
+        yield from (self.allowed_from_ns, self.allowed_until_ns, self.clock.start_ns)
+        yield self.until_ns - self.clock.settle_ns
+
     def reason(self, published_ns: int) -> str:
         """Why it does not owe what it wants, where a path leads to the client (`counts.REASONS`)."""
         if published_ns < self.clock.start_ns:
@@ -191,7 +197,31 @@ class Oracle:
 
     def wanting(self, attributes: Mapping[str, Value]) -> list[Claim]:
         """The claims of all predicates that match, whenever they hold."""
-        return [c for predicate, claims in self._predicates if matches(predicate, attributes) for c in claims]
+        return self.claims_of(self.matching(attributes))
+
+    @property
+    def predicates(self) -> list[Predicate]:
+        """All that anybody subscribed to, each once."""
+        return [predicate for predicate, _ in self._predicates]
+
+    def matching(self, attributes: Mapping[str, Value]) -> tuple[int, ...]:
+        """The predicates that match, by their positions."""
+        return tuple(at for at, (p, _) in enumerate(self._predicates) if matches(p, attributes))
+
+    def claims_of(self, matching: Iterable[int]) -> list[Claim]:
+        """The claims of predicates, by the positions of `matching`."""
+        return [claim for at in matching for claim in self._predicates[at][1]]
+
+    def bounds(self) -> list[int]:
+        """The moments with which times of publication are compared, ascending.
+
+        What is due of two messages of one publisher that match the same predicates is the same, if no
+        bound lies between their times and neither was published at one.
+        """
+        of_claims = (
+            bound for claims in self._claims.values() for claim in claims for bound in claim.bounds()
+        )
+        return sorted({*of_claims, *(self._history.bounds() if self._history else ())})
 
     def judge(self, source: int, time_ns: int, wanting: Sequence[Claim]) -> dict[int, Due]:
         """What is due to each subscriber that wants or may get it; never to the publisher."""
@@ -299,14 +329,36 @@ def _note(judged: Judged, tally: Counter[str], pair: Pair, due: Due, copies: int
         judged.spurious.append(pair)
 
 
-def verdict_of(due: Due, copies: int) -> str:
-    """What became of a pair, where the evidence is complete; empty if it is none to count.
+def verdict_of(due: Due, copies: int, reports: int = 0, *, unseen: bool = False) -> str:
+    """What became of a pair; empty if it is none to count.
 
     `transforms.to_verdicts` is the same for tables; a test holds the two together.
+
+    Args:
+        due: What was due.
+        copies: How many left a router for the client.
+        reports: How often the client reports it.
+        unseen: Whether the capture of the client's access interface is incomplete.
     """
     if copies:
         return "spurious" if due.owed is None else "duplicate" if copies > 1 else "delivered"
-    return "missing" if due.owed else "lost" if due.wanted else ""
+    if due.owed:
+        return "unknown" if unseen else "missing"
+    return "lost" if due.wanted and not reports else ""
+
+
+def is_unreported(due: Due, copies: int, reports: int, *, lossy: bool) -> bool:
+    """A copy left for the client, which does not report it, though nothing was wrong with the way there.
+
+    `summary` has the same for tables.
+
+    Args:
+        due: What was due.
+        copies: How many left a router for the client.
+        reports: How often the client reports it.
+        lossy: Whether the client's access link loses packets by plan.
+    """
+    return bool(copies) and not reports and not lossy and due.reason not in ("network", "cut_off")
 
 
 def counted_as(due: Due, verdict: str, copies: int) -> Iterator[str]:

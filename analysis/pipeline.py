@@ -31,19 +31,20 @@ from analysis.findings import (
     Ingested,
     PublicationCounts,
     SchemeFindings,
-    Scope,
     SubscriberCounts,
 )
 from analysis.history import History, NetworkChange, history_of
-from analysis.ingest import captured_bytes, ingest
+from analysis.ingest import ingest
 from analysis.oracle import Claim, SubscriptionChange, claims_of, readable_claims
 from analysis.payloads import Payload, payloads_of
+from analysis.pieces import captured_bytes
 from analysis.report.page import render
 from analysis.rundir import Run, load_run, network_changes, subscription_changes
 from analysis.schemas import CLIENTS, ENDS, EVENTS, HOMES, KINDS, LINKS, NAMES
+from analysis.scopes import parts_of
 from analysis.session import start_session
-from analysis.summary import count_by_scope, scopes_of, slices_of
-from analysis.transforms import to_control_hops, to_hops, to_link_delays
+from analysis.summary import count_by_scope, slices_of
+from analysis.transforms import to_control_hops, to_hops, to_last_records, to_link_delays
 from analysis.trees import to_stretches, to_trees
 from analysis.verdict import to_verdict
 from nodes.wire.packets import Kind, PacketType
@@ -214,7 +215,7 @@ class _Tables:
             ),
             calm.busiest(self.run, history, known.payloads),
         )
-        parts = self._parts(history)
+        parts = parts_of(self.run, history)
         slices = slices_of(self.run)
         scopes = count_by_scope(self.spark, parts, publications, verdicts, deliveries, slices=slices)
         found = Findings(
@@ -264,27 +265,14 @@ class _Tables:
     def _contradictions(self, known: Known, history: History) -> list[calm.Contradiction]:
         """The fixpoints that the captures deny; their times must be right for that."""
         fixpoints = calm.fixpoints_of(self.run, known.network_events)
-        if not fixpoints or len(self.run.plan.routers) < 2:
+        ends = [fixpoint.time_ns for fixpoint in fixpoints]
+        if not ends:
             return []
-        records = calm.to_last_records(self.packets, fixpoints).toArrow()
+        records = to_last_records(self.packets, ends).toArrow()
         columns = {name: records.column(name).to_numpy().astype("int64") for name in records.schema.names}
-        seen = calm.Seen(
-            self.run,
-            columns,
-            known.payloads,
-            known.changes,
-            known.evidence.partial_routers,
-        )
-        denied = calm.contradictions(seen, fixpoints)
-        at_once = {each.time_ns for each in denied}
-        later = calm.restless(self.run, history, known.payloads)
-        return [*denied, *(each for each in later if each.time_ns not in at_once)]
-
-    def _parts(self, history: History) -> list[Scope]:
-        """The parts of the run, where it has any; faults may also have happened by hand."""
-        plan = self.run.plan
-        has_parts = plan.phases or plan.expect or plan.faults or history.disturbances
-        return scopes_of(self.run, history) if has_parts else []
+        partial_routers = known.evidence.partial_routers
+        seen = calm.Seen(self.run, columns, known.payloads, known.changes, partial_routers)
+        return calm.all_contradictions(seen, fixpoints, history)
 
     def _scheme(
         self, claims: Sequence[Claim], trees: DataFrame, deliveries: DataFrame, publications: DataFrame

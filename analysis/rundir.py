@@ -111,15 +111,19 @@ class Run:
         return {n.name: n.node_id for n in self.plan.routers}
 
 
-def load_run(path: Path) -> Run:
+def load_run(path: Path, plan: Plan | None = None) -> Run:
     """Read what a run directory records about its run.
+
+    Args:
+        path: The directory.
+        plan: The recorded plan, where it is known already: it is not read again.
 
     Raises:
         AnalysisError: it is not a run directory, or its documents are damaged.
     """
     try:
         manifest = read_manifest(path)
-        plan = read_plan(path, manifest)
+        plan = plan or read_plan(path, manifest)
         return Run(path, manifest, plan, _captures(path / "captures" / "index.json", manifest, plan))
     except RecordedRunError as error:
         raise AnalysisError(str(error)) from None

@@ -1,9 +1,7 @@
 """From tables to the figures that the verdict and the report show, of the whole run and of its parts.
 
 Each function is one Spark action whose answer is small: at most one row a
-client, a link, a hop count or a quantile. A part of the run (`Scope`) is a phase that the scenario
-names, `recovery` (all that comes after the fixpoint that followed the last fault), or a time in
-which the network was not settled. A message belongs to the parts in which it was published.
+client, a link, a hop count or a quantile. Which parts a run has is in `scopes`.
 """
 
 from __future__ import annotations
@@ -21,7 +19,7 @@ from analysis.findings import (
     FLAWS,
     NO_SLICES,
     QUANTILES,
-    RECOVERY,
+    SHARES,
     CrossingCounts,
     Failure,
     LatencyCurve,
@@ -35,12 +33,11 @@ from analysis.findings import (
     Traffic,
     TreeCounts,
 )
-from analysis.history import FOREVER, Disturbance, History
+from analysis.history import History
 from analysis.rundir import Run
 from analysis.schemas import SCOPES
 from analysis.transforms import MESSAGE_ID, PAIR
 
-SHARES = {"min": 0.0, "p50": 0.5, "p90": 0.9, "p99": 0.99, "max": 1.0}
 ACCURACY = 10_000
 SLICES = 60
 """Into so many parts of equal length a run is cut, to show its course."""
@@ -289,21 +286,6 @@ def slices_of(run: Run) -> Slices:
     if not run.started or lasted_ns <= 0:
         return NO_SLICES
     return Slices(run.start_ns, -(-lasted_ns // SLICES), SLICES)
-
-
-def scopes_of(run: Run, history: History) -> list[Scope]:
-    """The phases, the recovery, if there is one, and the times of unrest; each in order of time."""
-    scopes = [Scope(p.name, run.start_ns + p.start_ns, run.start_ns + p.end_ns) for p in run.plan.phases]
-    last = history.settled[-1] if history.settled else None
-    if last is not None and last.until_ns == FOREVER:
-        scopes.append(Scope(RECOVERY, last.after_ns + 1, FOREVER))
-    return [*scopes, *map(_unsettled, history.disturbances)]
-
-
-def _unsettled(disturbance: Disturbance) -> Scope:
-    name = ", ".join(f"{cause.do} {cause.target}" for cause in disturbance.causes)
-    until_ns = disturbance.until_ns
-    return Scope(name, disturbance.from_ns, until_ns + (until_ns != FOREVER), disturbance)
 
 
 def count_by_scope(

@@ -7,11 +7,13 @@ BIGINT nanoseconds. The oracle is in `analysis.oracle`.
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
+from functools import reduce
 
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F  # noqa: N812 (the name all of Spark's documentation uses)
 
+from analysis.calm import LAST_CLASS, RECORDS
 from analysis.findings import NO_CONTROL
 from nodes.wire.packets import PacketType
 
@@ -313,6 +315,30 @@ def to_control(traffic: DataFrame, links: DataFrame, kinds: DataFrame) -> DataFr
 
 def _same_kind(traffic: DataFrame, kinds: DataFrame) -> Column:
     return (traffic["type"] == kinds["type"]) & traffic["kind"].eqNullSafe(kinds["kind"])
+
+
+def to_last_records(packets: DataFrame, fixpoints_ns: Sequence[int]) -> DataFrame:
+    """The greatest sequence of each origin's records that each router sent or received between two fixpoints.
+
+    `stage` is the number of the first fixpoint at or after it; what comes after the last is left out.
+    """
+    is_record = (F.col("type") == int(PacketType.CONTROL)) & F.col("source").isNotNull()
+    records = packets.where(is_record & (F.col("sequence") < LAST_CLASS))
+    later = [F.when(F.col("time_ns") > end, 1).otherwise(0) for end in fixpoints_ns]
+    kind: Column = F.col("kind")
+    of = reduce(lambda so_far, k: F.when(kind == int(k), RECORDS[k]).otherwise(so_far), RECORDS, F.lit(-1))
+    staged = records.select(
+        F.col("node_id").alias("router"),
+        F.col("source").alias("origin"),
+        of.alias("of"),
+        reduce(lambda a, b: a + b, later, F.lit(0)).alias("stage"),
+        "sequence",
+    )
+    return (
+        staged.where(F.col("stage") < len(fixpoints_ns))
+        .groupBy("router", "origin", "of", "stage")
+        .agg(F.max("sequence").alias("sequence"))
+    )
 
 
 SHARES = {"p10_ns": 0.1, "p50_ns": 0.5, "p90_ns": 0.9, "p99_ns": 0.99}

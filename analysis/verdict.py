@@ -1,4 +1,4 @@
-"""`verdict.json`: the counts, and the reasons to doubt them.
+"""`verdict.json` and `judged.json`: the counts, and the reasons to doubt them.
 
 Put together from what `analysis.summary` counted and what the run directory
 says; nothing here touches Spark or files.
@@ -6,7 +6,7 @@ says; nothing here touches Spark or files.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import asdict
 from typing import Any
 
@@ -14,6 +14,7 @@ from analysis.expectations import to_expectations
 from analysis.findings import (
     CHECKS,
     NO_CONTROL,
+    SHARES,
     Failure,
     Findings,
     LatencyCurve,
@@ -35,25 +36,49 @@ what was damaged on its way, which its receiver drops, and parts of pcapng that 
 
 def to_verdict(findings: Findings) -> dict[str, Any]:
     """The document `verdict.json`."""
-    counts = findings.counts
+    shared = _shared(findings)
+    latency = shared["latency_ns"]
+    of_tables = {
+        "latency_ns": latency and {**latency, "trusted": not findings.checks.offsets_ns},
+        "wasted_crossings": sum(c.wasted for c in findings.crossings),
+        "delivered_digest": findings.digest,
+        "scheme": to_scheme(findings),
+        "clocks": {"offsets_ns": dict(findings.checks.offsets_ns)},
+        "checks": {name: findings.checks.counts.get(name, 0) for name in CHECKS},
+    }
+    verdict = {**shared, **of_tables}
+    return {**verdict, "expectations": to_expectations(findings, verdict)}
+
+
+def to_judged(findings: Findings, unchecked: Collection[str]) -> dict[str, Any]:
+    """The document `judged.json`: what a verdict has that needs no tables.
+
+    Args:
+        findings: What was found.
+        unchecked: The checks that were not made.
+    """
+    checks = {name: findings.checks.counts.get(name, 0) for name in CHECKS if name not in unchecked}
+    judged = {**_shared(findings), "checks": checks, "unchecked": list(unchecked)}
+    return {**judged, "expectations": to_expectations(findings, judged)}
+
+
+def _shared(findings: Findings) -> dict[str, Any]:
+    """What both documents have."""
     problems = problems_of(findings)
-    word = word_of(counts, problems)
-    verdict = {
+    word = word_of(findings.counts, problems)
+    return {
         "format": FORMAT,
         "verdict": word,
         "ok": word in OK,
         "headline": headline(findings),
         "notes": notes(findings),
-        **counts.as_verdict(),
+        **findings.counts.as_verdict(),
         "publications": findings.published,
         "subscriptions": findings.subscriptions,
-        "wasted_crossings": sum(c.wasted for c in findings.crossings),
-        "delivered_digest": findings.digest,
-        "latency_ns": _latency(findings),
+        "latency_ns": _latency(findings.curves),
         "hops": _hops(findings.curves),
         "control": _load(t for t in findings.traffic if t.type not in NO_CONTROL),
         "messages": _load(t for t in findings.traffic if t.type == PacketType.MESSAGE),
-        "scheme": to_scheme(findings),
         "convergence_ns": _convergence(findings.run),
         "captures": {
             "frames": findings.ingested.records,
@@ -62,24 +87,19 @@ def to_verdict(findings: Findings) -> dict[str, Any]:
             "skipped": findings.ingested.skipped,
             "splits": findings.ingested.splits,
         },
-        "clocks": {"offsets_ns": dict(findings.checks.offsets_ns)},
-        "checks": {name: findings.checks.counts.get(name, 0) for name in CHECKS},
         "fidelity": certificate_summary(findings.run),
         "phases": [s.as_verdict() for s in findings.phases],
         "recovery": findings.recovery.as_verdict() if findings.recovery else None,
         "faults": [s.as_verdict() for s in findings.unrest],
         "problems": problems,
     }
-    return {**verdict, "expectations": to_expectations(findings, verdict)}
 
 
-def _latency(findings: Findings) -> dict[str, int | bool] | None:
-    curves = findings.curves
+def _latency(curves: Sequence[LatencyCurve]) -> dict[str, int | bool] | None:
     if not curves or not curves[0].quantiles_ns:
         return None
-    shares = {"min": 0.0, "p50": 0.5, "p90": 0.9, "p99": 0.99, "max": 1.0}
-    quantiles = {name: curves[0].at(share) for name, share in shares.items()}
-    return {**quantiles, "mean": round(curves[0].mean_ns), "trusted": not findings.checks.offsets_ns}
+    quantiles = {name: curves[0].at(share) for name, share in SHARES.items()}
+    return {**quantiles, "mean": round(curves[0].mean_ns)}
 
 
 def _hops(curves: Sequence[LatencyCurve]) -> dict[str, float] | None:

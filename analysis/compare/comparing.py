@@ -31,7 +31,7 @@ from analysis.compare.differences import (
 )
 from analysis.compare.model import Comparison, CountRow, Limits
 from analysis.compare.tables import Client, Side, collect_series, compare_deliveries, compare_messages
-from analysis.ingest import captured_bytes
+from analysis.pieces import captured_bytes
 from analysis.pipeline import SPARK_LOG, Progress, Silence, analyze
 from analysis.rundir import Run, load_run
 from analysis.session import start_session

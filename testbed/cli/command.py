@@ -119,6 +119,16 @@ def add_network(parser: argparse.ArgumentParser) -> None:
     )
 
 
+def add_judge(parser: argparse.ArgumentParser) -> None:
+    """`--no-judge`."""
+    parser.add_argument(
+        "--no-judge",
+        action="store_false",
+        dest="judge",
+        help="leave out the verdict at the end of a run that is not analysed",
+    )
+
+
 def add_json(parser: argparse.ArgumentParser) -> None:
     """`--json`."""
     parser.add_argument("--json", action="store_true", help="print one JSON object on standard output")

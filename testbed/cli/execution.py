@@ -9,14 +9,13 @@ from __future__ import annotations
 import argparse
 import os
 import signal
-from collections.abc import Iterator
 from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from analysis.expectations import measured_text, passed
-from testbed.cli import exits
+from analysis.expectations import passed
+from testbed.cli import exits, judging
 from testbed.cli.progress import progress
 from testbed.emu.options import EmuOptions
 from testbed.plan.model import Plan
@@ -51,7 +50,9 @@ class Executed:
     world: str
     outcome: Outcome
     verdict: Verdict | None
-    """None: it was not to be analysed, or is not complete."""
+    """None: it was not to be judged, could not be, or is not complete."""
+    analysed: bool = False
+    """Whether the verdict is that of the analysis."""
 
     def summary(self) -> Verdict:
         """What `--json` prints."""
@@ -86,10 +87,10 @@ def execute(
     to_analyse: bool,
     replay_of: str = "",
 ) -> Executed:
-    """Run a plan, and analyse the run if that is asked for.
+    """Run a plan, and judge the run: by analysing it if that is asked for, else quickly.
 
     Args:
-        args: With `out`, `force` and `quiet`.
+        args: With `out`, `force`, `quiet` and `judge`.
         plan: What to run.
         scenario: The text that it was made of, if known.
         world: Its name, or `auto`.
@@ -102,6 +103,8 @@ def execute(
     """
     if to_analyse:
         check_analysable()
+    elif args.judge:
+        judging.check_judgeable(plan)
     with progress(args.quiet) as shown:
         chosen = choose_world(world, plan, shown, options)
         directory = directory_for(plan.name, chosen.name, args.out, args.force)
@@ -113,9 +116,12 @@ def execute(
         except OSError as error:
             place = error.filename or directory.path
             raise exits.CommandError(f"the run broke off: {place}: {error.strerror}", exits.FAILED) from error
-        analysed = to_analyse and outcome.outcome == "complete"
-        verdict = analyse(directory.path, shown) if analysed else None
-    return Executed(directory, chosen.name, outcome, verdict)
+        verdict = None
+        if outcome.outcome == "complete" and to_analyse:
+            verdict = analyse(directory.path, shown)
+        elif outcome.outcome == "complete" and args.judge:
+            verdict = judging.judge(directory.path, plan, shown)
+    return Executed(directory, chosen.name, outcome, verdict, to_analyse)
 
 
 def choose_world(name: str, plan: Plan, shown: Progress, options: EmuOptions) -> World:
@@ -203,7 +209,7 @@ def print_verdict(directory: Path, verdict: dict[str, object]) -> None:
     console.print(_table(verdict))
     for sentence in (verdict["headline"], *_texts(verdict["notes"])):
         console.print(sentence, markup=False, highlight=False, soft_wrap=True)
-    for text in _expectations(verdict):
+    for text in judging.expectation_lines(verdict):
         console.print(text, markup=False, highlight=False, soft_wrap=True)
     for problem in _texts(verdict["problems"]):
         console.print(f"! {problem}", markup=False, highlight=False)
@@ -213,15 +219,6 @@ def print_verdict(directory: Path, verdict: dict[str, object]) -> None:
 
 def _texts(value: object) -> list[object]:
     return value if isinstance(value, list) else []
-
-
-def _expectations(verdict: dict[str, object]) -> Iterator[str]:
-    """A line each: what was expected, what was measured, and whether it holds."""
-    expectations = verdict.get("expectations")
-    for expectation in expectations if isinstance(expectations, list) else ():
-        so = "holds" if expectation["holds"] else "DOES NOT HOLD"
-        why = f" ({expectation['why']})" if expectation["why"] and not expectation["holds"] else ""
-        yield f"{so}: {expectation['text']}: measured {measured_text(expectation)}{why}"
 
 
 def _table(verdict: dict[str, object]) -> Table:

@@ -35,6 +35,8 @@ class Planned:
     """The text that the plan was made of."""
     world: World
     directory: Path
+    judge: bool
+    """Whether to judge it as soon as it has ended."""
 
 
 def new_or_resumed(

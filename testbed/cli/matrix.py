@@ -10,7 +10,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from testbed.cli import exits
+from testbed.cli import exits, judging
 from testbed.cli.command import emu_options
 from testbed.cli.execution import analyse, check_analysable, choose_world
 from testbed.cli.folder import Planned, counted, new_or_resumed, still_to_run, write_note
@@ -40,11 +40,15 @@ def run_matrix(
     """
     shown: Progress = SilentProgress() if args.quiet else LineProgress(sys.stderr)
     chosen = _only(cells, args.only)
-    to_analyse = _to_analyse(args.analyze, chosen, shown)
+    to_analyse = any(judging.needs_analysis(args.analyze, plan) for _, plan in chosen)
+    if to_analyse:
+        check_analysable()
+    elif args.judge:
+        judging.check_judgeable(chosen[0][1])
     worlds = _worlds(args, chosen, shown)
     folder = new_or_resumed(args, chosen, worlds[0].name, runs)
     planned = [
-        Planned(cell, plan, scenario, world, folder / cell.name)
+        Planned(cell, plan, scenario, world, folder / cell.name, args.judge and not to_analyse)
         for (cell, plan), world in zip(chosen, worlds, strict=True)
     ]
     with exits.explained(InUseError), held(folder):
@@ -70,6 +74,8 @@ def _run_planned(
     stopped = _run_all(args, missing, shown)
     if stopped is None and to_analyse:
         stopped = _analyse_all(planned, shown, args.quiet)
+    elif stopped is None:
+        _judge_kept([run for run in planned if run not in missing], shown)
     rows = [row_of(run.cell.name, run.cell.values, run.directory) for run in planned]
     others = _others(folder, planned, cells) if args.resume else {}
     about = {"scenario": planned[0].plan.name, "world": world.name, "directory": str(folder)}
@@ -111,20 +117,6 @@ def _only(cells: Sequence[tuple[Cell, Plan]], only: Sequence[str]) -> list[tuple
 
 def _text(value: object) -> str:
     return str(value).lower() if isinstance(value, bool) else str(value)
-
-
-def _to_analyse(asked: bool | None, cells: Sequence[tuple[Cell, Plan]], shown: Progress) -> bool:
-    """Whether to analyse; found out before anything is run."""
-    if asked is False:
-        return False
-    try:
-        check_analysable()
-    except exits.CommandError as error:
-        if asked or any(plan.expect for _, plan in cells):
-            raise
-        shown.say(f"the runs will not be analysed: {error}")
-        return False
-    return True
 
 
 def _worlds(args: argparse.Namespace, cells: Sequence[tuple[Cell, Plan]], shown: Progress) -> list[World]:
@@ -187,7 +179,9 @@ def _perform(run: Planned, shown: Progress) -> int:
                 run.directory, new_run_id(run.plan.name, run.world.name), force=True
             )
             outcome = conduct(run.plan, run.world, directory, shown, scenario=run.scenario)
-        except (RunDirectoryError, OSError) as error:
+            if run.judge and outcome.outcome == "complete":
+                judging.judge(run.directory, run.plan, shown)
+        except (exits.CommandError, RunDirectoryError, OSError) as error:
             shown.say(str(error))
             return exits.FAILED
         except KeyboardInterrupt:
@@ -220,6 +214,17 @@ def _analyse_all(planned: Sequence[Planned], shown: Progress, quiet: bool) -> st
         except KeyboardInterrupt as interruption:
             return str(getattr(interruption, "signal_name", signal.SIGINT.name))
     return None
+
+
+def _judge_kept(kept: Sequence[Planned], shown: Progress) -> None:
+    """Runs that were complete before and have no verdict, or had one before something else was expected."""
+    for run in kept:
+        documents = ("judged.json", "verdict.json")
+        if run.judge and not any((run.directory / name).exists() for name in documents):
+            try:
+                judging.judge(run.directory, run.plan, SilentProgress())
+            except exits.CommandError as error:
+                shown.say(f"[{run.cell.name}] {error}")
 
 
 def _captured_bytes(directory: Path) -> int:

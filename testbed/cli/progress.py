@@ -20,6 +20,7 @@ TITLES = {
     "workload": "running the clients' scripts",
     "drain": "waiting until no message is on its way",
     "stop": "stopping",
+    "judge": "judging",
     "spark": "starting Spark",
     "ingest": "reading the captures",
     "tables": "computing the tables and the verdict",

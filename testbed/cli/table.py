@@ -31,14 +31,14 @@ class Row:
     """`complete`, `failed`, `interrupted`, or `not run`."""
     message: str = ""
     verdict: str = ""
-    """In a word; empty: it was not analysed."""
+    """In a word; empty: it was not judged."""
     counts: Mapping[str, int] = field(default_factory=dict)
     ratios: Mapping[str, float | None] = field(default_factory=dict)
     latency_ns: Mapping[str, int] = field(default_factory=dict)
     fidelity: str = ""
     expectations: Sequence[Mapping[str, Any]] = ()
     passed: bool | None = None
-    """Whether the run was as it should be; None: it was not analysed."""
+    """Whether the run was as it should be; None: it was not judged."""
 
 
 def row_of(cell: str, values: Mapping[str, Any], directory: Path) -> Row:
@@ -48,7 +48,7 @@ def row_of(cell: str, values: Mapping[str, Any], directory: Path) -> Row:
         return Row(cell, values, "not run")
     outcome, message = str(manifest["outcome"]), str(manifest.get("message") or "")
     fidelity = (manifest.get("fidelity") or {}).get("verdict", "")
-    verdict = _document(directory / "verdict.json")
+    verdict = _document(directory / "verdict.json") or _document(directory / "judged.json")
     if not verdict or outcome != "complete":
         return Row(cell, values, outcome, message, fidelity=fidelity)
     latency = verdict.get("latency_ns") or {}

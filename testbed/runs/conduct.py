@@ -80,7 +80,8 @@ def record_anew(plan: Plan, path: Path, scenario: str) -> None:
     """Give a complete run of the same work this plan, which expects something else of it."""
     before = read_manifest(path)
     directory = RunDirectory(path, str(before["run_id"]))
-    (path / "verdict.json").unlink(missing_ok=True)
+    for verdict in ("judged.json", "verdict.json"):
+        (path / verdict).unlink(missing_ok=True)
     directory.write_json(MANIFEST, {**before, **about_plan(plan), **_record(plan, directory, scenario)})
 
 

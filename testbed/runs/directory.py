@@ -20,6 +20,7 @@ PARTS = (
     "plan.yaml",  # of runs of format 1
     "scenario.yaml",
     "events.jsonl",
+    "judged.json",
     "verdict.json",
     "report.html",
     "captures",

@@ -169,6 +169,11 @@ def test_changes_of_interest_are_applied_to_what_they_follow():
     assert denied_interest(told[0], found=found) == [], "the last announcement was not captured"
 
 
+def test_a_number_that_a_restarted_router_uses_again_says_something_else_from_then_on():
+    told = [wants(3, 1, 900, "x > 5"), wants(3, 1, 2_000, "y = 1")]
+    assert denied_interest(*told) == []
+
+
 def test_the_interest_of_a_client_that_is_cut_off_is_not_announced():
     cut = [AT_START, NetworkChange(2_000, "link_down", "r3--a"), NetworkChange(2_100)]
     told = [wants(3, 1, 900, "x > 5")]

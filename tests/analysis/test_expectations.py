@@ -14,7 +14,7 @@ from analysis.findings import Findings, Scope, ScopeCounts, Slices
 from analysis.history import FOREVER, Disturbance, History, NetworkChange, SettledPeriod, history_of
 from analysis.rundir import Run
 from analysis.schemas import SCOPES
-from analysis.summary import scopes_of
+from analysis.scopes import scopes_of
 from testbed.plan.expectations import SCOPED, WHOLE
 from testbed.plan.model import Expectation, Phase, Plan, TimingPlan
 

@@ -37,7 +37,7 @@ def test_a_run_whose_faults_leave_nothing_to_judge_is_not_called_clean(spark, si
     assert verdict["delivery_ratio"] == round(1 - verdict["lost"] / 100, 6)
     assert verdict["headline"].startswith("Nothing was owed. Of 100 wanted deliveries ")
     assert "because links lose packets" in verdict["headline"]
-    assert any("impair r1--r2 (12 times)" in note for note in verdict["notes"])
+    assert any("link r1 \N{EN DASH} r2 changed (12 times)" in note for note in verdict["notes"])
     assert json.loads((run / "verdict.json").read_text()) == verdict
     none_missing, some_lost = verdict["expectations"]
     assert (none_missing["holds"], none_missing["measured"]) == (False, None)

@@ -127,18 +127,17 @@ def test_a_run_that_was_recorded_without_the_digest_of_its_work_is_known_by_its_
     assert run_ids(tmp_path / "out") == before
 
 
-@pytest.mark.spark
-def test_added_expectations_judge_complete_runs_again(cbn_with_spark: Any, tmp_path: Path) -> None:
+def test_added_expectations_judge_complete_runs_again(cbn: Any, tmp_path: Path) -> None:
     path = tmp_path / "few.yaml"
     path.write_text(FEW)
-    assert cbn_with_spark("run", path, "--world", "sim", "--quiet", "--out", "out").returncode == 0
+    assert cbn("run", path, "--world", "sim", "--quiet", "--out", "out").returncode == 0
     before = run_ids(tmp_path / "out")
     path.write_text(FEW + "expect: [delivered == 0, missing == 0]\n")
-    done = cbn_with_spark("run", path, "--world", "sim", "--quiet", "--resume", "out")
+    done = cbn("run", path, "--world", "sim", "--quiet", "--resume", "out")
     assert done.returncode == 1
     assert run_ids(tmp_path / "out") == before
     for name in before:
-        verdict = json.loads((tmp_path / "out" / name / "verdict.json").read_text())
+        verdict = json.loads((tmp_path / "out" / name / "judged.json").read_text())
         assert [each["holds"] for each in verdict["expectations"]] == [False, True]
-    again = cbn_with_spark("replay", "out/scheme=pif", "--out", "again", "--quiet")
+    again = cbn("replay", "out/scheme=pif", "--out", "again", "--quiet")
     assert "DOES NOT HOLD: delivered == 0" in again.stdout

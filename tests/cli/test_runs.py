@@ -35,7 +35,8 @@ def test_a_run_leaves_a_complete_directory_and_says_what_comes_next(
     assert "out: complete" in done.stdout
     assert "cbn analyze out" in done.stdout
     names = {p.name for p in (tmp_path / "out").iterdir()}
-    assert names == {"manifest.json", "plan.json", "scenario.yaml", "events.jsonl", "captures", "logs"}
+    documents = {"manifest.json", "plan.json", "scenario.yaml", "judged.json"}
+    assert names == documents | {"events.jsonl", "captures", "logs"}
     assert (tmp_path / "out" / "scenario.yaml").read_text() == tiny.read_text()
 
 
@@ -75,8 +76,43 @@ def test_json_is_one_object_and_progress_goes_elsewhere(cbn: Any, tiny: Path) ->
     document = json.loads(done.stdout)
     assert document["outcome"] == "complete"
     assert document["directory"] == "out"
-    assert document["verdict"] is None
+    assert document["verdict"]["verdict"] == "clean"
     assert "waiting until the network has converged" in done.stderr
+
+
+def test_a_run_ends_with_its_verdict_and_needs_no_java(cbn: Any, tiny: Path, tmp_path: Path) -> None:
+    done = cbn("run", tiny, "--world", "sim", "--out", "out", "--quiet", JAVA_HOME="/nonexistent")
+    assert done.returncode == 0, done.stderr
+    verdict = json.loads((tmp_path / "out" / "judged.json").read_text())
+    assert verdict["delivered"] == verdict["owed"] > 0
+    assert f"clean: All {verdict['owed']} owed deliveries arrived, each once." in done.stdout
+    assert done.stdout.splitlines()[-1] == "Next: cbn analyze out"
+
+
+def test_a_run_that_is_not_as_it_should_be_is_exit_code_1(cbn: Any, tiny: Path) -> None:
+    done = cbn(
+        "run", tiny, "--world", "sim", "--out", "out", "--json", "--set", "topology.link_defaults.loss=0.4"
+    )
+    assert done.returncode == 1, done.stderr
+    verdict = json.loads(done.stdout)["verdict"]
+    assert (verdict["verdict"], verdict["ok"]) == ("wrong", False)
+    assert verdict["missing"] > 0
+
+
+def test_without_a_verdict_nothing_is_judged(cbn: Any, tiny: Path, tmp_path: Path) -> None:
+    lossy = ("--set", "topology.link_defaults.loss=0.4")
+    done = cbn("run", tiny, "--world", "sim", "--out", "out", "--no-judge", "--json", *lossy)
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout)["verdict"] is None
+    assert not (tmp_path / "out" / "judged.json").exists()
+
+
+def test_a_run_that_records_no_captures_has_no_verdict_and_says_why(cbn: Any, tiny: Path) -> None:
+    tiny.write_text(tiny.read_text() + "record: {captures: false}\n")
+    done = cbn("run", tiny, "--world", "sim", "--out", "out", "--quiet")
+    assert done.returncode == 0, done.stderr
+    assert "no verdict: " in done.stderr
+    assert "the scenario records none" in done.stderr
 
 
 def test_quiet_says_nothing_but_the_result(cbn: Any, tiny: Path) -> None:

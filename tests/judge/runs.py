@@ -1,4 +1,4 @@
-"""Runs scenarios and has them judged twice: by the analysis, and by the judge that shares nothing with it."""
+"""Runs scenarios and has them judged: by the analysis, quickly, and by code that shares nothing with both."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ import pyarrow.parquet as pq
 from ruamel.yaml import YAML
 
 from analysis.pipeline import analyze
+from analysis.quick.judge import judge as judge_quickly
 from testbed.cli.progress import SilentProgress
 from testbed.plan.load import read_scenario
 from testbed.runs.conduct import conduct
@@ -48,13 +49,45 @@ class Compared:
 
 
 def differences(run: Path) -> Compared:
-    """Where the two judges of a run do not agree; the run is analysed if it was not."""
+    """Where analysis, quick verdict and second judge do not agree; the run is analysed if it was not."""
     written = run / "verdict.json"
     verdict = json.loads(written.read_text(encoding="utf-8")) if written.exists() else analyze(run)
     counts, tables = judge(run)
-    wrong = [*_of_values(counts, verdict, "verdict.json"), *_of_tables(tables, run / "tables")]
+    quick = judge_quickly(run)
+    wrong = [
+        *_of_values(counts, verdict, "verdict.json"),
+        *_of_tables(tables, run / "tables"),
+        *_of_values(_comparable(quick), verdict, "judged.json and verdict.json"),
+        *_of_values(_shared(counts, quick), quick, "judged.json"),
+    ]
     plain = {name: count for name, count in counts.items() if isinstance(count, int)}
     return Compared(wrong, {**plain, "crossings": len(tables.crossings)})
+
+
+def quick_differences(run: Path) -> Compared:
+    """Where the quick verdict and the second judge of a run do not agree; nothing is analysed."""
+    counts, _ = judge(run)
+    quick = judge_quickly(run)
+    found = {name: count for name, count in quick["checks"].items() if count}
+    odd = [f"judged.json.checks: {found}: {quick['problems']}"] if found else []
+    plain = {name: count for name, count in counts.items() if isinstance(count, int)}
+    return Compared([*_of_values(_shared(counts, quick), quick, "judged.json"), *odd], plain)
+
+
+def _comparable(quick: dict[str, Any]) -> dict[str, Any]:
+    """What the analysis has to say in the very same words: quantiles of many latencies it estimates."""
+    return _without({name: value for name, value in quick.items() if name != "unchecked"}, "latency_ns")
+
+
+def _without(value: Any, name: str) -> Any:
+    if isinstance(value, dict):
+        return {key: _without(each, name) for key, each in value.items() if key != name}
+    return [_without(each, name) for each in value] if isinstance(value, list) else value
+
+
+def _shared(counts: dict[str, Any], quick: dict[str, Any]) -> dict[str, Any]:
+    """What both the judge and the quick verdict have."""
+    return {name: value for name, value in counts.items() if name in quick}
 
 
 def _of_values(ours: Any, theirs: Any, where: str) -> Iterator[str]:

@@ -10,14 +10,25 @@ import pytest
 from analysis.pipeline import analyze
 from tests.judge.editing import Edited
 from tests.judge.mutations import SCENARIO
-from tests.judge.runs import carry_out, differences
+from tests.judge.runs import carry_out, differences, quick_differences
 from tests.judge.scenarios import SCHEMES, draw
 
-pytestmark = [pytest.mark.sim, pytest.mark.spark]
+pytestmark = pytest.mark.sim
 
 RUNS = 4
+QUICK_RUNS = 12
 
 
+@pytest.mark.parametrize("number", range(QUICK_RUNS))
+def test_the_quick_verdict_and_the_second_judge_say_the_same_of_a_random_run(
+    seed: int, number: int, tmp_path: Path
+) -> None:
+    drawn = Random(f"{seed}/quick/{number}").randrange(1_000_000)
+    compared = quick_differences(carry_out(draw(drawn, SCHEMES[drawn % len(SCHEMES)]), tmp_path))
+    assert not compared.wrong, f"make judge SEED={drawn} RUNS=1\n" + "\n".join(compared.wrong)
+
+
+@pytest.mark.spark
 @pytest.mark.parametrize("number", range(RUNS))
 def test_both_judges_say_the_same_of_a_random_run(seed: int, number: int, tmp_path: Path) -> None:
     """`make judge SEED=N RUNS=1` repeats a failure."""
@@ -28,6 +39,7 @@ def test_both_judges_say_the_same_of_a_random_run(seed: int, number: int, tmp_pa
     assert compared.counts["publications"], f"make judge SEED={drawn} RUNS=1: nothing was published"
 
 
+@pytest.mark.spark
 def test_both_judges_tell_apart_what_a_fault_by_hand_disturbed(tmp_path: Path) -> None:
     """The plan has neither faults nor phases, as that of a network that was left running."""
     run = carry_out({name: value for name, value in SCENARIO.items() if name != "faults"}, tmp_path)

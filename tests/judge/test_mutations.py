@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from analysis.quick.judge import judge as judge_quickly
 from tests.judge.editing import Edited
 from tests.judge.judging.verdict import judge
 from tests.judge.mutations import DEFECTS, SCENARIO, UNKNOWN
@@ -36,6 +37,23 @@ def test_a_planted_defect_changes_the_run(simulated: Path, tmp_path: Path, name:
     files = [path.relative_to(simulated) for path in simulated.rglob("*") if path.is_file()]
     changed = [f for f in files if _content(copy / f) != _content(simulated / f)]
     assert changed
+
+
+@pytest.mark.sim
+@pytest.mark.parametrize("name", DEFECTS)
+def test_the_quick_verdict_names_a_defect_or_says_that_it_does_not_look_for_it(
+    simulated: Path, tmp_path: Path, name: str
+) -> None:
+    assert judge_quickly(simulated)["verdict"] == "clean"
+    verdict, defect = judge_quickly(planted(simulated, tmp_path, name)), DEFECTS[name]
+    if defect.key in verdict["unchecked"]:
+        assert defect.key not in verdict["checks"]
+        return
+    found, problems = verdict["checks"][defect.key], verdict["problems"]
+    assert found == defect.count if defect.count is not None else found, (verdict["checks"], problems)
+    assert any(all(word in problem for word in defect.named) for problem in problems), problems
+    assert verdict["missing"] == 0
+    assert not verdict["ok"]
 
 
 @pytest.mark.sim

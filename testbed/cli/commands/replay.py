@@ -8,7 +8,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from testbed.cli import exits
-from testbed.cli.command import RUNS, Command, add_emulation, add_json, add_out, add_quiet, emu_options
+from testbed.cli.command import (
+    RUNS,
+    Command,
+    add_emulation,
+    add_json,
+    add_judge,
+    add_out,
+    add_quiet,
+    emu_options,
+)
 from testbed.cli.output import print_json
 from testbed.cli.progress import progress
 
@@ -38,7 +47,8 @@ def _arguments(parser: argparse.ArgumentParser) -> None:
         "--world", choices=("sim", "emu", "auto"), help="where (default: where the earlier run was)"
     )
     add_out(parser)
-    parser.add_argument("--analyze", action="store_true", help="analyse the run when it is complete")
+    parser.add_argument("--analyze", action="store_true", help="make tables and a report when complete")
+    add_judge(parser)
     add_emulation(parser)
     parser.set_defaults(dilate=None)
     add_json(parser)
@@ -48,6 +58,7 @@ def _arguments(parser: argparse.ArgumentParser) -> None:
 def _replay(args: argparse.Namespace) -> int:
     """Run a recorded plan again; returns the exit code."""
     from testbed.cli import execution
+    from testbed.cli.judging import needs_analysis
 
     _check_out(args)
     recording = _load(args.directory)
@@ -60,7 +71,7 @@ def _replay(args: argparse.Namespace) -> int:
         scenario=recording.scenario,
         world=args.world or (recording.world if recording.world in ("sim", "emu") else "auto"),
         options=_options(args, recording),
-        to_analyse=bool(args.analyze or recording.plan.expect),
+        to_analyse=needs_analysis(args.analyze or None, recording.plan),
         replay_of=recording.run_id,
     )
     if args.json:
@@ -95,11 +106,14 @@ def _check_out(args: argparse.Namespace) -> None:
 
 def _report(done: Executed, before: Path) -> None:
     from testbed.cli.execution import print_verdict
+    from testbed.cli.judging import print_judged
     from testbed.runs.fidelity import sentences
 
     path, outcome = done.directory.path, done.outcome
-    if done.verdict is not None:
+    if done.verdict is not None and done.analysed:
         print_verdict(path, done.verdict)
+    elif done.verdict is not None:
+        print_judged(done.verdict)
     print("\n".join(sentences(outcome.fidelity)))
     ending = outcome.outcome + (f": {outcome.message}" if outcome.message else "")
     print(f"{path}: {ending}\nNext: cbn diff {before} {path}")

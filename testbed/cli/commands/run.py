@@ -12,6 +12,7 @@ from testbed.cli.command import (
     Command,
     add_emulation,
     add_json,
+    add_judge,
     add_out,
     add_quiet,
     add_scenario,
@@ -27,9 +28,9 @@ if TYPE_CHECKING:
 _HELP = """\
 examples:
   cbn run quickstart
-      in the best world this machine has; prints which and why
+      in the best world this machine has; prints which and why, and ends with the verdict
   cbn run quickstart --world sim --seed 7 --analyze
-      in the simulator, with another seed, then the verdict and a report
+      in the simulator, with another seed, then tables and a report, too
   cbn run my.yaml --set scheme=pif --set timing.hop_delay=2ms
       override scalars of the file; the key is the path to them, with dots
   cbn run my.yaml --out /tmp/here --force --json
@@ -60,8 +61,9 @@ def _arguments(parser: argparse.ArgumentParser) -> None:
         "--analyze",
         action=argparse.BooleanOptionalAction,
         default=None,
-        help="analyse when complete (default: if the scenario expects something or has a matrix)",
+        help="make tables and a report when complete (default: if something expected needs them)",
     )
+    add_judge(parser)
     _matrix_arguments(parser.add_argument_group("scenarios with a matrix"))
     add_emulation(parser, auto=True)
     add_json(parser)
@@ -90,6 +92,7 @@ def _matrix_arguments(group: argparse._ArgumentGroup) -> None:
 
 def _run(args: argparse.Namespace) -> int:
     from testbed.cli import execution, matrix
+    from testbed.cli.judging import needs_analysis
     from testbed.cli.scenario import complaints, read
 
     scenario = read(args)
@@ -106,7 +109,7 @@ def _run(args: argparse.Namespace) -> int:
         scenario=scenario.text,
         world=args.world,
         options=emu_options(args),
-        to_analyse=bool(plan.expect) if args.analyze is None else args.analyze,
+        to_analyse=needs_analysis(args.analyze, plan),
     )
     if args.json:
         print_json(done.summary())
@@ -124,20 +127,24 @@ def _check_options(args: argparse.Namespace) -> None:
 
 def _report(done: Executed) -> None:
     from testbed.cli.execution import print_verdict
+    from testbed.cli.judging import print_judged
     from testbed.runs.fidelity import sentences
 
-    if done.verdict is not None:
+    if done.verdict is not None and done.analysed:
         print_verdict(done.directory.path, done.verdict)
     else:
         print(_sentence(done.directory.path, done.outcome))
+        if done.verdict is not None:
+            print_judged(done.verdict)
     print("\n".join(sentences(done.outcome.fidelity)))
+    if done.outcome.outcome == "complete" and not done.analysed:
+        print(f"Next: cbn analyze {done.directory.path}")
 
 
 def _sentence(path: Path, outcome: Outcome) -> str:
     match outcome.outcome:
         case "complete":
-            frames = f"{outcome.captured_frames:,} frames captured"
-            return f"{path}: complete, {frames}\nNext: cbn analyze {path}"
+            return f"{path}: complete, {outcome.captured_frames:,} frames captured"
         case "failed":
             return f"{path}: failed: {outcome.message}\nWhat was recorded is kept there; see logs/."
         case "interrupted":
