@@ -62,6 +62,7 @@ help: ## This list.
 build: packages ## Install what is needed and build, into .venv: then .venv/bin/cbn works.
 	$(MAKE) --jobs=2 $(STAMPS)/extensions $(STAMPS)/analysis
 	$(MAKE) $(STAMPS)/project
+	$(SAY) "Built. This puts cbn on the PATH: . $(BIN)/activate"
 
 .PHONY: demo
 demo: build ## Build, run the quickstart scenario, and end with its verdict and report.

@@ -23,8 +23,8 @@ from typing import TYPE_CHECKING, Any
 
 from nodes.daemon import kernel
 from nodes.daemon.fork_server import NodeProcess
+from nodes.processes import environment_of
 from testbed.emu.children import SOURCE_ROOT
-from testbed.emu.registry import environment_of
 from testbed.plan.model import NodePlan
 from testbed.runs.events import EventFile
 

@@ -15,7 +15,8 @@ from testbed.cli.command import Command, load, names
 from testbed.cli.parser import build_parser
 
 ROOT = Path(__file__).parents[2]
-INTERACTIVE = ("attach", "mininet")
+FOR_NO_SCRIPT = ("attach", "completion", "mininet")
+"""Commands that have no `--json`: they are worked in, or print something for a shell."""
 
 
 def commands() -> dict[tuple[str, ...], Command]:
@@ -52,7 +53,7 @@ def test_every_command_explains_itself(
     words, found = command
     text = help_of(words, capsys)
     assert f"usage: cbn {' '.join(words)}" in text
-    assert ("--json" in text) is (found.execute is not None and words[0] not in INTERACTIVE)
+    assert ("--json" in text) is (found.execute is not None and words[0] not in FOR_NO_SCRIPT)
 
 
 def test_the_examples_of_a_help_text_are_valid_command_lines(
