@@ -5,18 +5,19 @@
 
     async def main():
         async with cbn.Client.from_environment() as client:
-            await client.subscribe('dest = "ORD" and price < 400')
-            async for delivery in client:
+            flights = await client.subscribe('dest = "ORD" and price < 400')
+            async for delivery in flights:
                 print(delivery.attributes)
 
     asyncio.run(main())
 
-`docs/writing-applications.md` explains it. Here are names alone; what they stand for is in
-`nodes.client` and `nodes.model`.
+`cbn.sync` has the same without asyncio; `docs/writing-applications.md` explains both. Here are
+names alone; what they stand for is in `nodes.client` and `nodes.model`.
 """
 
-from nodes.client.aio import Client, Delivery, Subscription
+from nodes.client.aio import Client
 from nodes.client.core import NotAttached
+from nodes.client.delivery import Delivery, Subscription
 from nodes.config_file import ConfigError, load_config
 from nodes.daemon.sockets import BindError
 from nodes.model import (

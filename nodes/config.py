@@ -104,3 +104,5 @@ class Action:
     subscription: int = 0
     text: str = ""
     """The predicate to subscribe to or the message to publish, as text."""
+    payload: str = ""
+    """What the message carries besides its attributes, as UTF-8."""

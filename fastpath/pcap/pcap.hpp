@@ -163,7 +163,7 @@ class Decoder {
         const bool is_publication = is_message && context.direction != Direction::Sent && message.hop_count == 0;
         attributes(message.attributes, is_publication);
         control_fields(packet, is_control, context.direction);
-        out_.content.push_back(is_message    ? digest(message.attributes, message.publish_time_ns)
+        out_.content.push_back(is_message    ? digest(message.content, message.publish_time_ns)
                                : is_control ? digest(packet.subspan(SESSION_AT, SESSION_BYTES), 0)
                                             : 0);
         ++out_.rows;

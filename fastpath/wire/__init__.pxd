@@ -77,11 +77,13 @@ cdef extern from "wire/codec.hpp" namespace "cbn::wire" nogil:
     cdef cppclass MessageView:
         uint8_t hop_limit
         uint8_t hop_count
+        uint16_t attribute_count
         uint32_t source
         uint32_t header_class
         uint64_t sequence
         uint64_t publish_time_ns
         Bytes route
+        Bytes payload
         TrailerView trailer
 
     cdef cppclass HelloView:
@@ -190,6 +192,7 @@ cdef extern from "wire/codec.hpp" namespace "cbn::wire" nogil:
     void put_all(string &, const vector[string] &) except +
 
     const uint8_t FLAG_AUTH
+    const uint8_t FLAG_PAYLOAD
     const uint8_t FLAG_FIRST
     const uint8_t FLAG_LAST
     const size_t MAX_PACKET

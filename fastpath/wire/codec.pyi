@@ -1,6 +1,7 @@
 """The compiled codec: bytes to plain tuples and back. `nodes.wire.codec` gives them names."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
 
 Scalar = str | int | float | bool
 Attribute = tuple[int, str, Scalar]
@@ -24,8 +25,26 @@ def encode_message(
     hop_limit: int = 64,
     hop_count: int = 0,
     route: bytes = b"",
+    payload: bytes = b"",
     trailer: TrailerTuple | None = None,
 ) -> bytes: ...
+def encode_messages(
+    source: int,
+    sequence: int,
+    publish_time_ns: int,
+    messages: Iterable[tuple[Mapping[str, object], bytes]],
+    time_type: type,
+    hop_limit: int,
+    datagram_bytes: int,
+) -> list[bytes]: ...
+def decode_messages(
+    datagram: bytes, time_type: type
+) -> tuple[list[tuple[bytes, int, int, dict[str, Any], int, int, bytes]], list[bytes], int]:
+    """The MESSAGEs, the other packets but PAD, and how many MESSAGEs were malformed.
+
+    A MESSAGE is (packet, source, sequence, attributes, hop_count, publish_time_ns, payload).
+    """
+
 def encode_destinations(routers: Iterable[int]) -> bytes: ...
 def decode_destinations(route: bytes) -> tuple[int, ...]: ...
 def encode_hello(

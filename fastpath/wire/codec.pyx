@@ -65,10 +65,11 @@ def encode_pad(length):
 
 
 def encode_message(source, sequence, publish_time_ns, attributes, header_class=0, hop_limit=64, hop_count=0,
-                   route=b"", trailer=None):
+                   route=b"", payload=b"", trailer=None):
     cdef string out
     cdef string way = raw(route, "route", 65535)
-    begin_packet(out, <int>PacketType.Message, auth_flag(trailer))
+    cdef string carried = raw(payload, "payload", 65535)
+    begin_packet(out, <int>PacketType.Message, auth_flag(trailer) | (0 if carried.empty() else FLAG_PAYLOAD))
     put_u8(out, unsigned(hop_limit, "hop_limit", 0, U8))
     put_u8(out, unsigned(hop_count, "hop_count", 0, U8))
     put_u8(out, 0)
@@ -80,6 +81,9 @@ def encode_message(source, sequence, publish_time_ns, attributes, header_class=0
     put_u16(out, 0)
     out.append(way)
     patch_u16(out, 34, put_attributes(out, attributes))
+    if not carried.empty():
+        out.append(carried)
+        put_u16(out, carried.size())
     return finish(out, trailer)
 
 
@@ -145,6 +149,9 @@ def encode_ack(incarnation, peer_incarnation, ack, window, trailer=None):
     put_u8(out, 0)
     put_session(out, window, incarnation, peer_incarnation, 0, ack)
     return finish(out, trailer)
+
+
+include "batches.pxi"
 
 
 # --- parts ---------------------------------------------------------------------------------------------

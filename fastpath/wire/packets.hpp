@@ -122,11 +122,33 @@ namespace detail {
     return {Fault::MustBeZero, "padding", static_cast<std::size_t>(odd - packet.begin())};
 }
 
-// Header, route and trailer. The attributes are only located: see AttributeCursor and validate_message.
+namespace detail {
+
+// Cuts a payload, which ends with its length, off what follows a message's route.
+inline void cut_payload(const MessageView& message, Reader& in, Bytes& attributes, Bytes& payload) noexcept {
+    const std::size_t at = in.at(), left = in.left();
+    const Bytes rest = in.bytes(left, "attributes");
+    attributes = rest;
+    payload = {};
+    if (!(message.flags & FLAG_PAYLOAD) || !in.ok()) return;
+    in.require(left >= 2, Fault::Truncated, "payload_length", at);
+    if (!in.ok()) return;
+    const std::size_t size = load<std::uint16_t>(&rest[left - 2]);
+    in.require(size != 0, Fault::MustNotBeZero, "payload_length", at + left - 2);
+    in.require(size <= left - 2, Fault::Truncated, "payload", at + left - 2);
+    if (!in.ok()) return;
+    attributes = rest.first(left - 2 - size);
+    payload = rest.subspan(attributes.size(), size);
+}
+
+}  // namespace detail
+
+// Header, route, payload and trailer. The attributes are only located: see AttributeCursor and validate_message.
 [[nodiscard]] inline Status parse_message(Bytes packet, MessageView& out) noexcept {
     Bytes body;
     out.trailer = {};
-    const Status status = detail::open_packet(packet, PacketType::Message, FLAG_AUTH, body, out.trailer);
+    constexpr std::uint8_t known = FLAG_AUTH | FLAG_PAYLOAD;
+    const Status status = detail::open_packet(packet, PacketType::Message, known, body, out.trailer);
     if (!status.ok()) return status;
     Reader in(body);
     in.bytes(COMMON_SIZE, "common header");
@@ -142,7 +164,8 @@ namespace detail {
     out.attribute_count = in.number<std::uint16_t>("attribute_count");
     out.route = in.bytes(route_length, "route");
     out.attributes_at = in.at();
-    out.attributes = in.bytes(in.left(), "attributes");
+    detail::cut_payload(out, in, out.attributes, out.payload);
+    out.content = in.since(out.attributes_at);
     return in.status();
 }
 

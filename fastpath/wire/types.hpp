@@ -35,7 +35,8 @@ inline constexpr std::size_t HEADER_CLASS_AT = 12;
 inline constexpr std::size_t ROUTE_LENGTH_AT = 32;
 
 inline constexpr std::uint8_t FLAG_AUTH = 0x01;
-inline constexpr std::uint8_t FLAG_FIRST = 0x02;
+inline constexpr std::uint8_t FLAG_PAYLOAD = 0x02;  // of a MESSAGE
+inline constexpr std::uint8_t FLAG_FIRST = 0x02;    // of a CONTROL
 inline constexpr std::uint8_t FLAG_LAST = 0x04;
 
 enum class PacketType : std::uint8_t { Pad = 0, Message = 1, Hello = 2, Control = 3, Ack = 4 };
@@ -158,7 +159,8 @@ struct TrailerView {
     std::uint8_t algorithm = 0;
 };
 
-// A MESSAGE. `attributes` is their section, to be walked by an AttributeCursor.
+// A MESSAGE. `attributes` is their section, to be walked by an AttributeCursor; `content` is all that no router
+// changes on the way: the attributes, and the payload with its length.
 struct MessageView {
     std::uint8_t flags = 0;
     std::uint8_t hop_limit = 0;
@@ -171,6 +173,8 @@ struct MessageView {
     std::size_t attributes_at = 0;  // offset of the section in the packet
     Bytes route{};
     Bytes attributes{};
+    Bytes payload{};
+    Bytes content{};
     TrailerView trailer{};  // with an empty tag if there is none
 };
 

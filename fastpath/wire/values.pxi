@@ -204,7 +204,7 @@ cdef tuple read_message(Bytes data):
     check(parse_message(data, m))
     cdef AttributeCursor cursor = AttributeCursor(m)
     return (m.source, m.sequence, m.publish_time_ns, read_attributes(cursor), m.header_class,
-            m.hop_limit, m.hop_count, copy(m.route), to_trailer(m.trailer))
+            m.hop_limit, m.hop_count, copy(m.route), copy(m.payload), to_trailer(m.trailer))
 
 
 cdef tuple read_hello(Bytes data):

@@ -1,129 +1,67 @@
 """The library applications are written with: a client of a content-based network, for asyncio.
 
     async with Client.from_environment() as client:
-        await client.subscribe('dest = "ORD" and price < 400')
+        flights = await client.subscribe('dest = "ORD" and price < 400')
         await client.publish({"dest": "JFK", "price": 210.5})
-        async for delivery in client:
+        async for delivery in flights:
             print(delivery.attributes)
 
 `docs/writing-applications.md` explains it. Here: sockets, timers, waiting. Not
-here: the protocol, which is `nodes.client.core`.
+here: the protocol (`nodes.client.core`), who is given a delivery (`delivery`).
 """
 
 from __future__ import annotations
 
 import asyncio
-import os
 import random
-import signal
-import threading
-from collections import deque
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, field
+from itertools import groupby
+from operator import attrgetter
 
 from fastpath.wire.codec import WireError
 from nodes.client.core import ClientCore, NotAttached
+from nodes.client.delivery import Callback, Delivery, Inbox, Subscription, Wanted
+from nodes.client.environment import configuration, left_on_sigterm
 from nodes.client.recording import Recording
 from nodes.config import MILLISECOND_NS, InterfaceConfig, NodeConfig
-from nodes.config_file import ConfigError, load_config
 from nodes.daemon.clock import Clock
 from nodes.daemon.sockets import open_interface
-from nodes.daemon.udp import UdpLink
+from nodes.daemon.udp import Received, UdpLink
 from nodes.model import Predicate, Value, parse_message, parse_predicate
-from nodes.routing.effects import Deliver, Send
+from nodes.routing.effects import Send
 from nodes.wire.packets import PORT, Role
+
+__all__ = ["Client", "Delivery", "Subscription"]
 
 DATAGRAMS_A_TURN = 256
 QUEUE_LIMIT = 65_536
 ATTACH_TIMEOUT_S = 10.0
 LEAVE_TIMEOUT_S = 1.0
 """How long a client that ends waits for its router to know that it wants nothing any more."""
-CONFIG_VARIABLE = "CBN_NODE"
-"""The environment's variable that names the client's configuration."""
-
-
-@dataclass(frozen=True, slots=True)
-class Subscription:
-    """What `subscribe` returns and `unsubscribe` takes."""
-
-    number: int
-    predicate: Predicate
-    _client: Client = field(repr=False)
-    _known_ns: int = field(repr=False)
-
-    async def settled(self) -> None:
-        """Wait until every router knows of it, unless the network is disturbed meanwhile.
-
-        Only our own router tells that it has taken note. For the others there is a time within which they
-        know, `settle_ms` of the configuration; what is published once it is over must be delivered,
-        and a run's verdict counts by the same time (docs/analysis.md).
-        """
-        await self._client.wait_until(self._known_ns)
-
-
-@dataclass(frozen=True, slots=True)
-class Delivery:
-    """A message that matched one of the client's subscriptions."""
-
-    source: int
-    """Id of the publishing client."""
-    sequence: int
-    """Its number at the publisher; (source, sequence) is the message's id."""
-    attributes: Mapping[str, Value]
-    hop_count: int
-    """How many routers it passed."""
-    publish_time_ns: int
-    """When it was published, by the publisher's clock, in ns since 1970."""
-    latency_ns: int
-    """From then until it arrived here; two machines' clocks may disagree."""
-
-
-@asynccontextmanager
-async def _left_on_sigterm() -> AsyncIterator[None]:
-    """Leave the block when SIGTERM comes, if nobody else has said what it is to do."""
-    task, asked = asyncio.current_task(), False
-    assert task is not None
-    main = threading.current_thread() is threading.main_thread()
-    ours = main and signal.getsignal(signal.SIGTERM) is signal.SIG_DFL
-
-    def leave() -> None:
-        nonlocal asked
-        asked = True
-        task.cancel()
-
-    loop = asyncio.get_running_loop()
-    if ours:
-        loop.add_signal_handler(signal.SIGTERM, leave)
-    try:
-        yield
-    except asyncio.CancelledError:
-        if not asked or task.uncancel() > 0:
-            raise
-    finally:
-        if ours:
-            loop.remove_signal_handler(signal.SIGTERM)
+Content = str | Mapping[str, Value]
+"""The attributes of a message, also as text."""
 
 
 class Client:
-    """A client, attached to its router. Make one with `connect`."""
+    """A client, attached to its router. Make one with `connect`, `from_environment` or `from_config`."""
 
     def __init__(self, config: NodeConfig, queue_limit: int = QUEUE_LIMIT) -> None:
         """Open the socket; `attach` does the rest. Must be called in a running loop."""
+        self._link = UdpLink(open_interface(config.interfaces[0]), config.interfaces[0].name)
         self._recording = Recording(config) if config.events_path else None
         last_sequence = self._recording.last_sequence if self._recording else 0
         self._core = ClientCore(config, random.SystemRandom(), last_sequence)
         self._clock = Clock(config.dilate, config.dilate_from_ns)
         self._loop = asyncio.get_running_loop()
-        self._link = UdpLink(open_interface(config.interfaces[0]), config.interfaces[0].name)
-        self._queue: deque[Delivery] = deque()
-        self._queue_limit = queue_limit
         self._changed = asyncio.Event()
         self._timer: asyncio.TimerHandle | None = None
+        self._tasks: set[asyncio.Future[object]] = set()
         self._failure: BaseException | None = None
         self._closed = False
-        self.overflows = 0
-        """Deliveries that were dropped because the application did not take them in time."""
+        self._queue_limit = queue_limit
+        self._inbox = Inbox(queue_limit, self._wait)
+        self._wanted = Wanted()
         self.malformed = 0
         """Datagrams that were dropped because they were not what the wire format says."""
         self._loop.add_reader(self._link.fileno(), self._guarded, self._on_readable)
@@ -194,17 +132,9 @@ class Client:
         Raises:
             ConfigError: The environment names no file, or it is none.
         """
-        path = os.environ.get(CONFIG_VARIABLE)
-        if not path:
-            raise ConfigError(
-                f"{CONFIG_VARIABLE} is not set: it names the file with who this client is; "
-                "a run sets it for a program (`run:` of a client in a scenario)"
-            )
-        async with (
-            _left_on_sigterm(),
-            cls.from_config(load_config(path), queue_limit, attach_timeout_s) as it,
-        ):
-            yield it
+        config = configuration()
+        async with left_on_sigterm(), cls.from_config(config, queue_limit, attach_timeout_s) as client:
+            yield client
 
     @property
     def attached(self) -> bool:
@@ -227,34 +157,55 @@ class Client:
                 f"at {interface.address}?"
             ) from None
 
-    async def subscribe(self, predicate: str | Predicate) -> Subscription:
+    @property
+    def overflows(self) -> int:
+        """Deliveries that were dropped because the application did not take them in time."""
+        return self._inbox.overflows + sum(each.overflows for each in self._wanted.held.values())
+
+    async def subscribe(self, predicate: str | Predicate, callback: Callback | None = None) -> Subscription:
         """Want what matches; returns when our router has taken note.
 
-        The rest of the network learns of it from there: messages published
-        elsewhere a moment later may still miss us.
+        The rest of the network learns of it from there: messages published elsewhere a moment
+        later may still miss us (`Subscription.settled`).
+
+        Args:
+            predicate: what is wanted.
+            callback: called with each delivery; if it returns an awaitable, that is awaited beside all else.
+                An error in it ends the client, and every later call raises it.
 
         Raises:
             PredicateSyntaxError: the text is no predicate; the error points at the column.
         """
         wanted = parse_predicate(predicate) if isinstance(predicate, str) else predicate
+        self._check()
         now_ns = self._clock.now_ns()
         number = self._core.subscribe(now_ns, wanted)
+        subscription = self._subscription(number, wanted, callback, now_ns)
+        self._wanted.add(subscription)
         if self._recording is not None:
             self._recording.events.subscribed(now_ns, number, wanted)
         await self._acknowledged()
-        settle_ns = self._core.config.settle_ms * MILLISECOND_NS
-        return Subscription(number, wanted, self, now_ns + settle_ns)
+        return subscription
 
     async def unsubscribe(self, subscription: Subscription) -> None:
-        """Want it no longer; returns when our router has taken note.
+        """Want it no longer; returns when our router has taken note. Who iterates over it comes to the end.
 
         Raises:
             UsageError: it was withdrawn before.
         """
         self._withdraw(subscription.number)
-        await self._acknowledged()
+        try:
+            await self._acknowledged()
+        finally:  # what the router sent before it knew has arrived before its acknowledgement
+            self._wanted.remove(subscription.number)
+            self._changed.set()
 
-    async def publish(self, message: str | Mapping[str, Value]) -> tuple[int, int]:
+    async def settled(self, subscription: Subscription) -> None:
+        """See `Subscription.settled`."""
+        while (left_ns := subscription.known_ns - self._clock.now_ns()) > 0:
+            await asyncio.sleep(self._clock.real_wait_s(left_ns))
+
+    async def publish(self, message: Content, payload: bytes = b"") -> tuple[int, int]:
         """Send a message; returns its id, (source, sequence). Nobody tells whether it arrives.
 
         Raises:
@@ -264,27 +215,57 @@ class Client:
         attributes = parse_message(message) if isinstance(message, str) else message
         self._check()
         now_ns = self._clock.now_ns()
-        published = self._core.publish(now_ns, attributes)
+        identity = self._core.publish(now_ns, attributes, payload)
         if self._recording is not None:
-            self._recording.events.published(now_ns, published, attributes)
+            self._recording.events.published(now_ns, identity, attributes)
         self._guarded(self._advance)
         # Let the loop breathe: a publisher in a tight loop must not starve its own deliveries.
         await asyncio.sleep(0)
-        return published
+        return identity
+
+    async def publish_many(
+        self, messages: Iterable[Content | tuple[Content, bytes]]
+    ) -> list[tuple[int, int]]:
+        """Send messages at once, each with or without a payload, as few datagrams; returns their ids.
+
+        All are sent or, if one cannot be, none. The network has no memory: a batch that is larger than the
+        buffers on its way loses messages.
+
+        Raises:
+            NotAttached: there is no router to give them to.
+            UsageError: the network cannot carry one; the text says which.
+        """
+        batch = [_with_payload(message) for message in messages]
+        self._check()
+        now_ns = self._clock.now_ns()
+        ids = self._core.publish_many(now_ns, batch)
+        if self._recording is not None:
+            for identity, (attributes, _) in zip(ids, batch, strict=True):
+                self._recording.events.published(now_ns, identity, attributes)
+        self._guarded(self._advance)
+        await asyncio.sleep(0)
+        return ids
+
+    async def batch(self) -> list[Delivery]:
+        """What was delivered since the last time, at once: see `Subscription.batch`."""
+        return await self._inbox.batch()
 
     def __aiter__(self) -> Client:
         return self
 
     async def __anext__(self) -> Delivery:
-        await self._until(lambda: bool(self._queue) or self._closed)
-        if not self._queue:
-            raise StopAsyncIteration
-        return self._queue.popleft()
+        return await self._inbox.next()
 
-    async def wait_until(self, time_ns: int) -> None:
-        """Wait until the run's clock shows that time."""
-        while (left_ns := time_ns - self._clock.now_ns()) > 0:
-            await asyncio.sleep(self._clock.real_wait_s(left_ns))
+    def hand_over(self, subscription: Subscription) -> None:
+        """From now on a subscription takes its deliveries itself, and those that wait for somebody else."""
+        subscription.inbox.put(
+            self._inbox.take_if(
+                lambda delivery: (
+                    subscription in delivery.subscriptions
+                    and all(each.takes for each in delivery.subscriptions)
+                )
+            )
+        )
 
     def status(self) -> dict[str, object]:
         """A JSON-ready account of the protocol's state and of the link's counters."""
@@ -319,6 +300,16 @@ class Client:
         self._link.close()
         self._changed.set()
 
+    def _subscription(
+        self, number: int, wanted: Predicate, callback: Callback | None, now_ns: int
+    ) -> Subscription:
+        def waits(condition: Callable[[], bool]) -> Awaitable[bool]:
+            return self._wait(condition, number)
+
+        known_ns = now_ns + self._core.config.settle_ms * MILLISECOND_NS
+        inbox = Inbox(self._queue_limit, waits)
+        return Subscription(self, number, wanted, inbox=inbox, callback=callback, known_ns=known_ns)
+
     def _withdraw(self, number: int) -> None:
         now_ns = self._clock.now_ns()
         self._core.unsubscribe(now_ns, number)
@@ -328,6 +319,17 @@ class Client:
     async def _acknowledged(self) -> None:
         self._guarded(self._advance)
         await self._until(lambda: self.attached and self._core.link.quiet)
+
+    async def _wait(self, condition: Callable[[], bool], number: int | None = None) -> bool:
+        """Whether it holds, at last; False: the client, or its subscription of that number, has ended."""
+
+        def over() -> bool:
+            return self._closed or (number is not None and number not in self._wanted.held)
+
+        await self._until(lambda: condition() or over())
+        if not condition():
+            self._check()
+        return condition()
 
     async def _until(self, condition: Callable[[], bool]) -> None:
         """Wait for something that only a packet, a timer or `close` can bring about."""
@@ -342,32 +344,80 @@ class Client:
         if self._failure is not None:
             raise self._failure
 
+    def _fail(self, error: BaseException) -> None:
+        self._failure = error
+        self.close()
+
     def _guarded(self, step: Callable[[], None]) -> None:
         """A defect in a callback would otherwise reach the loop's log and not the application."""
         try:
             step()
         except Exception as error:
-            self._failure = error
-            self.close()
+            self._fail(error)
             return
         self._changed.set()
 
     def _on_readable(self) -> None:
+        arrived: list[Received] = []
         for _ in range(DATAGRAMS_A_TURN):
             datagram = self._link.receive()
             if datagram is None:
                 break
-            self._take(datagram)
+            self._take(datagram, arrived)
+        if arrived:
+            self._deliver(arrived)
         self._advance()
 
-    def _take(self, datagram: bytes) -> None:
+    def _take(self, datagram: bytes, arrived: list[Received]) -> None:
         try:
-            packets = self._link.split(datagram)
+            messages, others, malformed = self._link.read(datagram)
         except WireError:
             self.malformed += 1
             return
-        for packet in packets:
+        self._core.note_messages(len(messages), malformed)
+        arrived += messages
+        for packet in others:
             self._core.receive(self._clock.now_ns(), 0, packet)
+
+    def _deliver(self, arrived: list[Received]) -> None:
+        """Give each message to who wants it; one that nobody wants any more is let go."""
+        now_ns = self._clock.now_ns()
+        wanting = self._wanted.of([message[0] for message in arrived])
+        deliveries = [
+            Delivery(source, sequence, attributes, payload, hops, sent_ns, now_ns - sent_ns, matched)
+            for (_, source, sequence, attributes, hops, sent_ns, payload), matched in zip(
+                arrived, wanting, strict=True
+            )
+        ]
+        if self._recording is not None:
+            for each in deliveries:
+                self._recording.events.delivered(
+                    now_ns, each.source, each.sequence, each.hop_count, each.publish_time_ns
+                )
+        for matched, group in groupby(deliveries, attrgetter("subscriptions")):
+            self._hand_out(matched, list(group))
+
+    def _hand_out(self, matched: tuple[Subscription, ...], deliveries: list[Delivery]) -> None:
+        for subscription in matched:
+            if subscription.callback is not None:
+                self._call(subscription.callback, deliveries)
+            elif subscription.takes:
+                subscription.inbox.put(deliveries)
+        if not all(subscription.takes for subscription in matched):
+            self._inbox.put(deliveries)
+
+    def _call(self, callback: Callback, deliveries: list[Delivery]) -> None:
+        for delivery in deliveries:
+            result = callback(delivery)
+            if isinstance(result, Awaitable):
+                task = asyncio.ensure_future(result)
+                self._tasks.add(task)
+                task.add_done_callback(self._task_done)
+
+    def _task_done(self, task: asyncio.Future[object]) -> None:
+        self._tasks.discard(task)
+        if not task.cancelled() and (error := task.exception()) is not None:
+            self._fail(error)
 
     def _advance(self) -> None:
         """Do what is due and what the core asks for, and set the timer for the next time."""
@@ -378,9 +428,6 @@ class Client:
         if deadline_ns is not None and deadline_ns <= now_ns:
             self._core.handle_timer(now_ns)
         outputs = self._core.take_outputs()
-        for output in outputs:
-            if isinstance(output, Deliver):
-                self._enqueue(now_ns, output)
         if self._recording is not None:
             self._recording.write()  # before anything is sent: else others knew more of us than the run
             self._recording.note_state(self._core.state, self.status)
@@ -389,18 +436,6 @@ class Client:
                 self._link.send(output.datagram)
         self._arm(self._core.next_deadline())
 
-    def _enqueue(self, now_ns: int, output: Deliver) -> None:
-        m = output.message
-        if self._recording is not None:
-            self._recording.events.delivered(now_ns, m)
-        if len(self._queue) >= self._queue_limit:
-            self.overflows += 1
-            return
-        latency_ns = now_ns - m.publish_time_ns
-        self._queue.append(
-            Delivery(m.source, m.sequence, m.attributes, m.hop_count, m.publish_time_ns, latency_ns)
-        )
-
     def _arm(self, deadline_ns: int | None) -> None:
         if self._timer is not None:
             self._timer.cancel()
@@ -408,3 +443,8 @@ class Client:
         if deadline_ns is not None:
             delay_s = self._clock.real_wait_s(max(0, deadline_ns - self._clock.now_ns()))
             self._timer = self._loop.call_later(delay_s, self._guarded, self._advance)
+
+
+def _with_payload(message: Content | tuple[Content, bytes]) -> tuple[Mapping[str, Value], bytes]:
+    content, payload = message if isinstance(message, tuple) else (message, b"")
+    return parse_message(content) if isinstance(content, str) else content, payload

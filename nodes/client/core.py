@@ -11,16 +11,16 @@ from __future__ import annotations
 
 import random
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from nodes.config import NodeConfig
-from nodes.model import Predicate, UsageError, Value, check_message
+from nodes.model import Predicate, Time, UsageError, Value, check_message
 from nodes.routing.adjacency import draw_incarnation
 from nodes.routing.effects import Deliver, Drop, Output, Reason
 from nodes.routing.link import Arrived, Link, LinkEvent, LinkUp
 from nodes.routing.subscriptions import subscriptions_digest
-from nodes.wire.codec import WireError, decode, encode, encode_predicate
+from nodes.wire.codec import WireError, decode, encode, encode_messages, encode_predicate
 from nodes.wire.packets import Kind, Message, PacketType, Role
 
 SUBSCRIPTION_MAX = 0xFFFF_FFFF
@@ -107,19 +107,17 @@ class ClientCore:
         """Differs whenever the status differs in what the convergence of the network depends on."""
         return self.incarnation, self.attached, self.link.quiet, self.link.acknowledged_ticket, self._changes
 
-    def publish(self, now_ns: int, message: Mapping[str, Value]) -> tuple[int, int]:
+    def publish(self, now_ns: int, message: Mapping[str, Value], payload: bytes = b"") -> tuple[int, int]:
         """Send a message into the network; returns its id, (source, sequence).
 
         Raises:
             NotAttached: There is no router to give it to.
             UsageError: The network cannot carry it.
         """
-        if not self.attached:
-            raise NotAttached(f"{self.config.name} is not attached to {self.link.interface.peer_name}")
+        self._check_attached()
         source, sequence = self.config.node_id, self._sequence + 1
-        packet = encode(
-            Message(source, sequence, now_ns, check_message(message), hop_limit=self.config.hop_limit)
-        )
+        attributes, hop_limit = check_message(message), self.config.hop_limit
+        packet = encode(Message(source, sequence, now_ns, attributes, hop_limit=hop_limit, payload=payload))
         if len(packet) > self.link.datagram_bytes:
             raise UsageError(
                 f"the message has {len(packet)} bytes; {self.link.interface.name} takes "
@@ -129,6 +127,31 @@ class ClientCore:
         self._published += 1
         self.link.put(packet)
         return source, sequence
+
+    def publish_many(
+        self, now_ns: int, messages: Sequence[tuple[Mapping[str, Value], bytes]]
+    ) -> list[tuple[int, int]]:
+        """Send messages, (attributes, payload) each, or if one cannot be sent none; returns their ids.
+
+        Raises:
+            NotAttached: There is no router to give them to.
+            UsageError: The network cannot carry one.
+        """
+        self._check_attached()
+        source, first = self.config.node_id, self._sequence + 1
+        for datagram in encode_messages(
+            source, first, now_ns, messages, Time, self.config.hop_limit, self.link.datagram_bytes
+        ):
+            self.link.put(datagram)
+        self._sequence += len(messages)
+        self._published += len(messages)
+        return [(source, first + n) for n in range(len(messages))]
+
+    def note_messages(self, delivered: int, malformed: int) -> None:
+        """Messages have arrived that the shell has decoded itself, many at once."""
+        self._delivered += delivered
+        for _ in range(malformed):
+            self.link.drop(Reason.MALFORMED)
 
     def receive(self, now_ns: int, interface: int, packet: bytes) -> None:
         """Take one packet that arrived on the interface."""
@@ -178,6 +201,10 @@ class ClientCore:
             "retransmissions": self.link.retransmissions,
             "drops": dict(sorted(self.drops.items())),
         }
+
+    def _check_attached(self) -> None:
+        if not self.attached:
+            raise NotAttached(f"{self.config.name} is not attached to {self.link.interface.peer_name}")
 
     def _note_change(self) -> None:
         self._digest = ""

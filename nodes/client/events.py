@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from nodes.model import Predicate, Value, format_message, format_predicate
-from nodes.wire.packets import Message
 
 EventRecord = dict[str, object]
 
@@ -47,15 +46,17 @@ class Events:
             now_ns, "publish", source=source, sequence=sequence, message=format_message(message)
         )
 
-    def delivered(self, now_ns: int, message: Message) -> EventRecord:
+    def delivered(
+        self, now_ns: int, source: int, sequence: int, hop_count: int, publish_time_ns: int
+    ) -> EventRecord:
         """It has received a message."""
         return self._make(
             now_ns,
             "deliver",
-            source=message.source,
-            sequence=message.sequence,
-            hop_count=message.hop_count,
-            latency_ns=now_ns - message.publish_time_ns,
+            source=source,
+            sequence=sequence,
+            hop_count=hop_count,
+            latency_ns=now_ns - publish_time_ns,
         )
 
     def _make(self, now_ns: int, event: str, **fields: object) -> EventRecord:

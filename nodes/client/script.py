@@ -40,6 +40,7 @@ class _Step:
     subscription: int
     predicate: Predicate | None = None
     message: Mapping[str, Value] | None = None
+    payload: bytes = b""
 
 
 class ScriptedClient:
@@ -166,13 +167,15 @@ class ScriptedClient:
             self.core.subscribe(now_ns, step.predicate, step.subscription)
             return self._events.subscribed(now_ns, step.subscription, step.predicate)
         if step.message is not None:
-            return self._events.published(now_ns, self.core.publish(now_ns, step.message), step.message)
+            identity = self.core.publish(now_ns, step.message, step.payload)
+            return self._events.published(now_ns, identity, step.message)
         self.core.unsubscribe(now_ns, step.subscription)
         return self._events.unsubscribed(now_ns, step.subscription)
 
     def _note_delivery(self, now_ns: int, output: Deliver) -> None:
         self.deliveries.note(now_ns, output.message)
-        self._events.delivered(now_ns, output.message)
+        m = output.message
+        self._events.delivered(now_ns, m.source, m.sequence, m.hop_count, m.publish_time_ns)
 
 
 @lru_cache(maxsize=1024)
@@ -188,7 +191,7 @@ def _parse(client: str, number: int, action: Action) -> _Step:
             case "subscribe":
                 return step(action.subscription, predicate=parse_predicate(action.text))
             case "publish":
-                return step(0, message=_message(action.text))
+                return step(0, message=_message(action.text), payload=action.payload.encode())
             case "unsubscribe":
                 return step(action.subscription)
     except (PredicateSyntaxError, UsageError) as error:

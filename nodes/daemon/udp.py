@@ -4,13 +4,18 @@ from __future__ import annotations
 
 import socket
 
-from fastpath.wire.codec import split_datagram
+from fastpath.wire.codec import decode_messages, split_datagram
 from nodes.daemon.sockets import buffer_overflows, receive_buffer_bytes
+from nodes.model import Time, Value
 from nodes.wire.packets import PacketType
 
 LONGEST_DATAGRAM = 65_535
 COUNTED = ("messages", "control", "bytes", "datagrams")
 COUNTERS = (*(f"{way}_{what}" for what in COUNTED for way in ("rx", "tx")), "tx_errors")
+
+
+Received = tuple[bytes, int, int, dict[str, Value], int, int, bytes]
+"""A MESSAGE: the packet, source, sequence, attributes, hop_count, publish_time_ns, payload."""
 
 
 class UdpLink:
@@ -58,6 +63,20 @@ class UdpLink:
         framed = split_datagram(datagram)
         self._count("rx", datagram, [kind for kind, _, _ in framed])
         return [datagram[at : at + size] for kind, at, size in framed if kind != PacketType.PAD]
+
+    def read(self, datagram: bytes) -> tuple[list[Received], list[bytes], int]:
+        """What has arrived: messages, decoded; other packets but PAD; how many messages were malformed.
+
+        Raises:
+            WireError: The datagram is malformed as a whole.
+        """
+        messages, others, malformed = decode_messages(datagram, Time)
+        counters = self._counters
+        counters["rx_messages"] += len(messages) + malformed
+        counters["rx_control"] += len(others)
+        counters["rx_bytes"] += len(datagram)
+        counters["rx_datagrams"] += 1
+        return messages, others, malformed
 
     def counters(self) -> dict[str, object]:
         """One row, as of a router's interface."""

@@ -17,7 +17,7 @@ local PORT, VERSION = 61803, 1
 local PAD, MESSAGE, HELLO, CONTROL, ACK = 0, 1, 2, 3, 4
 local PACKETS = { [0] = "PAD", "MESSAGE", "HELLO", "CONTROL", "ACK" }
 local MINIMUM = { [0] = 4, 36, 32, 32, 32 }
-local KNOWN_FLAGS = { [0] = 0, 1, 1, 7, 1 }
+local KNOWN_FLAGS = { [0] = 0, 3, 1, 7, 1 }
 local ROLES = { "router", "client" }
 local KINDS = { [0] = "none", "LINK_STATE", "INTEREST", "SUBSCRIBE", "UNSUBSCRIBE",
     "INTEREST_CHANGE", "RECORD_REQUEST",
@@ -47,15 +47,15 @@ declare("uint8", "operator", base.DEC, OPERATORS)
 declare("uint8", "role", base.DEC, ROLES)
 declare("uint8", "kind", base.DEC, KINDS)
 declare("uint8", "algorithm", base.DEC, ALGORITHMS)
-declare("uint16", "length route_length attribute_count value_length key_id hold_time_ms window")
+declare("uint16", "length route_length attribute_count value_length payload_length key_id hold_time_ms window")
 declare("uint32", "source header_class destination node seen_node link_sequence ack")
 declare("uint32", "origin count neighbour cost subscription issuer revision request router")
 declare("uint8", "narrowed periodic", base.HEX)
 declare("uint64", "message_sequence publish_time_ns origin_sequence renewal")
 declare("uint64", "incarnation seen_incarnation peer_incarnation era nonce", base.HEX)
-declare("bytes", "padding route tag fragment digest")
+declare("bytes", "padding route payload tag fragment digest")
 declare("string", "attribute name value predicate removed added filter constraint")
-for name, mask in pairs({ auth = 1, first = 2, last = 4 }) do
+for name, mask in pairs({ auth = 1, carries = 2, first = 2, last = 4 }) do
     f[name] = ProtoField.bool("cbn.flags." .. name, name:upper(), 8, nil, mask)
     fields[#fields + 1] = f[name]
 end
@@ -236,7 +236,8 @@ function Reader:flags(known)
     local start = self.at
     self:open()
     local range = self:take(1, "flags")
-    for _, flag in ipairs({ f.auth, f.first, f.last }) do self:add(flag, range) end
+    local shown = self.is_message and { f.auth, f.carries } or { f.auth, f.first, f.last }
+    for _, flag in ipairs(shown) do self:add(flag, range) end
     self:close(f.flags, start)
     self:require(bit.band(range:uint(), bit.bnot(known)) == 0, "flags", start, "has reserved bits set")
     return range:uint()
@@ -251,6 +252,25 @@ function Reader:fence(fixed)
     self:require(self.at + fixed + 4 + size <= to, "tag", to - 1, "runs past the end")
     self.to = to - 4 - size
     return to
+end
+
+-- Leaves the reader's end in front of the payload of a message, which ends with its length; returns where
+-- that ends.
+function Reader:fence_payload()
+    local to = self.to
+    if self.at + 2 > to then self:fail("payload_length", self.at, "runs past the end") end
+    local size = self.tvb(to - 2, 2):uint()
+    self:require(size > 0, "payload_length", to - 2, "is 0")
+    self:require(self.at + 2 + size <= to, "payload", to - 2, "runs past the end")
+    self.to = to - 2 - size
+    return to
+end
+
+function Reader:carried(to)
+    local size = to - 2 - self.at
+    self.to = to
+    self:raw("payload", size)
+    self:number("payload_length", 2)
 end
 
 function Reader:trailer(to)
@@ -284,7 +304,7 @@ local BODIES = {
         r:require(not odd, "padding", start + (odd or 1) - 1, "is not 0")
         return "PAD"
     end,
-    [MESSAGE] = function(r)
+    [MESSAGE] = function(r, flags)
         r:number("hop_limit", 1)
         r:number("hop_count", 1)
         r:require(r:take(1, "reserved"):uint() == 0, "reserved", r.at - 1, "has reserved bits set")
@@ -294,8 +314,10 @@ local BODIES = {
         r:number63("publish_time_ns")
         local route_length, count = r:number("route_length", 2), (r:number("attribute_count", 2))
         r:route(route_length)
+        local to = bit.band(flags, 2) == 2 and r:fence_payload()
         r:attributes(count)
         r:finish("attributes")
+        if to then r:carried(to) end
         return ("MESSAGE %d:%s"):format(source, tostring(sequence))
     end,
     [HELLO] = function(r)
@@ -344,6 +366,7 @@ local function read_packet(r, kind)
     r:number("type", 1)
     r:number("length", 2)
     if kind == PAD then return BODIES[PAD](r) end
+    r.is_message = kind == MESSAGE
     local flags = r:flags(KNOWN_FLAGS[kind])
     local to = bit.band(flags, 1) == 1 and r:fence(MINIMUM[kind] - 5)
     local summary = BODIES[kind](r, flags)

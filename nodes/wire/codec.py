@@ -36,6 +36,7 @@ __all__ = [
     "encode_attributes",
     "encode_destinations",
     "encode_filter",
+    "encode_messages",
     "encode_predicate",
     "split_datagram",
     "validate_message",
@@ -66,6 +67,7 @@ def encoder(encode: Callable[P, R]) -> Callable[P, R]:
 
 validate_message = compiled.validate_message
 encode_destinations = encoder(compiled.encode_destinations)
+encode_messages = encoder(compiled.encode_messages)
 decode_destinations = compiled.decode_destinations
 
 
@@ -235,7 +237,7 @@ def _encode_message(p: Message) -> bytes:
     attributes, trailer = attribute_tuples(p.attributes), _trailer_tuple(p.trailer)
     head = (p.source, p.sequence, p.publish_time_ns)
     return compiled.encode_message(
-        *head, attributes, p.header_class, p.hop_limit, p.hop_count, p.route, trailer
+        *head, attributes, p.header_class, p.hop_limit, p.hop_count, p.route, p.payload, trailer
     )
 
 

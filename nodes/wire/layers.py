@@ -108,6 +108,7 @@ PACKET_TYPES = {int(kind): kind.name for kind in PacketType}
 ROLES = {int(role): role.name.lower() for role in Role}
 KINDS = {0: "none"} | {int(kind): kind.name for kind in Kind}
 FLAGS = ["AUTH", "FIRST", "LAST"]
+MESSAGE_FLAGS = ["AUTH", "PAYLOAD"]
 MINIMUM = {0: 4, 1: 36, 2: 32, 3: 32, 4: 32}
 """The least length of each packet type."""
 Layer = Packet
@@ -121,8 +122,8 @@ def _common(kind: PacketType) -> list[Any]:
     ]
 
 
-def _flags(default: int = 0) -> FlagsField:
-    return FlagsField("flags", default, 8, FLAGS)
+def _flags(default: int = 0, names: list[str] = FLAGS) -> FlagsField:
+    return FlagsField("flags", default, 8, names)
 
 
 def _trailer() -> ConditionalField:
@@ -229,13 +230,23 @@ class CBNPad(CBN):
     ]
 
 
+def _carried(field: Any) -> ConditionalField:
+    return ConditionalField(field, lambda packet: packet.flags.PAYLOAD)
+
+
+def _payload_length(packet: Packet) -> int:
+    """Of a message's payload, which ends with its length."""
+    end = packet.length - (packet.original[packet.length - 1] + 4 if packet.flags.AUTH else 0)
+    return int.from_bytes(packet.original[max(0, end - 2) : max(0, end)])
+
+
 class CBNMessage(CBN):
     """A published message."""
 
     name = "CBN MESSAGE"
     fields_desc = [
         *_common(PacketType.MESSAGE),
-        _flags(),
+        _flags(names=MESSAGE_FLAGS),
         ByteField("hop_limit", DEFAULT_HOP_LIMIT),
         ByteField("hop_count", 0),
         ByteField("reserved", 0),
@@ -253,6 +264,8 @@ class CBNMessage(CBN):
             count_from=lambda packet: packet.attribute_count,
             max_count=LIST_MAX,
         ),
+        _carried(XStrLenField("payload_data", b"", length_from=_payload_length)),
+        _carried(FieldLenField("payload_length", None, fmt="H", length_of="payload_data")),
         _trailer(),
     ]
 

@@ -80,6 +80,8 @@ class Message:
     hop_limit: int = DEFAULT_HOP_LIMIT
     hop_count: int = 0
     route: bytes = b""
+    payload: bytes = b""
+    """What nobody looks at on the way."""
     trailer: Trailer | None = None
 
 

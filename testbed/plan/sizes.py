@@ -11,6 +11,7 @@ from nodes.scheme_catalog import CATALOG
 _DATAGRAM_OVERHEAD = 28  # IPv4 and UDP
 _FIXED_BYTES = 36
 _ATTRIBUTE_BYTES = 2  # type and length of the name
+_PAYLOAD_BYTES = 2  # its length
 _DESTINATION_BITS = 7  # a byte
 
 
@@ -39,9 +40,9 @@ class Room:
             return 0
         return max(1, -(-(self.routers - 1).bit_length() // _DESTINATION_BITS))
 
-    def complaint(self, message: Mapping[str, Value]) -> tuple[str, str] | None:
+    def complaint(self, message: Mapping[str, Value], payload: str = "") -> tuple[str, str] | None:
         """Why a message does not fit and what was expected; None if it does."""
-        size = message_packet_bytes(message) + self.route_bytes
+        size = message_packet_bytes(message) + _payload_bytes(payload) + self.route_bytes
         if size <= self.datagram_bytes:
             return None
         carried = f" with the one destination it carries under {self.scheme}" if self.route_bytes else ""
@@ -55,6 +56,10 @@ def message_packet_bytes(message: Mapping[str, Value]) -> int:
     return _FIXED_BYTES + sum(
         _ATTRIBUTE_BYTES + len(name.encode()) + _value_bytes(value) for name, value in message.items()
     )
+
+
+def _payload_bytes(payload: str) -> int:
+    return len(payload.encode()) + _PAYLOAD_BYTES if payload else 0
 
 
 def _value_bytes(value: Value) -> int:

@@ -149,11 +149,12 @@ class Workload:
         times = due_times(self.source, spec, key, self.times, Random(f"{seed}/arrivals"))
         where: Key = (*key, "message")
         draw = self._draw(spec, key, where, Random(seed))
+        payload = _payload(spec.get("payload", ""))
         for n, at_ns in enumerate(times):
             message = draw(n) if draw else None
-            if message is None or not self._fits(message, where):
+            if message is None or not self._fits(message, payload, where):
                 return  # one complaint a publication, not one a message
-            yield Action(at_ns, "publish", text=format_message(message))
+            yield Action(at_ns, "publish", text=format_message(message), payload=payload)
 
     def _draw(self, spec: Mapping[str, Any], key: Key, where: Key, rng: Random) -> Draw | None:
         written = self.source.written(key)
@@ -165,11 +166,19 @@ class Workload:
             return lambda _n: self.generated.message()
         return read_message(self.source, spec["message"], where, rng) if "message" in spec else None
 
-    def _fits(self, message: Mapping[str, Value], key: Key) -> bool:
-        complaint = self.room.complaint(message)
+    def _fits(self, message: Mapping[str, Value], payload: str, key: Key) -> bool:
+        complaint = self.room.complaint(message, payload)
         if complaint:
             self.source.complain(key, *complaint)
         return complaint is None
+
+
+def _payload(spec: str | Mapping[str, int]) -> str:
+    """A payload as it is written, or of a size: digits that show where one is."""
+    if isinstance(spec, str):
+        return spec
+    size = spec.get("size", 0)
+    return ("0123456789" * (size // 10 + 1))[:size]
 
 
 def _filled(hole: re.Match[str], draws: Mapping[str, DrawValue], n: int) -> str:

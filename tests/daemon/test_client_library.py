@@ -12,9 +12,10 @@ from typing import Any
 
 import pytest
 
+from nodes.client import sync
 from nodes.client.aio import Client
 from nodes.client.core import NotAttached
-from nodes.config_file import dump_config, load_config
+from nodes.config_file import ConfigError, dump_config, load_config
 from nodes.daemon.sockets import open_interface
 from nodes.model import PredicateSyntaxError, Time, UsageError
 from nodes.wire.packets import Role
@@ -242,3 +243,157 @@ def test_the_example_in_the_documentation_runs(loopback: Any, sole: None) -> Non
     )
     assert done.returncode == 0, done.stderr
     assert done.stdout == output[1]
+
+
+def test_a_payload_arrives_beside_the_attributes_and_no_predicate_sees_it(loopback: Any) -> None:
+    router_with_two_clients(loopback)
+
+    async def work() -> None:
+        async with connect(loopback, "c2") as publisher, connect(loopback, "c3") as subscriber:
+            await subscriber.subscribe("n < 3")
+            await settled(loopback, 1)
+            for n, payload in enumerate((b"", bytes(range(256)), b"n = 1")):
+                await publisher.publish({"n": n}, payload)
+            await publisher.publish({"m": 1}, b"n = 1")
+            got = [await anext(subscriber) for _ in range(3)]
+            assert [each.payload for each in got] == [b"", bytes(range(256)), b"n = 1"]
+
+    run(work())
+
+
+def test_each_subscription_iterates_over_its_own_and_the_client_over_the_rest(loopback: Any) -> None:
+    router_with_two_clients(loopback)
+
+    async def work() -> None:
+        async with connect(loopback, "c2") as publisher, connect(loopback, "c3") as subscriber:
+            low = await subscriber.subscribe("n < 5")
+            even = await subscriber.subscribe("even = true")
+            high = await subscriber.subscribe("n > 7")
+            await settled(loopback, 3)
+            await publisher.publish_many([{"n": n, "even": n % 2 == 0} for n in range(10)])
+            assert [(await anext(low)).attributes["n"] for _ in range(5)] == [0, 1, 2, 3, 4]
+            fourth = [await anext(subscriber) for _ in range(6)]
+            assert [each.attributes["n"] for each in fourth] == [0, 2, 4, 6, 8, 9], (
+                "no other is for low alone"
+            )
+            assert fourth[0].subscriptions == (low, even)
+            assert fourth[4].subscriptions == (even, high)
+            await low.unsubscribe()
+            assert [each async for each in low] == [], "what is withdrawn ends"
+
+    run(work())
+
+
+def test_a_callback_is_given_each_delivery_and_may_be_asynchronous(loopback: Any) -> None:
+    router_with_two_clients(loopback)
+
+    async def work() -> None:
+        async with connect(loopback, "c2") as publisher, connect(loopback, "c3") as subscriber:
+            plain: list[object] = []
+            last = asyncio.get_running_loop().create_future()
+
+            async def later(delivery: Any) -> None:
+                await asyncio.sleep(0)
+                if delivery.attributes["n"] == 2:
+                    last.set_result(delivery.subscriptions[0].number)
+
+            await subscriber.subscribe("n any integer", plain.append)
+            second = await subscriber.subscribe("n = 2", later)
+            await settled(loopback, 2)
+            await publisher.publish_many([{"n": 1}, "n = 2", ({"n": 3}, b"x"), ("n = 4", b"y")])
+            assert await last in (second.number, second.number - 1)
+            while len(plain) < 4:
+                await asyncio.sleep(0.005)
+            assert [each.payload for each in plain] == [b"", b"", b"x", b"y"]  # type: ignore[attr-defined]
+
+    run(work())
+
+
+def test_an_error_in_a_callback_ends_the_client_and_is_raised_by_the_next_call(loopback: Any) -> None:
+    router_with_two_clients(loopback)
+
+    async def work() -> None:
+        async with connect(loopback, "c2") as publisher, connect(loopback, "c3") as subscriber:
+
+            def fail(_: object) -> None:
+                raise ZeroDivisionError("by the application")
+
+            await subscriber.subscribe("n any integer", fail)
+            await settled(loopback, 1)
+            await publisher.publish("n = 1")
+            with pytest.raises(ZeroDivisionError, match="by the application"):
+                await anext(subscriber)
+
+    run(work())
+
+
+def test_a_batch_is_sent_whole_or_not_at_all_in_few_datagrams(loopback: Any) -> None:
+    router_with_two_clients(loopback)
+
+    async def work() -> None:
+        async with connect(loopback, "c2") as publisher, connect(loopback, "c3") as subscriber:
+            wanted = await subscriber.subscribe("n any integer")
+            await settled(loopback, 1)
+            with pytest.raises(
+                UsageError, match=r"message 2 of the batch has \d+ bytes; expected at most 1472"
+            ):
+                await publisher.publish_many([{"n": 1}, {"n": 2, "s": "x" * 2000}])
+            ids = await publisher.publish_many([{"b": 1.5, "a": True, "n": n} for n in range(100)])
+            assert ids == [(2, n) for n in range(1, 101)], "the batch that was refused has used no numbers"
+            got: list[Any] = []
+            while len(got) < 100:
+                got += await wanted.batch()
+            assert [each.attributes for each in got] == [{"a": True, "b": 1.5, "n": n} for n in range(100)]
+            [counters] = publisher.status()["interfaces"]
+            assert counters["tx_messages"] == 100
+            assert counters["tx_datagrams"] < 30
+
+    run(work())
+
+
+def test_a_subscription_is_settled_once_the_settling_time_is_over(loopback: Any) -> None:
+    router_with_two_clients(loopback)
+
+    async def work() -> float:
+        loop = asyncio.get_running_loop()
+        async with Client.from_config(loopback.config("c3", events_path="", settle_ms=300)) as client:
+            began = loop.time()
+            subscription = await client.subscribe("n any integer")
+            await subscription.settled()
+            took_s = loop.time() - began
+            await subscription.settled()
+            return took_s
+
+    assert run(work()) >= 0.299
+
+
+def test_a_program_without_a_configuration_is_told_what_names_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("CBN_NODE", raising=False)
+
+    async def work() -> None:
+        async with Client.from_environment():
+            raise AssertionError("attached to nobody")
+
+    with pytest.raises(ConfigError, match="CBN_NODE is not set: it names the file"):
+        run(work())
+
+
+def test_the_synchronous_face_does_the_same_without_asyncio(loopback: Any) -> None:
+    router_with_two_clients(loopback)
+
+    def connected(name: str) -> Any:
+        node_id = loopback.ids[name][0]
+        local, router = loopback.addresses[name, "r1"], loopback.addresses["r1", name]
+        return sync.Client.connect(local=local, router=router, node_id=node_id, router_id=1)
+
+    with connected("c2") as publisher, connected("c3") as subscriber:
+        wanted = subscriber.subscribe("n any integer")
+        asyncio.run(settled(loopback, 1))
+        with pytest.raises(TimeoutError):
+            wanted.get(timeout_s=0.05)
+        assert publisher.publish({"n": 1}, b"one") == (2, 1)
+        publisher.publish_many([{"n": 2}, {"n": 3}])
+        assert [wanted.get(10).attributes["n"], next(iter(wanted)).attributes["n"]] == [1, 2]
+        assert wanted.get(10).payload == b""
+        wanted.unsubscribe()
+        assert list(wanted) == []

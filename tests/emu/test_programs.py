@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from analysis.oracle import judge_events, oracle_of
-from testbed.emu.registry import started_ticks
+from nodes.processes import started_ticks
 from testbed.emu.run import EmulatedRun
 from testbed.plan.load import load_plan
 from testbed.runs.directory import RunDirectory, new_run_id

@@ -48,6 +48,17 @@ def test_T4_a_message_from_a_client_enters_the_origin_class():
     assert outputs == [(1, copy), (2, copy), (3, copy)]
 
 
+@pytest.mark.parametrize("trailer", [None, Trailer(b"tag")])
+def test_a_payload_passes_unchanged_and_is_nothing_that_a_filter_can_match(trailer):
+    attribute = encode(message(attributes={"b": 1}))[36:]
+    sent = message(payload=attribute, trailer=trailer)
+    classes = [ClassEntry(header_class=1, accept=0, out=0b0110, table=0, rewrite=1)]
+    fib = fib_of([CLIENT, 0, 0], classes, [(1, parse_filter("a = 1")), (2, parse_filter("b = 1"))])
+    drop, outputs = fib.forward(encode(sent), 0)
+    copy = replace(sent, header_class=1, hop_limit=63, hop_count=1)
+    assert (drop, outputs) == (0, [(1, encode(copy))])
+
+
 def test_E10_a_routers_message_is_rewritten_by_the_sender():
     drop, outputs = line().forward(encode(message(source=5, header_class=2, hop_limit=9, hop_count=4)), 1)
     copy = encode(message(source=5, header_class=9, hop_limit=8, hop_count=5))

@@ -63,6 +63,15 @@ def router(destinations, wants=None, one_each=False, sizes=None):
     return Fib(ROUTED, [CLIENT, 0, 0, OTHER_CLIENT], classes, tables, sizes, Route(NODE, 1, ways, one_each))
 
 
+def test_a_payload_travels_behind_whatever_route_a_copy_has():
+    fib = router({8: 1, 9: 2})
+    sent = message(payload=b"carried", trailer=Trailer(b"tag"))
+    copies = {interface: decode(copy) for interface, copy in fib.forward(encode(sent), 0)[1]}
+    assert {*copies} == {1, 2, 3}
+    assert {copy.payload for copy in copies.values()} == {b"carried"}
+    assert {copy.trailer for copy in copies.values()} == {sent.trailer}
+
+
 def parts(outputs):
     """(interface, destinations) of the copies."""
     return [(interface, decode_destinations(decode(copy).route)) for interface, copy in outputs]

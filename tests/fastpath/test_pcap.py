@@ -65,6 +65,7 @@ def test_copies_of_a_message_have_one_content_and_whatever_else_differs_has_anot
     others = [message(attributes={**attributes, "a": n}) for n in range(2, 40)]
     others += [message(attributes={"a": 1, "b": text[:n]}) for n in range(len(text))]
     others += [message(attributes=attributes, publish_time_ns=100)]
+    others += [message(attributes=attributes, payload=text[:n].encode()) for n in range(1, len(text))]
     rows, _ = decode([frame(*same, *others[:20]), frame(*others[20:])])
     first, second, *rest = [row["content"] for row in rows]
     assert first == second

@@ -110,7 +110,8 @@ def _publication(rng: Random) -> dict[str, Any]:
         message["t"] = {"time": ["2025-12-31T23:59:59Z", "2026-01-01T00:00:01.5Z"]}
     every_ms = rng.choice([15, 30, 60])
     arrivals = rng.choice(["constant", "poisson", "staggered"])
-    return {"every": f"{every_ms}ms", "count": LASTS_MS // every_ms, "arrivals": arrivals, "message": message}
+    times = {"every": f"{every_ms}ms", "count": LASTS_MS // every_ms, "arrivals": arrivals}
+    return {**times, "message": message, "payload": {"size": rng.choice([0, 0, 1, 200])}}
 
 
 def _population(rng: Random) -> dict[str, Any]:

@@ -56,6 +56,16 @@ def complaint(load, text=SMALL, **how):
     return str(caught.value)
 
 
+def test_a_payload_is_a_text_or_so_many_bytes_and_must_fit_with_the_message(load):
+    publish = "{at: 1ms, message: x = 1, payload: PAYLOAD}"
+    text = SMALL.replace("{at: 7ms, message: 'z = @5ns'}", publish)
+    for payload, carried in (("héllo", "héllo"), ("{size: 12}", "012345678901"), ("{size: 0}", "")):
+        plan = load(text.replace("PAYLOAD", payload))
+        assert script(plan, "bob")[0] == Action(1_000_000, "publish", text="x = 1", payload=carried)
+        assert plan_from_json(plan_to_json(plan)) == plan
+    assert "the message takes 1549 bytes" in complaint(load, text.replace("PAYLOAD", "{size: 1500}"))
+
+
 @pytest.mark.parametrize("name", scenario_names())
 def test_every_shipped_scenario_loads_and_its_plan_reads_back_the_same(name):
     plan = load_plan(SCENARIOS / f"{name}.yaml")

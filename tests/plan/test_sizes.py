@@ -20,6 +20,13 @@ def test_a_message_takes_as_many_bytes_as_predicted(attributes):
     assert message_packet_bytes(attributes) == len(packet)
 
 
+@given(st.text(max_size=30))
+def test_a_payload_takes_its_bytes_and_its_length_if_there_is_one(text):
+    packet = encode(Message(1, 1, 1, {"a": 1}, payload=text.encode()))
+    assert Room(28 + len(packet), "pif", 2).complaint({"a": 1}, text) is None
+    assert Room(27 + len(packet), "pif", 2).complaint({"a": 1}, text) is not None
+
+
 @given(st.integers(2, 100_000), st.integers(0, 40), st.sampled_from(["drp", "unicast", "pif"]))
 def test_T5_a_message_fits_if_it_does_with_the_destination_that_takes_most(routers, spare, scheme):
     message = {"a": "x" * 100}

@@ -102,6 +102,7 @@ class Generator:
             hop_limit=self._bits(8),
             hop_count=self._bits(8),
             route=self._random.randbytes(self._few(12)),
+            payload=self._random.randbytes(self._few(20)),
             trailer=self._trailer(),
         )
 

@@ -31,6 +31,7 @@ from tests.wire.payloads import (
 )
 
 AUTH, FIRST, LAST = 1, 2, 4
+PAYLOAD = 2
 _HELLO = ("node", "incarnation", "hold_time_ms", "seen_node", "seen_incarnation")
 _SESSION = ("incarnation", "peer_incarnation", "ack", "window")
 _MESSAGE = ("source", "sequence", "publish_time_ns", "header_class", "hop_limit", "hop_count")
@@ -127,11 +128,13 @@ def _trailer(layer: layers.CBN) -> Trailer | None:
 
 
 def _message_layer(packet: Message) -> layers.CBNMessage:
+    carried = {"payload_data": packet.payload} if packet.payload else {}
     return layers.CBNMessage(
         **_take(packet, _MESSAGE),
         attributes=attribute_layers(packet.attributes),
         route_data=packet.route,
-        **_sealed(packet.trailer),
+        **carried,
+        **_sealed(packet.trailer, PAYLOAD if packet.payload else 0),
     )
 
 
@@ -141,6 +144,7 @@ def _message(layer: layers.CBNMessage) -> Message:
         **_take(layer, _MESSAGE),
         attributes=attributes_from(layer.attributes),
         route=layer.route_data,
+        payload=layer.payload_data or b"",
         trailer=_trailer(layer),
     )
 

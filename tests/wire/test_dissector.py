@@ -27,10 +27,10 @@ NUMBERS = [
     *("tag_length", "role", "hold_time_ms", "node", "seen_node", "incarnation", "seen_incarnation", "kind"),
     *("window", "peer_incarnation", "link_sequence", "ack", "origin", "origin_sequence", "neighbour", "cost"),
     *("subscription", "issuer", "destination", "era", "revision", "narrowed", "request", "periodic"),
-    *("router", "renewal", "nonce"),
+    *("router", "renewal", "nonce", "payload_length"),
 ]
 TEXTS = [
-    *("padding", "route", "tag", "fragment", "attribute", "predicate", "filter"),
+    *("padding", "route", "payload", "tag", "fragment", "attribute", "predicate", "filter"),
     *("digest", "removed", "added"),
 ]
 FIELDS = [f"cbn.{name}" for name in [*NUMBERS, *TEXTS]] + ["_ws.expert.message"]
@@ -105,6 +105,8 @@ def expected_of(packet: object) -> Seen:
             names["message_sequence"] = [packet.sequence]
             names["route"] = [packet.route.hex()] if packet.route else []
             names["destination"] = destinations_of(packet.route)
+            names["payload"] = [packet.payload.hex()] if packet.payload else []
+            names["payload_length"] = [len(packet.payload)] if packet.payload else []
             names["attribute"] = [format_message({n: packet.attributes[n]}) for n in in_order(packet)]
             names["attribute_count"] = [len(packet.attributes)]
         case Control():

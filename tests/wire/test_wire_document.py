@@ -29,13 +29,17 @@ def test_the_message_on_the_page_is_what_it_says():
     assert codec.decode(examples()[0]) == message
 
 
+def test_the_payload_on_the_page_is_what_it_says():
+    assert codec.decode(examples()[1]) == Message(1, 0, 0, {}, payload=b"hello")
+
+
 def test_the_predicate_on_the_page_is_what_it_says():
     predicate = parse_predicate('airline >* "U" or dest = "ORD" and price < 400')
-    assert codec.decode_predicate(examples()[1]) == predicate
+    assert codec.decode_predicate(examples()[2]) == predicate
 
 
 def test_T5_the_destinations_on_the_page_are_what_it_says():
-    assert codec.decode_destinations(examples()[2]) == (4, 8, 300)
+    assert codec.decode_destinations(examples()[3]) == (4, 8, 300)
 
 
 def test_the_page_lists_the_packet_types_and_the_kinds():

@@ -99,7 +99,8 @@ def _constraint(name: str, kind: str, op: str, value: Any) -> Constraint:
 
 def _message(v: Json) -> Message:
     attributes = {name: _value(*typed) for name, typed in v["attributes"].items()}
-    return Message(**v | {"attributes": attributes, "route": bytes.fromhex(v["route"])})
+    raw = {name: bytes.fromhex(v.get(name, "")) for name in ("route", "payload")}
+    return Message(**v | {"attributes": attributes, **raw})
 
 
 def _interest_change(v: Json) -> InterestChange:

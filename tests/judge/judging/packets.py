@@ -16,6 +16,7 @@ PAD, MESSAGE, HELLO, CONTROL, ACK = range(5)
 LEAST_BYTES = {PAD: 4, MESSAGE: 36, HELLO: 32, CONTROL: 32, ACK: 32}
 STRING, INTEGER, FLOAT, BOOLEAN, TIME = range(1, 6)
 AUTH = 1
+PAYLOAD = 2
 ETHERNET_BYTES, VLAN_TAGS, IPV4, UDP = 14, (0x8100, 0x88A8), 0x0800, 17
 
 Value = tuple[int, str | int | float | bool]
@@ -194,11 +195,13 @@ def _body_end(data: bytes, flags: int) -> int:
 
 
 def _read_message(data: bytes) -> Packet:
-    end = _body_end(data, AUTH)
+    end = _body_end(data, AUTH | PAYLOAD)
     hop_count, reserved, source = data[6], data[7], struct.unpack_from(">I", data, 8)[0]
     sequence, publish_time_ns, route_bytes, count = struct.unpack_from(">QQHH", data, 16)
     if reserved or not source or sequence >> 63 or publish_time_ns >> 63 or 36 + route_bytes > end:
         raise MalformedError("the header of a message")
+    if data[4] & PAYLOAD:
+        end = _payload_start(data, 36 + route_bytes, end)
     attributes = read_attributes(data[36 + route_bytes : end], count)
     return Packet(
         MESSAGE,
@@ -209,6 +212,16 @@ def _read_message(data: bytes) -> Packet:
         hop_count=hop_count,
         attributes=attributes,
     )
+
+
+def _payload_start(data: bytes, start: int, end: int) -> int:
+    """Where the payload of a message begins, whose length stands at its end."""
+    if end - 2 < start:
+        raise MalformedError("a payload without its length")
+    size = int.from_bytes(data[end - 2 : end], "big")
+    if not size or end - 2 - size < start:
+        raise MalformedError("the length of a payload")
+    return end - 2 - size
 
 
 def read_attributes(data: bytes, count: int) -> dict[str, Value]:
