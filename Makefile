@@ -170,8 +170,8 @@ test-attacks: tools ## Play attackers against routers with honest traffic, in me
 	requirements/as-root $(BIN)/python -m tests.attacks.live
 
 .PHONY: judge
-judge: tools ## Judge random runs a second time, by code that shares nothing; RUNS=100 EMU=5 SEED=1.
-	$(BIN)/python -m tests.judge.campaign $(if $(RUNS),--runs $(RUNS)) $(if $(EMU),--emu $(EMU)) $(if $(SEED),--seed $(SEED))
+judge: tools ## Judge random runs a second time, by code that shares nothing; RUNS=100 EMU=5 SEED=1 QUICK=1.
+	$(BIN)/python -m tests.judge.campaign $(if $(QUICK),--quick) $(if $(RUNS),--runs $(RUNS)) $(if $(EMU),--emu $(EMU)) $(if $(SEED),--seed $(SEED))
 
 .PHONY: test-emu
 test-emu: tools ## Try every carrier of links, as a table, then all tests of the emulated world.

@@ -13,7 +13,7 @@ import pytest
 
 from analysis import transforms
 from analysis.findings import Traffic
-from analysis.oracle import Due, verdict_of
+from analysis.oracle import Due, is_unreported, verdict_of
 from analysis.schemas import CLIENTS, EXPECTED, KINDS, LINKS
 from analysis.summary import count_by_subscriber, count_crossings, first_disagreements
 from analysis.verdict import control_by_kind
@@ -291,6 +291,10 @@ def test_a_client_need_not_report_what_left_a_router_while_the_network_was_not_s
     verdicts = transforms.to_verdicts(expected, deliveries, events(), table(CLIENTS, []))
     (counts,) = count_by_subscriber(verdicts)
     assert (counts.unreported, len(first_disagreements(verdicts))) == (unreported, unreported)
+    due = Due(reason is None, True, reason or "")
+    assert is_unreported(due, 1, 0, lossy=False) == bool(unreported), "as in memory"
+    assert not is_unreported(due, 1, 1, lossy=False)
+    assert not is_unreported(due, 1, 0, lossy=True)
 
 
 def test_padding_is_no_control_traffic(packets):

@@ -71,7 +71,8 @@ def test_a_planted_bug_is_found_and_shrunk_to_a_link_that_comes_back(
 
     path = tmp_path / "small.yaml"
     assert write_scenario(small, path, ["something is missing"]) == f"cbn run {path} --world sim"
-    assert main(["run", str(path), "--world", "sim", "--out", str(tmp_path / "run"), "--quiet"]) == 0
+    code = main(["run", str(path), "--world", "sim", "--out", str(tmp_path / "run"), "--quiet"])
+    assert code == 1, "the run's own verdict finds it, too"
     assert judged(path, tmp_path / "run").missing == 1
     capsys.readouterr()
 

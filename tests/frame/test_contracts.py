@@ -28,6 +28,7 @@ VIOLATIONS = {
     "The simulator has no real clock and no real socket": ("testbed/sim", "import time"),
     "The emulator does not look inside a router": ("testbed/emu", "import nodes.routing"),
     "The analysis reads runs and nothing else": ("analysis", "import testbed.runs"),
+    "A quick verdict needs no Spark": ("analysis/quick", "import pyspark.sql"),
     "Figures are drawn with the standard library": ("analysis/figures", "import nodes.model"),
     "The experiments of papers measure what is in this process": (
         "testbed/experiments",

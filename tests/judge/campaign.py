@@ -1,9 +1,9 @@
 """Random scenarios under all schemes, judged twice: where the two judges agree, as a table.
 
-    python -m tests.judge.campaign [--runs 100] [--emu 0] [--seed N] [--scheme NAME ...]
+    python -m tests.judge.campaign [--runs 100] [--emu 0] [--seed N] [--scheme NAME ...] [--quick]
 
-Every run is analysed in this process, with one Spark session. Runs on which the judges do not
-agree are kept, and the seed repeats them: `--seed N --runs 1`.
+Every run is analysed in this process, with one Spark session, and judged quickly; with `--quick` it is not
+analysed. Runs on which the judges do not agree are kept, and the seed repeats them: `--seed N --runs 1`.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import sys
 import tempfile
 import time
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from random import SystemRandom
@@ -22,7 +22,7 @@ from random import SystemRandom
 from testbed.emu.world import EmulatedWorld
 from testbed.runs.world import World
 from testbed.sim.world import SimulatedWorld
-from tests.judge.runs import carry_out, differences
+from tests.judge.runs import Compared, carry_out, differences, quick_differences
 from tests.judge.scenarios import SCHEMES, draw
 
 COLUMNS = (
@@ -50,7 +50,8 @@ def main(arguments: Sequence[str]) -> int:
     for number, (seed, world) in enumerate(_tasks(first, args.runs, args.emu), 1):
         scheme = args.scheme[seed % len(args.scheme)]
         score = scores.setdefault((world.name, scheme), Score())
-        wrong = _judged_twice(seed, scheme, world, kept / f"{world.name}-{seed}", score)
+        compare = quick_differences if args.quick else differences
+        wrong = _judged_twice(seed, scheme, world, kept / f"{world.name}-{seed}", score, compare)
         for each in wrong:
             print(f"{world.name}, seed {seed}, {scheme}: {each}", flush=True)
         score.failed += [f"{seed}"] * bool(wrong)
@@ -71,6 +72,7 @@ def _parsed(arguments: Sequence[str]) -> argparse.Namespace:
     parser.add_argument("--emu", type=int, default=0, help="so many more in the emulated world (needs root)")
     parser.add_argument("--seed", type=int, help="the first one (default: a random one)")
     parser.add_argument("--scheme", nargs="+", choices=SCHEMES, default=SCHEMES, help="default: all")
+    parser.add_argument("--quick", action="store_true", help="compare the quick verdict alone: no Spark")
     return parser.parse_args(arguments)
 
 
@@ -81,10 +83,12 @@ def _tasks(first: int, simulated: int, emulated: int) -> Iterator[tuple[int, Wor
         yield seed, EmulatedWorld()
 
 
-def _judged_twice(seed: int, scheme: str, world: World, folder: Path, score: Score) -> list[str]:
+def _judged_twice(
+    seed: int, scheme: str, world: World, folder: Path, score: Score, compare: Callable[[Path], Compared]
+) -> list[str]:
     try:
         run = carry_out(draw(seed, scheme), folder, world)
-        compared = differences(run)
+        compared = compare(run)
     except Exception as defect:  # a run that breaks off must not end the campaign
         return [f"{type(defect).__name__}: {defect}"]
     score.counts += Counter(compared.counts)
