@@ -6,15 +6,14 @@ client, a link, a hop count or a quantile. Which parts a run has is in `scopes`.
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
-import pyarrow as pa
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812
 
 from analysis.counts import ARRIVED, REASONS, TALLIED, Counts, counts_of
+from analysis.digest import digest_of
 from analysis.findings import (
     FLAWS,
     NO_SLICES,
@@ -266,18 +265,6 @@ def _line() -> Column:
     return F.concat(
         publisher, F.lit(" "), F.col("sequence").cast("string"), F.lit(" "), receiver, F.lit("\n")
     )
-
-
-def digest_of(chunks: Sequence[pa.StringArray]) -> str:
-    """SHA-256 of all strings of the chunks, end to end: Arrow keeps them so already."""
-    digest = hashlib.sha256()
-    for chunk in chunks:
-        text = chunk.cast(pa.large_string())
-        if len(text):
-            _, offsets, data = text.buffers()
-            ends = memoryview(offsets).cast("q")
-            digest.update(memoryview(data)[ends[text.offset] : ends[text.offset + len(text)]])
-    return digest.hexdigest()
 
 
 def slices_of(run: Run) -> Slices:

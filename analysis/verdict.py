@@ -41,7 +41,6 @@ def to_verdict(findings: Findings) -> dict[str, Any]:
     of_tables = {
         "latency_ns": latency and {**latency, "trusted": not findings.checks.offsets_ns},
         "wasted_crossings": sum(c.wasted for c in findings.crossings),
-        "delivered_digest": findings.digest,
         "scheme": to_scheme(findings),
         "clocks": {"offsets_ns": dict(findings.checks.offsets_ns)},
         "checks": {name: findings.checks.counts.get(name, 0) for name in CHECKS},
@@ -75,6 +74,7 @@ def _shared(findings: Findings) -> dict[str, Any]:
         **findings.counts.as_verdict(),
         "publications": findings.published,
         "subscriptions": findings.subscriptions,
+        "delivered_digest": findings.digest,
         "latency_ns": _latency(findings.curves),
         "hops": _hops(findings.curves),
         "control": _load(t for t in findings.traffic if t.type not in NO_CONTROL),

@@ -127,7 +127,7 @@ def _findings(run: Run) -> Findings:
         known.seen.traffic,
         (),
         first(lambda kind: counting.unreported(kind, excused) or counting.unseen(kind)),
-        "",
+        counting.delivered_digest(pairs, messages, kinds, of, run.names),
         SchemeFindings(TreeCounts(0, 0, 0, 0, 0, 0), None, (), None),
         [*known.notes, *odd_logs],
         list(
