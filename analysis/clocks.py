@@ -143,10 +143,9 @@ def _least_delays(plan: Plan, world: str, backends: Mapping[str, str]) -> dict[t
     """What each direction of a link certainly delays between the two times that are compared."""
     ids = {node.name: node.node_id for node in plan.nodes}
     changed: dict[str, list[tuple[Impairment, Impairment]]] = {}
-    for fault in plan.faults:
-        if fault.impairment is not None:
-            there = fault.impairment
-            changed.setdefault(fault.target, []).append((there, fault.back or there))
+    for change in plan.changes_of_links:
+        there = change.impairment or Impairment()
+        changed.setdefault(change.target, []).append((there, change.back or there))
     delays: dict[tuple[int, int], int] = {}
     for link in plan.links:
         both = [(link.impairment, link.impairment_back), *changed.get(link.name, ())]

@@ -12,7 +12,7 @@ from analysis.counts import Counts
 from analysis.figures import axes
 from analysis.findings import Findings
 from analysis.network import lossy_links, makes_lossy
-from testbed.plan.model import Plan
+from testbed.plan.model import Fault, LinkPlan, Plan
 from topologies.fault_kinds import in_words
 
 CLEAN, PARTLY_JUDGED, DOUBTFUL, NOT_JUDGED, WRONG = (
@@ -93,7 +93,8 @@ def _wanted(counts: Counts, plan: Plan) -> str:
 
 def _causes(counts: Counts, plan: Plan) -> str:
     """Why wanted deliveries were lost, the most frequent reason first."""
-    if "network" in counts.lost_by and any(map(makes_lossy, plan.links)):
+    losing: tuple[LinkPlan | Fault, ...] = (*plan.links, *plan.traces)
+    if "network" in counts.lost_by and any(map(makes_lossy, losing)):
         return "because links lose packets, or while the network was not settled"
     reasons = sorted(counts.lost_by, key=lambda reason: -counts.lost_by[reason])
     return _and([_REASONS[reason] for reason in reasons])

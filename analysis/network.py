@@ -47,11 +47,12 @@ def delay_edges(run: Run) -> list[Edge]:
     Where the plan leaves a delay open, the simulator has one of its own.
     """
     open_ns = run.plan.timing.hop_delay_ns if run.manifest["world"] == "sim" else None
+    traced = {change.target for change in run.plan.traces}
     edges: list[Edge] = []
     for a, b, link in _router_links(run):
         ways = (link.impairment.delay_ns, link.impairment_back.delay_ns)
         delays = [open_ns if delay_ns is None else delay_ns for delay_ns in ways]
-        if not all(delays):
+        if not all(delays) or link.name in traced:
             return []
         edges.append((a, b, float(min(delay_ns or 0 for delay_ns in delays))))
     return edges
@@ -75,9 +76,9 @@ def makes_lossy(link: LinkPlan | Fault) -> bool:
 
 
 def lossy_links(plan: Plan) -> set[str]:
-    """The links that lose packets by plan, from the beginning or by a fault."""
+    """The links that lose packets by plan, from the beginning, by a fault or by a trace."""
     found = {link.name for link in plan.links if makes_lossy(link)}
-    return found | {fault.target for fault in plan.faults if makes_lossy(fault)}
+    return found | {change.target for change in plan.changes_of_links if makes_lossy(change)}
 
 
 def _loses(impairment: Impairment | None) -> bool:

@@ -171,7 +171,11 @@ def plan_differences(before: Plan, after: Plan) -> list[str]:
     for kind in ("nodes", "links"):
         texts += _shown(_members(kind[:-1], _named(first[kind]), _named(second[kind])))
     texts += _shown(_scripts(before, after))
-    texts += _shown(_lists("fault", *([_fault(f) for f in plan.faults] for plan in (before, after))))
+    for kind in ("faults", "traces"):
+        what = {"faults": "fault", "traces": "change by a trace"}[kind]
+        lists = ([_fault(f) for f in getattr(plan, kind)] for plan in (before, after))
+        texts += _shown(_lists(what, *lists))
+
     return texts
 
 
@@ -247,4 +251,5 @@ def _shown(texts: Iterable[str]) -> list[str]:
 def loses_by_plan(plan: Plan) -> bool:
     """Whether chance or faults decide what arrives, so that two runs of the plan may differ."""
     ways = [way for link in plan.links for way in (link.impairment, link.impairment_back)]
+    ways += [way for change in plan.traces for way in (change.impairment, change.back) if way is not None]
     return bool(plan.faults) or any(way.loss or way.corrupt or way.rate_bps for way in ways)

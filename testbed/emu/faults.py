@@ -15,6 +15,7 @@ from testbed.emu.live import Live
 from testbed.plan.model import Fault
 from testbed.runs.events import JsonLines
 from testbed.runs.faults import FaultSchedule, FaultTracker
+from topologies.quantities import counted
 
 LATE_NS = 50_000_000
 """A fault that happens so much later than planned is worth a word."""
@@ -34,38 +35,47 @@ class EmulatedFaults:
 
     def __init__(self, live: Live, events: Path, since_ns: int) -> None:
         self.tracker = FaultTracker(JsonLines(events, flush_lines=1).write, since_ns)
-        self.late: list[str] = []
-        """Faults that happened later than they were to, for people."""
+        self._late: list[str] = []
+        self._late_changes = 0
+        self._changes = FaultSchedule()
         self._live = live
         self._clock = live.clock
         self._reasons: list[str] = []
         self._agreed_ns: int | None = None
 
-    def follow(self, faults: Sequence[Fault], start_ns: int) -> None:
-        """From now on apply these; `start_ns` is the scenario's time zero."""
+    def follow(self, faults: Sequence[Fault], traces: Sequence[Fault], start_ns: int) -> None:
+        """From now on apply these, and change links by traces; `start_ns` is the scenario's time zero."""
         self.tracker.schedule = FaultSchedule(faults, start_ns)
+        self._changes = FaultSchedule(traces, start_ns)
 
     def wait_s(self, longest_s: float) -> float:
         """How many real seconds there are until the next fault is due, but no more than this."""
-        due_ns = self.tracker.next_due_ns
+        times = (self.tracker.next_due_ns, self._changes.due_ns(None))
+        due_ns = min((at_ns for at_ns in times if at_ns is not None), default=None)
         if due_ns is None:
             return longest_s
         left_ns = max(0, due_ns - self._clock.now_ns())
         return min(longest_s, self._clock.real_wait_s(left_ns))
 
     def apply_due(self) -> None:
-        """Apply every fault that is due.
+        """Apply every fault that is due, and every change by a trace.
 
         Raises:
             FaultError: the network is in no state for one.
         """
+        self._change_links()
         while (due_ns := self.tracker.next_due_ns) is not None and due_ns <= self._clock.now_ns():
             fault = self.tracker.schedule.take(due_ns)
             now_ns = self._note(fault, due_ns)
             if now_ns - due_ns > LATE_NS:
                 late_ms = (now_ns - due_ns) // 1_000_000
-                self.late.append(f"{fault.do} {fault.target} happened {late_ms} ms later than planned")
+                self._late.append(f"{fault.do} {fault.target} happened {late_ms} ms later than planned")
             self._live.apply(fault)
+
+    def _change_links(self) -> None:
+        while (due_ns := self._changes.due_ns(None)) is not None and due_ns <= self._clock.now_ns():
+            self._late_changes += self._clock.now_ns() - due_ns > LATE_NS
+            self._live.apply(self._changes.take(due_ns))
 
     def apply(self, fault: Fault) -> None:
         """Apply a fault now, by hand.
@@ -98,6 +108,14 @@ class EmulatedFaults:
             self._agreed_ns = self._clock.now_ns()
         else:
             self.tracker.note_converged(self._clock.now_ns(), min(self._agreed_ns, began_ns))
+
+    @property
+    def late(self) -> list[str]:
+        """What happened later than it was to, for people."""
+        if not self._late_changes:
+            return self._late
+        changes, late_ms = counted(self._late_changes, "change"), LATE_NS // 1_000_000
+        return [*self._late, f"{changes} of links by traces happened over {late_ms} ms later than planned"]
 
     @property
     def nearly(self) -> bool:

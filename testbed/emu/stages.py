@@ -101,7 +101,7 @@ class Stages:
         self.late_starts = late = self._nodes.start_scripts(self.start_ns)
         if late:
             self.remarks.append(f"{', '.join(late)} heard of the start after it: the machine is overloaded")
-        self._faults.follow(self._plan.faults, self.start_ns)
+        self._faults.follow(self._plan.faults, self._plan.traces, self.start_ns)
 
     def _start_programs(self) -> None:
         """Start programs at time zero: what one wants from before it would be owed at once."""

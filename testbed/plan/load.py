@@ -37,6 +37,7 @@ from testbed.plan.shape import check_shape
 from testbed.plan.sizes import Room
 from testbed.plan.source import Source, Unreadable
 from testbed.plan.topology import read_graph
+from testbed.plan.traces import follow_traces, read_traces
 from testbed.plan.workload import Workload
 from topologies.quantities import duration_ns, size_bytes
 
@@ -158,12 +159,14 @@ def _build(source: Source, data: Mapping[str, Any], overrides: Mapping[str, str]
     duration = read_duration(source, data, programs)
     graph.programs.update(programs)
     faults = read_faults(source, data, graph, groups, times)
+    traces = read_traces(source, data, groups, times)
     expect = read_expectations(source, data, times)
     if expect and (data.get("record") or {}).get("captures") is False:
         message = "without captures nothing can be measured"
         source.complain(("expect",), message, "record: {captures: true}, or nothing expected")
     complete = not source.problems
     nodes, links = lay_out(graph) if complete else ([], [])
+    changes = follow_traces(source, traces, links) if complete else ()
     return Plan(
         name=data.get("name", ""),
         description=data.get("description", ""),
@@ -176,6 +179,7 @@ def _build(source: Source, data: Mapping[str, Any], overrides: Mapping[str, str]
         ),
         links=tuple(links),
         faults=faults,
+        traces=changes,
         phases=times.phases,
         expect=expect,
         record=_record(data.get("record") or {}),

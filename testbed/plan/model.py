@@ -197,6 +197,8 @@ class Plan:
     links: tuple[LinkPlan, ...]
     faults: tuple[Fault, ...] = ()
     """In the order in which they happen."""
+    traces: tuple[Fault, ...] = ()
+    """What traces change about links, in order of time; no disturbance, but how the links are."""
     phases: tuple[Phase, ...] = ()
     """In order of time; they do not overlap."""
     expect: tuple[Expectation, ...] = ()
@@ -210,6 +212,11 @@ class Plan:
     scenario_path: str = ""
     scenario_sha256: str = ""
     overrides: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def changes_of_links(self) -> tuple[Fault, ...]:
+        """All that gives links other properties, by faults and by traces."""
+        return (*(fault for fault in self.faults if fault.impairment is not None), *self.traces)
 
     @property
     def routers(self) -> tuple[NodePlan, ...]:

@@ -49,8 +49,8 @@ class SimulatedFaults:
         """The network starts, at this instant."""
         self._check_later()
 
-    def follow(self, faults: Sequence[Fault], start_ns: int) -> None:
-        """These are to happen; `start_ns` is the scenario's time zero.
+    def follow(self, faults: Sequence[Fault], traces: Sequence[Fault], start_ns: int) -> None:
+        """These are to happen, and links to change; `start_ns` is the scenario's time zero.
 
         Those that have a time are put into the queue at once, up to the first
         that has to wait for something.
@@ -61,6 +61,11 @@ class SimulatedFaults:
             due_ns = start_ns + fault.at_ns
             self._queue(schedule.take(due_ns), due_ns)
         self._queue_next()
+        for change in traces:
+            self._scheduler.at(start_ns + change.at_ns, self._change, change)
+
+    def _change(self, change: Fault, _: None) -> None:
+        self._network.apply(change)
 
     def _queue_next(self) -> None:
         """Those in the queue come first: the plan's order is the order in which things happen."""

@@ -81,7 +81,7 @@ class Simulation:
             SimulationFailedError: The network does not converge any more.
         """
         clients, plan = self.network.clients, self._plan
-        self.faults.follow(plan.faults, self.start_ns)
+        self.faults.follow(plan.faults, plan.traces, self.start_ns)
         for client in clients:
             client.start_script()
         ends = [action.at_ns for node in plan.clients for action in node.script]

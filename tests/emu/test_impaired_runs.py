@@ -67,3 +67,22 @@ def test_a_run_whose_links_carry_nothing_any_more_fails_and_says_why(bed: Any, u
     output, errors = process.communicate(timeout=60)
     assert "the process that carries the links was killed by SIGKILL" in output + errors
     bed.assert_nothing_is_left()
+
+
+@pytest.mark.emu
+def test_a_link_follows_its_trace_without_a_disturbance(bed: Any, progress: Any) -> None:
+    """As in the simulator: 40 messages, one each 10 ms; the link carries nothing from 100 to 200 ms."""
+    (bed.folder / "t.csv").write_text("time_ms,loss,delay_ms\n0,0,2\n100,1,\n200,0,2\n", encoding="utf-8")
+    traced = "traces: [{link: all of links, file: t.csv}]\n"
+    outcome = EmulatedWorld(EmuOptions(links="wire")).run(
+        bed.plan(every="10ms", extra=traced), bed.directory(), progress
+    )
+    assert outcome.outcome == "complete", outcome.message
+    assert outcome.implementation["links"] == "veth 3, wire 3"
+    assert len(outcome.convergence) == 1
+    owed, delivered = bed.owed(), bed.delivered()
+    cut = {pair for pair in owed if 12 <= pair[1] - min(p[1] for p in owed if p[0] == pair[0]) < 18}
+    assert cut
+    assert not cut & delivered.keys()
+    assert len(owed.keys() - delivered.keys()) < len(owed) / 2
+    bed.assert_nothing_is_left()

@@ -12,13 +12,13 @@ from typing import TYPE_CHECKING
 from testbed.cli import exits
 from testbed.cli.command import SCENARIOS, Command, add_json, add_scenario
 from testbed.cli.output import print_json
-from topologies.quantities import listed
+from topologies.quantities import counted, listed
 
 if TYPE_CHECKING:
     from rich.table import Table
 
     from testbed.plan.matrix import Cell
-    from testbed.plan.model import Fault, Impairment, NodePlan, Phase, Plan
+    from testbed.plan.model import Fault, Impairment, LinkPlan, NodePlan, Phase, Plan
 
 _S = 1_000_000_000
 _MS = 1_000_000
@@ -113,9 +113,21 @@ def summary(plan: Plan, cells: Sequence[Cell] = ()) -> dict[str, object]:
             {"after": fault.after, "at_s": fault.at_ns / _S, "do": fault.do, "target": fault.target}
             for fault in plan.faults
         ],
+        "traces": [
+            {"link": link, "changes": len(times), "from_s": times[0] / _S, "to_s": times[-1] / _S}
+            for link, times in _traced(plan).items()
+        ],
         "expect": [expectation.text for expectation in plan.expect],
         "matrix": [{"cell": cell.name, **cell.values} for cell in cells],
     }
+
+
+def _traced(plan: Plan) -> dict[str, list[int]]:
+    """When each link is changed by a trace."""
+    times: dict[str, list[int]] = {}
+    for change in plan.traces:
+        times.setdefault(change.target, []).append(change.at_ns)
+    return times
 
 
 def _tags(plan: Plan) -> dict[str, list[str]]:
@@ -152,8 +164,15 @@ def _table(columns: Sequence[str], rows: Sequence[Sequence[str]], shown: int | N
 
 
 def _links(plan: Plan, shown: int | None) -> Table:
-    rows = [(k.name, k.a, k.b, str(k.cost), _both_ways(k.impairment, k.impairment_back)) for k in plan.links]
+    rows = [(k.name, k.a, k.b, str(k.cost), _properties(plan, k)) for k in plan.links]
     return _table(("link", "from", "to", "cost", "impairment"), rows, shown)
+
+
+def _properties(plan: Plan, link: LinkPlan) -> str:
+    """What a link does to packets, at first."""
+    at_first = _both_ways(link.impairment, link.impairment_back)
+    changes = len(_traced(plan).get(link.name, ()))
+    return "; ".join(filter(None, [at_first, f"a trace: {counted(changes, 'change')}" if changes else ""]))
 
 
 def _clients(plan: Plan, shown: int | None) -> Table:

@@ -41,16 +41,16 @@ def carriers(plan: Plan, options: EmuOptions, lacks: Lacks | None = None) -> dic
 def needs_carrier(plan: Plan, link: LinkPlan) -> bool:
     """Whether anything happens to the packets of a link, or to the link itself."""
     return any(does_something(impairment) for impairment in asked(plan, link)) or any(
-        KINDS[fault.do].target == "link" and fault.target == link.name for fault in plan.faults
+        KINDS[each.do].target == "link" and each.target == link.name for each in (*plan.faults, *plan.traces)
     )
 
 
 def asked(plan: Plan, link: LinkPlan) -> list[Impairment]:
     """All that a link is to do to packets, one way or the other, at one time or another."""
     found = [link.impairment, link.impairment_back]
-    for fault in plan.faults:
-        if fault.target == link.name and fault.impairment is not None:
-            found += [fault.impairment, fault.back or fault.impairment]
+    for change in plan.changes_of_links:
+        if change.target == link.name and change.impairment is not None:
+            found += [change.impairment, change.back or change.impairment]
     return found
 
 
