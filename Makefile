@@ -125,6 +125,10 @@ verify: tools ## Lint and sanitize side by side; what each prints comes out whol
 bench: tools ## Measure; prints figures, judges nothing.
 	$(BIN)/python -m pytest -s -p no:cacheprovider -o python_files="bench_*.py" -m "not emu" tests/benchmarks
 
+.PHONY: bench-applications
+bench-applications: tools ## Messages a second between applications, beside NATS and zenoh if they are there.
+	requirements/as-root $(BIN)/python -m pytest -s -p no:cacheprovider tests/benchmarks/bench_applications.py
+
 .PHONY: bench-judge
 bench-judge: tools ## How long the verdict at the end of a run takes, as Markdown.
 	PYTHONPATH=. $(BIN)/python tests/benchmarks/judge_table.py

@@ -17,29 +17,31 @@ cdef int type_code(object value, object time_type) except -1:
     raise UsageError(f"{value!r} is a {kind.__name__}; a value is a {known}")
 
 
-cdef int put_attribute(string &out, object name, object value, object time_type) except -1:
+cdef int put_attribute(string &out, const string &encoded, object name, object value,
+                       object time_type) except -1:
     cdef int code = type_code(value, time_type)
     put_u8(out, code)
-    put_name(out, name_of(name))
+    put_name(out, encoded)
     return put_value(out, code, value.ns if code == <int>Type.Time else value, name)
 
 
 cdef int put_mapping(string &out, dict attributes, object time_type) except -1:
     """Appends the attributes; names that ascend already, as nearly always, are written in their order."""
     cdef size_t start = out.size()
-    before = None
+    cdef string encoded, before
     if len(attributes) > <Py_ssize_t>U16:
         raise UsageError(f"{len(attributes)} attributes; expected at most 65535")
     for name, value in attributes.items():
-        if before is not None and name_of(name) <= name_of(before):
+        encoded = name_of(name)
+        if encoded <= before:
             break
-        put_attribute(out, name, value, time_type)
-        before = name
+        put_attribute(out, encoded, name, value, time_type)
+        before.swap(encoded)
     else:
         return 0
     out.resize(start)
     for name in sorted(attributes, key=name_of):
-        put_attribute(out, name, attributes[name], time_type)
+        put_attribute(out, name_of(name), name, attributes[name], time_type)
     return 0
 
 

@@ -223,6 +223,7 @@ def test_the_example_in_the_documentation_runs(loopback: Any, sole: None) -> Non
     """The page's program, with the page's router, on the page's addresses."""
     page = (ROOT / "docs" / "writing-applications.md").read_text(encoding="utf-8")
     router = re.search(r"```toml\n(.*?)```", page, re.DOTALL)
+    page = page.partition("## Without the testbed")[2]
     program = re.search(r"```python\n(.*?)```", page, re.DOTALL)
     output = re.search(r"```text\n(.*?)```", page, re.DOTALL)
     assert router

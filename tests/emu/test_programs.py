@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections import Counter
 from pathlib import Path
 from typing import Any
@@ -15,7 +16,7 @@ from testbed.emu.run import EmulatedRun
 from testbed.plan.load import load_plan
 from testbed.runs.directory import RunDirectory, new_run_id
 from testbed.runs.world import Outcome
-from tests.emu.conftest import RecordedProgress
+from tests.emu.conftest import ROOT, RecordedProgress
 
 pytestmark = pytest.mark.emu
 
@@ -195,6 +196,21 @@ async def burst(client):
     assert max(Counter(published).values()) == 1, "no number twice"
     found = judged(tmp_path, ran)
     assert (found.missing, found.duplicate, found.spurious) == ([], [], [])
+
+
+def test_the_application_of_the_tutorial_runs_as_it_stands_there(tmp_path: Path) -> None:
+    page = (ROOT / "docs" / "writing-applications.md").read_text(encoding="utf-8")
+    shop, agency, *_ = re.findall(r"```python\n(.*?)```", page, re.DOTALL)
+    [scenario] = re.findall(r"```yaml\n(.*?)```", page, re.DOTALL)
+    assert max(len(text.splitlines()) for text in (shop, agency)) <= 24
+    ran = run(tmp_path, scenario, shop=shop, agency=agency)
+    assert len(ran.output("agency")) == 20
+    assert re.fullmatch(r"[1-3]\d\d\.0 window seat, no refund \d+\.\d ms", ran.output("agency")[0])
+    assert [e["status"] for e in (*ran.of("shop", "program_ended"), *ran.of("agency", "program_ended"))] == [
+        0,
+        0,
+    ]
+    assert ran.lines == []
 
 
 def test_all_that_a_program_has_started_ends_with_the_run(tmp_path: Path) -> None:
