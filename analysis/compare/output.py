@@ -29,8 +29,9 @@ def _lines(found: Comparison) -> Iterator[str]:
     yield from _listed("what was different to begin with:", found.circumstances)
     yield from _listed("to keep in mind:", found.notes)
     yield from _listed("fidelity:", _fidelity(found.fidelity))
-    yield from _titled("times", _times(found.times))
-    yield from _titled("counts", _counts(found.counts))
+    if not found.same:
+        yield from _titled("times", _times(found.times))
+        yield from _titled("counts", _counts(found.counts))
 
 
 def _headline(found: Comparison) -> str:

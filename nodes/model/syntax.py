@@ -176,7 +176,8 @@ class _Parser:
         op = _OPERATORS.get(operator.text) if operator.kind in ("operator", "keyword") else None
         if op is None:
             self.at -= operator.kind != "end"
-            raise self.expected(f"an operator after {name}", "the operators are " + " ".join(_OPERATORS))
+            hint = _hint_instead_of_operator(name, self.token)
+            raise self.expected(f"an operator after {name}", hint)
         if op is Op.ANY:
             return Constraint(name, self.type(), op)
         value = self.value()
@@ -220,6 +221,24 @@ class _Parser:
             raise self.expected("a value", _hint_instead_of_value(token))
         self.next()
         return token.value
+
+
+_INSTEAD = {
+    "in": "{name} = 1 or {name} = 2: one constraint for each value, joined with or",
+    "between": "{name} >= 1 and {name} <= 2",
+    "like": '{name} >* "a" for a prefix, {name} *< "a" for a suffix, {name} * "a" for a substring',
+    "exists": "{name} any integer: an attribute of that name and type",
+}
+"""What to write in the place of words that other languages have for operators."""
+
+
+def _hint_instead_of_operator(name: str, found: Token) -> str:
+    word = found.text.lower()
+    if name.lower() == "not" or word == "not":
+        return "there is no not: write the opposite operator, != for =, >= for <, <= for >"
+    if word in _INSTEAD:
+        return f"there is no {word}: write {_INSTEAD[word].format(name=name)}"
+    return "the operators are " + " ".join(_OPERATORS)
 
 
 def _hint_after(token: Token) -> str:

@@ -12,15 +12,18 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 from testbed.cli import exits
 from testbed.plan.matrix import Cell
 from testbed.plan.model import Plan
+from testbed.plan.recorded import RecordedRunError, read_json
 from testbed.runs.conduct import record_anew
 from testbed.runs.lock import refuse_if_held
 from testbed.runs.resuming import Folder, Standing
 from testbed.runs.whole_files import write_whole
 from testbed.runs.world import Progress, World
+from topologies.quantities import how_many
 
 MATRIX = "matrix.json"
 
@@ -61,17 +64,46 @@ def new_or_resumed(
     return folder
 
 
-def write_note(folder: Path, run: Planned) -> None:
-    """Write down what the folder holds runs of."""
+def write_note(folder: Path, run: Planned, cells: Sequence[Cell]) -> None:
+    """Write down what the folder holds runs of: of these cells, and of others with the same axes."""
     plan = run.plan
+    known = known_cells(folder, list(cells[0].values)) | {cell.name: cell.values for cell in cells}
     note = {
         "name": plan.name,
         "scenario": plan.scenario_path,
         "sha256": plan.scenario_sha256,
         "world": run.world.name,
+        "cells": known,
     }
     with _explained(folder):
         write_whole(folder / MATRIX, json.dumps(note, indent=1) + "\n")
+
+
+def read_note(folder: Path) -> dict[str, Any]:
+    """What a folder holds runs of.
+
+    Raises:
+        CommandError: None of a matrix.
+    """
+    try:
+        return read_json(folder / MATRIX)
+    except RecordedRunError as error:
+        raise exits.CommandError(f"it holds no runs of a matrix: {error}") from None
+
+
+def known_cells(folder: Path, axes: Sequence[str] | None = None) -> dict[str, Mapping[str, Any]]:
+    """The runs in a folder of which it is noted that they are of its matrix: their values by name.
+
+    Args:
+        folder: Of the matrix.
+        axes: Only those that have these.
+    """
+    noted = read_note(folder).get("cells", {}) if (folder / MATRIX).exists() else {}
+    return {
+        name: values
+        for name, values in noted.items()
+        if axes is None or (list(values) == list(axes) and (folder / name).is_dir())
+    }
 
 
 @contextmanager
@@ -85,10 +117,7 @@ def _explained(folder: Path) -> Iterator[None]:
 
 
 def _check_resumed(folder: Path, now: Mapping[str, str]) -> None:
-    try:
-        before = json.loads((folder / MATRIX).read_text(encoding="utf-8"))
-    except (OSError, ValueError):
-        raise exits.CommandError(f"--resume {folder}: it holds no runs of a matrix ({MATRIX})") from None
+    before = read_note(folder)
     for key, what in (("name", "scenario"), ("world", "world")):
         if before.get(key, now[key]) != now[key]:
             raise exits.CommandError(
@@ -122,12 +151,12 @@ def _check_replaced(
     lines = [f"  {run.cell.name}: {there.about}" for run, there in missing if there.about]
     if not lines:
         return
-    text = "\n".join(lines)
-    if args.force:
-        shown.say(f"replaced: {counted(len(lines))}\n{text}")
+    text, runs = "\n".join(lines), how_many(len(lines), "run")
+    if args.force and all(there.state != "unreadable" for _, there in missing):
+        shown.say(f"replaced: {runs}\n{text}")
         return
     raise exits.CommandError(
-        f"--resume {args.resume}: {counted(len(lines))} there would be replaced; nothing was touched\n"
+        f"--resume {args.resume}: {runs} there would be replaced; nothing was touched\n"
         f"{text}\n"
         "To keep them, name another folder with --out. To replace them, add --force."
     )
@@ -143,8 +172,3 @@ def _kept(run: Planned, standing: Standing, shown: Progress) -> Planned:
     if not standing.judged:
         record_anew(run.plan, place, run.scenario)
     return kept
-
-
-def counted(count: int) -> str:
-    """A number of runs, for people."""
-    return "1 run" if count == 1 else f"{count:,} runs"

@@ -13,10 +13,18 @@ from typing import Any
 from testbed.cli import exits, judging
 from testbed.cli.command import emu_options
 from testbed.cli.execution import analyse, check_analysable, choose_world
-from testbed.cli.folder import Planned, counted, new_or_resumed, still_to_run, write_note
+from testbed.cli.folder import (
+    MATRIX,
+    Planned,
+    known_cells,
+    new_or_resumed,
+    read_note,
+    still_to_run,
+    write_note,
+)
 from testbed.cli.output import print_json
 from testbed.cli.progress import LineProgress, SilentProgress
-from testbed.cli.table import Row, earlier_rows, flattened, print_table, row_of, write_files
+from testbed.cli.table import Row, flattened, print_table, row_of, write_files
 from testbed.plan.matrix import Cell
 from testbed.plan.model import Plan
 from testbed.plan.recorded import RecordedRunError, read_manifest
@@ -25,6 +33,7 @@ from testbed.runs.conduct import conduct
 from testbed.runs.directory import RunDirectory, RunDirectoryError, new_run_id
 from testbed.runs.lock import InUseError, held
 from testbed.runs.world import Progress, World
+from topologies.quantities import how_many
 
 
 def run_matrix(
@@ -65,31 +74,26 @@ def _run_planned(
     """Run what is not complete yet, then analyse and tell."""
     world, folder = planned[0].world, planned[0].directory.parent
     planned, missing = still_to_run(args, planned, cells, shown)
-    write_note(folder, planned[0])
+    write_note(folder, planned[0], cells)
     if not args.quiet:
         done = f", {len(planned) - len(missing)} of them done before" if args.resume else ""
-        shown.say(
-            f"{counted(len(planned))}{done} in the world {world.name}, {args.jobs} at once, into {folder}"
-        )
+        here = f"in the world {world.name}, {args.jobs} at once, into {folder}"
+        shown.say(f"{how_many(len(planned), 'run')}{done} {here}")
     stopped = _run_all(args, missing, shown)
     if stopped is None and to_analyse:
         stopped = _analyse_all(planned, shown, args.quiet)
     elif stopped is None:
         _judge_kept([run for run in planned if run not in missing], shown)
     rows = [row_of(run.cell.name, run.cell.values, run.directory) for run in planned]
-    others = _others(folder, planned, cells) if args.resume else {}
+    mine = {run.cell.name for run in planned}
+    noted = known_cells(folder) if args.resume else {}
+    others = {name: values for name, values in noted.items() if name not in mine}
     about = {"scenario": planned[0].plan.name, "world": world.name, "directory": str(folder)}
     write_files(
         folder, about, [*rows, *(row_of(name, values, folder / name) for name, values in others.items())]
     )
     _report(args.json, folder, about, rows)
     return _exit_code(rows, stopped)
-
-
-def _others(folder: Path, planned: Sequence[Planned], cells: Sequence[Cell]) -> dict[str, Mapping[str, Any]]:
-    """The runs of the table that are not among these: of other values of the same axes, by name."""
-    others = {cell.name: cell.values for cell in cells} | earlier_rows(folder, list(cells[0].values))
-    return {name: values for name, values in others.items() if name not in {run.cell.name for run in planned}}
 
 
 def _only(cells: Sequence[tuple[Cell, Plan]], only: Sequence[str]) -> list[tuple[Cell, Plan]]:
@@ -132,10 +136,10 @@ def _worlds(args: argparse.Namespace, cells: Sequence[tuple[Cell, Plan]], shown:
     return worlds
 
 
-def _is_complete(run: Planned) -> bool:
-    """Whether the run has been there to its end."""
+def is_complete(directory: Path) -> bool:
+    """Whether a run has been there to its end."""
     try:
-        return bool(read_manifest(run.directory)["outcome"] == "complete")
+        return bool(read_manifest(directory)["outcome"] == "complete")
     except RecordedRunError:
         return False
 
@@ -199,18 +203,23 @@ _CODES: Mapping[str, int] = {
 
 
 def _analyse_all(planned: Sequence[Planned], shown: Progress, quiet: bool) -> str | None:
+    """What is complete and not analysed yet; the name of the signal that ended it, if one did."""
+    places = [run.directory for run in planned if not (run.directory / "verdict.json").exists()]
+    return _analyse_each(places, shown, quiet)
+
+
+def _analyse_each(places: Sequence[Path], shown: Progress, quiet: bool) -> str | None:
     """One after the other in this process, so that Spark is started once.
 
     The largest comes first: the session is made to fit it.
     """
-    complete = [run for run in planned if _is_complete(run) and not (run.directory / "verdict.json").exists()]
-    for run in sorted(complete, key=lambda r: -_captured_bytes(r.directory)):
+    for place in sorted(filter(is_complete, places), key=lambda place: -_captured_bytes(place)):
         if not quiet:
-            shown.say(f"[{run.cell.name}] analysing")
+            shown.say(f"[{place.name}] analysing")
         try:
-            analyse(run.directory, SilentProgress())
+            analyse(place, SilentProgress())
         except exits.CommandError as error:
-            shown.say(f"[{run.cell.name}] {error}")
+            shown.say(f"[{place.name}] {error}")
         except KeyboardInterrupt as interruption:
             return str(getattr(interruption, "signal_name", signal.SIGINT.name))
     return None
@@ -229,6 +238,24 @@ def _judge_kept(kept: Sequence[Planned], shown: Progress) -> None:
 
 def _captured_bytes(directory: Path) -> int:
     return sum(path.stat().st_size for path in (directory / "captures").glob("*.pcap*"))
+
+
+def analyse_matrix(args: argparse.Namespace) -> int:
+    """Analyse all complete runs in the folder of a matrix, and make its table anew; returns the exit code."""
+    check_analysable()
+    folder, shown = args.directory, SilentProgress() if args.quiet else LineProgress(sys.stderr)
+    note, cells = read_note(folder), known_cells(folder)
+    if not cells:
+        raise exits.CommandError(
+            f"{folder / MATRIX} names no run; `cbn run SCENARIO --resume {folder}` makes them"
+        )
+    with exits.explained(InUseError), held(folder):
+        stopped = _analyse_each([folder / name for name in cells], shown, args.quiet)
+        rows = [row_of(name, values, folder / name) for name, values in cells.items()]
+        about = {"scenario": note["name"], "world": note["world"], "directory": str(folder)}
+        write_files(folder, about, rows)
+    _report(args.json, folder, about, rows)
+    return _exit_code([row for row in rows if row.outcome == "complete"], stopped)
 
 
 def _report(as_json: bool, folder: Path, about: Mapping[str, Any], rows: Sequence[Row]) -> None:

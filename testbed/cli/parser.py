@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from testbed.cli.command import GROUPS, Command, load, names
+from testbed.plan.problems import did_you_mean
 
 if TYPE_CHECKING:
     _Commands = argparse._SubParsersAction["_Parser"]  # argparse has no public name for it
@@ -83,6 +84,26 @@ class _Parser(argparse.ArgumentParser):
 
     def __init__(self, **settings: object) -> None:
         super().__init__(allow_abbrev=False, **settings)  # type: ignore[arg-type]
+
+    def parse_known_args(self, args: Any = None, namespace: Any = None) -> tuple[Any, list[str]]:
+        """Refuse what is not known here, where the options are known that may have been meant."""
+        found, unknown = super().parse_known_args(args, namespace)
+        if unknown:
+            self.error(self._unrecognized(unknown))
+        return found, unknown
+
+    def _unrecognized(self, arguments: Sequence[str]) -> str:
+        options = [word.partition("=")[0] for word in arguments if word.startswith("-")]
+        hints = [did_you_mean(option, self._option_string_actions) for option in options]
+        return "; ".join([f"unrecognized arguments: {' '.join(arguments)}", *filter(None, hints)])
+
+    def _check_value(self, action: argparse.Action, value: object) -> None:
+        """As argparse does, with the nearest of the choices where one is near."""
+        try:
+            super()._check_value(action, value)
+        except argparse.ArgumentError as error:
+            hint = did_you_mean(value, map(str, action.choices or ()))
+            raise argparse.ArgumentError(action, f"there is no {value}; {hint}") if hint else error from None
 
     def error(self, message: str) -> None:  # type: ignore[override]
         """Exit with code 2."""

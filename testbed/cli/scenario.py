@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -10,7 +11,7 @@ from pathlib import Path
 from testbed.cli import exits
 from testbed.plan.load import Scenario, read_scenario
 from testbed.plan.mininet_topo import is_reference
-from testbed.plan.problems import ScenarioError
+from testbed.plan.problems import ScenarioError, did_you_mean
 from topologies.library import SCENARIOS, scenario_names
 
 
@@ -26,8 +27,11 @@ def find(scenario: str) -> Path:
         CommandError: it is neither.
     """
     path = Path(scenario)
-    if path.is_file() or is_reference(scenario):
-        return path
+    try:
+        if path.is_file() or is_reference(scenario):
+            return path
+    except PermissionError as error:
+        raise exits.CommandError(f"{scenario}: {error.strerror}") from error
     known = shipped()
     if scenario in known:
         return known[scenario]
@@ -35,7 +39,7 @@ def find(scenario: str) -> Path:
         return path  # a folder or such: reading it finds what is wrong with it
     raise exits.CommandError(
         f"{scenario}: there is no such file and no shipped scenario of that name; "
-        f"shipped are {', '.join(known) or 'none'}"
+        + (did_you_mean(scenario, known) or f"shipped are {', '.join(known) or 'none'}")
     )
 
 
@@ -47,6 +51,12 @@ def read(args: argparse.Namespace) -> Scenario:
     """
     with complaints():
         return read_scenario(find(args.scenario), args.seed, [_pair(each) for each in args.overrides])
+
+
+def tell_notes(scenario: Scenario) -> None:
+    """What a person should know of how the plans were made, on standard error."""
+    for note in dict.fromkeys(scenario.source.notes):
+        print(f"note: {note}", file=sys.stderr)
 
 
 @contextmanager

@@ -28,7 +28,7 @@ class Row:
     cell: str
     values: Mapping[str, Any]
     outcome: str
-    """`complete`, `failed`, `interrupted`, or `not run`."""
+    """`complete`, `failed`, `interrupted`, `corrupt` (its manifest), or `not run`."""
     message: str = ""
     verdict: str = ""
     """In a word; empty: it was not judged."""
@@ -45,7 +45,7 @@ def row_of(cell: str, values: Mapping[str, Any], directory: Path) -> Row:
     """What the run in a directory came to."""
     manifest = _document(directory / "manifest.json")
     if not manifest:
-        return Row(cell, values, "not run")
+        return Row(cell, values, "corrupt" if (directory / "manifest.json").exists() else "not run")
     outcome, message = str(manifest["outcome"]), str(manifest.get("message") or "")
     fidelity = (manifest.get("fidelity") or {}).get("verdict", "")
     verdict = _document(directory / "verdict.json") or _document(directory / "judged.json")
@@ -80,16 +80,6 @@ def write_files(folder: Path, about: Mapping[str, Any], rows: Sequence[Row]) -> 
         writer.writeheader()
         writer.writerows(flat)
     _write_parquet(folder / "table.parquet", flat)
-
-
-def earlier_rows(folder: Path, axes: Sequence[str]) -> dict[str, Mapping[str, Any]]:
-    """The values of the runs in the table that is there, by name: of those that have these axes."""
-    rows = _document(folder / "table.json").get("rows") or ()
-    return {
-        row["cell"]: row["values"]
-        for row in rows
-        if list(row["values"]) == list(axes) and (folder / row["cell"]).is_dir()
-    }
 
 
 def flattened(row: Row) -> dict[str, Any]:

@@ -23,7 +23,7 @@ from topologies.importers import MapOptions, read_map
 from topologies.library import library_map, map_names
 from topologies.map import Map, MapLink, MapNode
 from topologies.measures import Measures, measured
-from topologies.quantities import listed, rate_text
+from topologies.quantities import how_many, listed, rate_text
 from topologies.shapes.kind import Parameter
 
 ROUTERS_MAX, LINKS_MAX = 65_536, 1_048_576
@@ -152,7 +152,8 @@ def listing() -> str:
     ]
     lines += ["", "maps (in a scenario `topology: {map: NAME}`)"]
     lines += [
-        f"  {drawn.name:<16} {drawn.title}: {len(drawn.nodes)} routers, {len(drawn.links)} links"
+        f"  {drawn.name:<16} {drawn.title}: "
+        f"{how_many(len(drawn.nodes), 'router')}, {how_many(len(drawn.links), 'link')}"
         for drawn in map(library_map, map_names())
     ]
     return "\n".join(lines)

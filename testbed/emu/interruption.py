@@ -15,6 +15,7 @@ from types import FrameType
 
 from testbed.runs.interruption import Interruption, SignalHandler
 
+SOON = b"interrupted: what is being made is finished first, then all of it is removed\n"
 PATIENCE = b"already cleaning up (if it hangs: kill -9, then `cbn clean`)\n"
 
 
@@ -44,10 +45,12 @@ class Shield(SignalHandler):
 
     def on_signal(self, number: int, frame: FrameType | None) -> None:
         """Raise, once."""
-        if self.closing:
-            os.write(2, PATIENCE)  # not print: it may have been interrupted in the middle of printing
+        # os.write, not print: that may have been interrupted in the middle of printing.
+        if self.closing or self._held is not None:
+            os.write(2, PATIENCE)
         elif self._holding:
             self._held = signal.Signals(number)
+            os.write(2, SOON)
         else:
             self._raise(signal.Signals(number), frame)
 

@@ -5,11 +5,14 @@ from __future__ import annotations
 import importlib.util
 import os
 import resource
+import shlex
 import shutil
 import subprocess
+import sys
+from pathlib import Path
 
 from testbed.emu import cgroups
-from testbed.emu.links.choice import link_problems
+from testbed.emu.links.choice import WAY_OUT, link_problems
 from testbed.emu.options import EmuOptions
 from testbed.plan.model import Plan
 
@@ -23,7 +26,6 @@ PROGRAMS = {
     "bash": "bash",
 }
 """Program -> the Debian package that has it. Mininet itself insists on ifconfig."""
-WAY_OUT = "or use `--world sim`"
 SPARE_DESCRIPTORS = 128
 DESCRIPTORS_PER_NODE = 8
 """Two on its process and an admin connection; three more if its Mininet host is given a shell; room."""
@@ -32,16 +34,23 @@ DESCRIPTORS_PER_NODE = 8
 def machine_problems() -> list[str]:
     """Why nothing at all can be emulated on this machine; empty if it can."""
     if os.geteuid() != 0:
-        return [f"the emulated world makes network namespaces: it needs root (sudo), {WAY_OUT}"]
+        return [f"the emulated world makes network namespaces and needs root: `{_as_root()}`, {WAY_OUT}"]
     missing = [name for name in PROGRAMS if shutil.which(name) is None]
     found = [
         f"the program `{name}` is missing: `apt install {PROGRAMS[name]}`, {WAY_OUT}" for name in missing
     ]
     if importlib.util.find_spec("mininet") is None:
-        found.append(f"the Python package `mininet` is missing: `pip install 'cbn-testbed[emu]'`, {WAY_OUT}")
+        found.append(f"the Python package `mininet` is missing: run `make build`, {WAY_OUT}")
     if not missing:
         found += _namespace_problems()
     return found
+
+
+def _as_root() -> str:
+    """This command, as root may give it: `sudo` finds only what is installed for all."""
+    beside = Path(sys.executable).with_name("cbn")
+    program = str(beside) if beside.exists() else f"{sys.executable} -m testbed.cli"
+    return f"sudo {program} {shlex.join(sys.argv[1:])}"
 
 
 def descriptors_needed(plan: Plan) -> int:

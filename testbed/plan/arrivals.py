@@ -47,6 +47,29 @@ def due_times(source: Source, spec: Mapping[str, Any], key: Key, times: Times, r
     return due
 
 
+def likely_count(source: Source, spec: Mapping[str, Any], key: Key, times: Times) -> float:
+    """About how many messages that makes, without making their times; nothing is complained of."""
+    known = len(source.problems)
+    try:
+        if "at" in spec:
+            return 1
+        begin_ns, end_ns = _span(source, spec, key, times)
+        return float(min(spec.get("count", COUNT_MAX), (end_ns - begin_ns) * _per_ns(spec)))
+    finally:
+        del source.problems[known:]
+
+
+def _per_ns(spec: Mapping[str, Any]) -> float:
+    """Messages a nanosecond."""
+    arrivals = spec.get("arrivals")
+    if isinstance(arrivals, dict):
+        burst = arrivals.get("burst") or {}
+        return float(burst.get("size", 0) / max(duration_ns(burst.get("every", "0s")), 1))
+    if "rate" in spec:
+        return float(per_second(spec["rate"])) / 1e9
+    return 1 / max(duration_ns(spec.get("every", "0s")), 1)
+
+
 def _problem(written: Mapping[str, Any]) -> tuple[str, str] | None:
     """What of this does not go together, and what was expected."""
     if "at" in written:

@@ -18,6 +18,7 @@ from typing import Any
 from nodes.config import Action, LimitConfig, TimerConfig
 from nodes.scheme_catalog import CATALOG, option_problem
 from testbed.plan.addresses import lay_out
+from testbed.plan.arrivals import likely_count
 from testbed.plan.expectations import read_expectations
 from testbed.plan.fault_text import write_out
 from testbed.plan.faults import read_faults
@@ -30,7 +31,7 @@ from testbed.plan.moments import Times, read_times
 from testbed.plan.overrides import apply_overrides
 from testbed.plan.parameters import fill_in
 from testbed.plan.populations import Member, read_populations
-from testbed.plan.problems import ScenarioError, did_you_mean
+from testbed.plan.problems import Key, ScenarioError, did_you_mean
 from testbed.plan.programs import read_duration, read_programs
 from testbed.plan.reading import read_source
 from testbed.plan.shape import check_shape
@@ -44,6 +45,8 @@ from topologies.quantities import duration_ns, size_bytes
 Overrides = Mapping[str, str] | Sequence[tuple[str, str]]
 ACTIONS_MAX = 10_000_000
 """Of all clients; a plan holds each of them."""
+ROUGHLY = 1.1
+"""By how much an estimate of drawn arrivals may be off."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -206,6 +209,8 @@ def _scripts(
     workload = Workload(source, seed, room, times, generated)
     named = [Member(name, spec, ("clients", name)) for name, spec in (data.get("clients") or {}).items()]
     scripts: dict[str, tuple[Action, ...]] = {}
+    if _too_many(source, [*named, *members], times):
+        return scripts
     actions, wrong = 0, None
     for member in (*named, *members):
         if member.key == wrong:
@@ -220,6 +225,22 @@ def _scripts(
             )
             break
     return scripts
+
+
+def _too_many(source: Source, members: Sequence[Member], times: Times) -> bool:
+    """Whether there is clearly more to be published than a plan can hold: found out before it is made."""
+    counts: dict[Key, float] = {}
+    for member in members:
+        for position, spec in enumerate(member.spec.get("publish") or []):
+            key = (*member.key, "publish", position)
+            if spec is not None:
+                counts[key] = counts.get(key, 0) + likely_count(source, spec, key, times)
+    total = sum(counts.values())
+    if total <= ACTIONS_MAX * ROUGHLY:
+        return False
+    message = f"the clients publish about {total:,.0f} messages, more than a plan can hold"
+    source.complain(max(counts, key=lambda key: counts[key]), message, f"{ACTIONS_MAX:,} actions in all")
+    return True
 
 
 def _cores(given: Mapping[str, Any], groups: Groups, seed: int) -> dict[str, float]:

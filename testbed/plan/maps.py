@@ -145,10 +145,12 @@ def _generated(source: Source, topology: Mapping[str, Any], seed: int) -> Map | 
             what = f"this makes {routers} routers and {links} links"
             source.complain(here, what, f"at most {NODES_MAX} nodes and {LINKS_MAX} links")
             return None
-        return make_map(name, parameters, int(topology.get("seed", seed)))
+        made = make_map(name, parameters, int(topology.get("seed", seed)))
     except ValueError as error:
         source.complain(here, str(error))
         return None
+    source.notes += [f"topology {name}: {note}" for note in made.notes]
+    return made
 
 
 def _shipped(source: Source, topology: Mapping[str, Any], _seed: int) -> Map | None:

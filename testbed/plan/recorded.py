@@ -106,7 +106,9 @@ def read_manifest(directory: Path) -> dict[str, Any]:
         )
     for key, kind in _TYPES.items():
         if type(manifest.get(key)) is not kind:
-            raise RecordedRunError(f"{path}: {key} must be {_NAMED[kind]}, not {manifest.get(key)!r}")
+            raise RecordedRunError(
+                f"{path}: corrupt: {key} must be {_NAMED[kind]}, not {manifest.get(key)!r}"
+            )
     return manifest
 
 
@@ -119,9 +121,9 @@ def read_json(path: Path) -> dict[str, Any]:
     try:
         value = json.loads(_read(path))
     except (ValueError, RecursionError) as error:
-        raise RecordedRunError(f"{path}: not JSON: {error}") from None
+        raise RecordedRunError(f"{path}: corrupt: not JSON: {error}") from None
     if not isinstance(value, dict):
-        raise RecordedRunError(f"{path}: expected a JSON object, found {type(value).__name__}")
+        raise RecordedRunError(f"{path}: corrupt: expected a JSON object, found {type(value).__name__}")
     return value
 
 

@@ -43,6 +43,8 @@ class Source:
     values: dict[Key, Place] = field(default_factory=dict)
     keys: dict[Key, Place] = field(default_factory=dict)
     problems: list[Problem] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+    """What is not wrong, and a person should know; copies share them."""
 
     def place(self, key: Key, at_key: bool = False) -> Place:
         """Where a value (or its key) stands; where it is missing, what it is missing from."""

@@ -127,9 +127,9 @@ def _vacate(path: Path, force: bool) -> None:
     if all(entry.name == LOCK for entry in path.iterdir()):
         return
     if not is_run_directory(path):
+        why = f"its {MANIFEST} is corrupt" if (path / MANIFEST).is_file() else "it holds no run"
         raise RunDirectoryError(
-            f"{path} is not empty and holds no run: nothing in it was touched; "
-            "name another directory with --out"
+            f"{path} is not empty, and {why}: nothing in it was touched; name another directory with --out"
         )
     if not force:
         raise RunDirectoryError(

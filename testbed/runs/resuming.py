@@ -22,7 +22,7 @@ from testbed.plan.recorded import (
     work_digest,
 )
 
-State = Literal["absent", "unfinished", "complete", "another"]
+State = Literal["absent", "unfinished", "complete", "another", "unreadable"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +30,8 @@ class Standing:
     """What there is of one run."""
 
     state: State
-    """`unfinished`: of this run, and to be done again; `another`: something else stands in its place."""
+    """`unfinished`: of this run, and to be done again; `another`: another run stands in its place;
+    `unreadable`: what stands there is corrupt, or no run."""
     directory: Path
     """Where it is, or is to be."""
     about: str = ""
@@ -75,7 +76,7 @@ class Folder:
                 else Standing("another", place, _difference(found, plan))
             )
         if place.exists() and any(place.iterdir()):
-            return Standing("another", place, "no run that can be read")
+            return Standing("unreadable", place, "corrupt, or no run at all; move it away")
         return Standing("absent", place)
 
 

@@ -232,7 +232,7 @@ def test_the_scheme_is_set_beside_ideal_trees_fastest_paths_and_its_formula(find
     assert reported["state"] == {"routers": 2, **dict.fromkeys(HELD, 9), "formula_bytes": 40}
     assert reported["control"] == {"INTEREST": {"packets": 6, "bytes": 240}}
     html, _ = page(findings)
-    assert "1.50 times the ideal" in html
+    assert "(1.50 times the ideal). " in " ".join(html.split())
     assert "1.250 times that of the fastest path" in html
     assert "all 2" in html
 

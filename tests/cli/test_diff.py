@@ -73,6 +73,8 @@ def test_a_run_and_its_replay_show_no_difference(spark, runs, tmp_path, capsys):
     )
     out = capsys.readouterr().out
     assert out.startswith(f"no difference between {runs['before']} and {again}\n")
+    assert "times  " not in out
+    assert "counts  " not in out
     assert "No difference" in (tmp_path / "page.html").read_text()
 
 

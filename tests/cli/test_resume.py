@@ -110,9 +110,10 @@ def test_an_interrupted_run_of_the_same_work_is_done_again_and_one_of_other_work
 
 def test_what_is_no_run_is_named_and_stays(cbn: Any, few: Path, tmp_path: Path) -> None:
     (tmp_path / "out" / "scheme=pif" / "manifest.json").write_text("{")
-    done = cbn("run", few, *QUIETLY, "--resume", "out")
-    assert done.returncode == 2
-    assert "scheme=pif: no run that can be read" in done.stderr
+    for more in ((), ("--force",)):
+        done = cbn("run", few, *QUIETLY, "--resume", "out", *more)
+        assert done.returncode == 2
+        assert "scheme=pif: corrupt, or no run at all; move it away" in done.stderr
 
 
 def test_a_run_that_was_recorded_without_the_digest_of_its_work_is_known_by_its_plan(

@@ -50,7 +50,7 @@ def test_the_shipped_scenarios_are_listed_with_what_they_are_for(cbn: Any) -> No
     done = cbn("scenarios")
     assert done.returncode == 0
     assert "quickstart: 6 routers, 8 clients" in done.stdout
-    assert "single-router: 1 routers, 8 clients" in done.stdout
+    assert "single-router: 1 router, 8 clients" in done.stdout
     names = [row["name"] for row in json.loads(cbn("scenarios", "--json").stdout)]
     assert names == sorted(names)
 

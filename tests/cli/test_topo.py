@@ -17,7 +17,7 @@ COMMANDS = ("list", "show", "draw", "import", "generate")
 def test_the_list_has_every_shape_with_its_parameters_and_every_map(cbn: Any) -> None:
     done = cbn("topo", "list")
     assert done.returncode == 0
-    for word in ("fat-tree", "k*", "waxman", "alpha=0.15", "geant", "22 routers, 36 links"):
+    for word in ("fat-tree", "k*", "waxman", "alpha=0.3", "geant", "22 routers, 36 links"):
         assert word in done.stdout
     document = json.loads(cbn("topo", "list", "--json").stdout)
     assert {"line", "transit-stub"} <= {shape["name"] for shape in document["shapes"]}
@@ -64,7 +64,7 @@ def test_a_run_directory_can_be_drawn(cbn: Any, tiny: Path, tmp_path: Path) -> N
 
 def test_generate_and_import_go_together_with_scenarios(cbn: Any, tmp_path: Path) -> None:
     done = cbn("topo", "generate", "waxman", "size=30", "side_km=800", "--seed", "7", "-o", "wax.graphml")
-    assert done.stdout == "wax.graphml: 30 nodes, 32 links\n"
+    assert done.stdout == "wax.graphml: 30 nodes, 63 links\n"
     assert cbn("topo", "import", "wax.graphml", "-o", "wax.map").returncode == 0
     scenario = tmp_path / "scenario.yaml"
     scenario.write_text("name: x\ntopology: {import: wax.map}\n")

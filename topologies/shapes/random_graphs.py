@@ -15,6 +15,8 @@ from random import Random
 from topologies.map import Point, delay_of_km, pieces
 from topologies.shapes.kind import Draft, Edge, Given, Parameter, Shape, size
 
+WAXMAN_DEGREE = 4
+"""Links of a router on average, where beta is not given."""
 PAIRS_MAX = 3_000
 """The most routers of a Waxman graph, since every pair is considered."""
 Choice = Callable[[list[int], list[int]], Edge]
@@ -90,13 +92,13 @@ def drawn_pairs(n: int, probability: float, rng: Random) -> list[Edge]:
 
 
 def _waxman(given: Given, rng: Random) -> Draft:
-    n, alpha, beta, side = (given[name] for name in ("size", "alpha", "beta", "side_km"))
+    n, side, reach = given["size"], given["side_km"], given["alpha"] * math.sqrt(2)
     at = {i: (rng.random(), rng.random()) for i in range(n)}
-    longest = math.sqrt(2)
+    beta = _likely(at, reach) if given["beta"] is None else given["beta"]
     edges = [
         (a, b)
         for a, b in itertools.combinations(range(n), 2)
-        if rng.random() < beta * math.exp(-math.dist(at[a], at[b]) / (alpha * longest))
+        if rng.random() < beta * math.exp(-math.dist(at[a], at[b]) / reach)
     ]
     joined = join_pieces(n, edges, lambda whole, piece: _nearest(at, whole, piece))
     edges += joined
@@ -104,11 +106,22 @@ def _waxman(given: Given, rng: Random) -> Draft:
     return Draft(n, edges, at=at, delays_ns=delays, notes=joining_note(joined))
 
 
+def _likely(at: Mapping[int, Point], reach: float) -> float:
+    """The beta that gives routers at these points `WAXMAN_DEGREE` links on average; 1 if none does."""
+    if len(at) < 2:
+        return 1.0
+    total = sum(math.exp(-math.dist(a, b) / reach) for a, b in itertools.combinations(at.values(), 2))
+    wanted = len(at) * WAXMAN_DEGREE / 2
+    return min(1.0, wanted / total) if total > 0 else 1.0
+
+
 def _waxman_count(given: Given) -> tuple[int, int]:
     # The mean of exp(-d/s) over the unit square is below 2 pi s^2, its value over the whole plane.
     n, s = given["size"], given["alpha"] * math.sqrt(2)
-    likely = given["beta"] * min(1.0, 2 * math.pi * s * s)
-    return n, max(n - 1, round(likely * n * (n - 1) / 2))
+    share = min(1.0, 2 * math.pi * s * s)
+    likely = share if given["beta"] is None else given["beta"] * share
+    most = math.inf if given["beta"] is not None else n * WAXMAN_DEGREE / 2
+    return n, max(n - 1, round(min(most, likely * n * (n - 1) / 2)))
 
 
 def join_pieces(n: int, edges: Iterable[Edge], choose: Choice) -> list[Edge]:
@@ -169,9 +182,9 @@ SHAPES: Mapping[str, Shape] = {
         (
             size(most=PAIRS_MAX),
             Parameter(
-                "alpha", "how far links reach, as a share of the diagonal", 0.001, 10, 0.15, whole=False
+                "alpha", "how far links reach, as a share of the diagonal", 0.001, 10, 0.3, whole=False
             ),
-            Parameter("beta", "how likely a link between neighbours is", 0, 1, 0.4, whole=False),
+            Parameter("beta", "how likely links are (so that a router has 4)", 0, 1, whole=False),
             Parameter("side_km", "the square's side: links get delays from it", 0.001, 40_000, whole=False),
         ),
         _waxman_count,

@@ -14,6 +14,8 @@ _HELP = """\
 examples:
   cbn analyze runs/quickstart-sim-20260101T120000Z-1a2b
   cbn analyze DIR --json | jq .missing
+  cbn analyze runs/schemes-sim-20260101T120000Z
+      all runs of a matrix, and their table
 
 Writes tables/*.parquet, verdict.json and report.html into the run directory.
 Needs Java 17 and PySpark (cbn doctor). Exit code 1 means: analysed, and some
@@ -23,7 +25,7 @@ are reasons to doubt the counts.
 
 
 def _arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("directory", type=Path, metavar="DIR", help="a run directory")
+    parser.add_argument("directory", type=Path, metavar="DIR", help="a run directory, or that of a matrix")
     add_json(parser)
     add_quiet(parser)
 
@@ -31,13 +33,14 @@ def _arguments(parser: argparse.ArgumentParser) -> None:
 def _analyze(args: argparse.Namespace) -> int:
     from analysis.expectations import passed
     from testbed.cli.execution import analyse, print_verdict
-    from testbed.plan.recorded import MANIFEST
-    from testbed.runs.directory import is_run_directory
+    from testbed.cli.folder import MATRIX
+    from testbed.cli.matrix import analyse_matrix
+    from testbed.plan.recorded import RecordedRunError, read_manifest
 
-    if not args.directory.is_dir():
-        raise exits.CommandError(f"{args.directory}: no such directory")
-    if not is_run_directory(args.directory):
-        raise exits.CommandError(f"{args.directory} holds no run: there is no {MANIFEST} of one in it")
+    if (args.directory / MATRIX).is_file():
+        return analyse_matrix(args)
+    with exits.explained(RecordedRunError):
+        read_manifest(args.directory)
     with progress(args.quiet) as shown:
         verdict = analyse(args.directory, shown)
     if args.json:

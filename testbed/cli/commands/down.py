@@ -9,6 +9,7 @@ from testbed.cli import exits
 from testbed.cli.command import NETWORKS, Command, add_json, add_quiet
 from testbed.cli.output import print_json
 from testbed.cli.progress import progress
+from topologies.quantities import how_many
 
 if TYPE_CHECKING:
     from testbed.emu.clients import ControlClient
@@ -97,7 +98,7 @@ def _report(as_json: bool, ended: list[dict[str, Any]]) -> None:
     for entry in ended:
         why = f": {entry['message']}" if entry["message"] else ""
         frames = entry["captures"]["frames"]
-        print(f"{entry['run_id']}: {entry['outcome']}{why}, {frames:,} frames captured")
+        print(f"{entry['run_id']}: {entry['outcome']}{why}, {how_many(frames, 'frame')} captured")
         print("\n".join([f"Next: cbn analyze {entry['directory']}", *entry["said"]]))
 
 

@@ -9,6 +9,7 @@ from typing import Any
 
 from testbed.cli import exits
 from testbed.cli.command import RUNS, Command, add_json
+from topologies.quantities import how_many
 
 _HELP = """\
 examples:
@@ -53,7 +54,7 @@ def _report(args: argparse.Namespace, interfaces: int, written: dict[str, int]) 
     if args.json:
         print(json.dumps({"file": str(args.pcapng), "interfaces": interfaces, **written}))
         return
-    print(f"{args.pcapng}: {written['packets']:,} packets of {interfaces:,} interfaces")
+    print(f"{args.pcapng}: {how_many(written['packets'], 'packet')} of {how_many(interfaces, 'interface')}")
     if written["truncated"]:
         print(f"{written['truncated']:,} captures are cut off; what is whole of them is there")
 

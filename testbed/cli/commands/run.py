@@ -20,6 +20,7 @@ from testbed.cli.command import (
     emu_options,
 )
 from testbed.cli.output import print_json
+from topologies.quantities import how_many
 
 if TYPE_CHECKING:
     from testbed.cli.execution import Executed
@@ -93,16 +94,18 @@ def _matrix_arguments(group: argparse._ArgumentGroup) -> None:
 def _run(args: argparse.Namespace) -> int:
     from testbed.cli import execution, matrix
     from testbed.cli.judging import needs_analysis
-    from testbed.cli.scenario import complaints, read
+    from testbed.cli.scenario import complaints, read, tell_notes
 
     scenario = read(args)
     if scenario.cells:
         with complaints():
             cells = scenario.plans()
+        tell_notes(scenario)
         return matrix.run_matrix(args, cells, scenario.text, execution.RUNS)
     _check_options(args)
     with complaints():
         plan = scenario.plan()
+    tell_notes(scenario)
     done = execution.execute(
         args,
         plan,
@@ -144,7 +147,7 @@ def _report(done: Executed) -> None:
 def _sentence(path: Path, outcome: Outcome) -> str:
     match outcome.outcome:
         case "complete":
-            return f"{path}: complete, {outcome.captured_frames:,} frames captured"
+            return f"{path}: complete, {how_many(outcome.captured_frames, 'frame')} captured"
         case "failed":
             return f"{path}: failed: {outcome.message}\nWhat was recorded is kept there; see logs/."
         case "interrupted":

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from testbed.cli import exits
 from testbed.cli.command import SCENARIOS, Command, add_json, add_scenario
 from testbed.cli.output import print_json
-from topologies.quantities import counted, listed
+from topologies.quantities import counted, how_many, listed
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -39,12 +39,13 @@ def _arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def _show(args: argparse.Namespace) -> int:
-    from testbed.cli.scenario import complaints, read
+    from testbed.cli.scenario import complaints, read, tell_notes
 
     scenario = read(args)
     with complaints():
         plan = scenario.plan()
         cells = [cell for cell, _ in scenario.plans()]
+    tell_notes(scenario)
     if args.json:
         print_json(summary(plan, cells))
         return exits.OK
@@ -71,7 +72,7 @@ def _print_tables(tables: Iterable[Table]) -> None:
 def _print_matrix(cells: Sequence[Cell], shown: int | None) -> None:
     if not cells:
         return
-    print(f"\n{len(cells)} runs")
+    print(f"\n{how_many(len(cells), 'run')}")
     print("".join(f"  {cell.name}\n" for cell in cells[:shown]), end="")
     if shown is not None and len(cells) > shown:
         print(f"  and {len(cells) - shown} more (--all)")
@@ -80,10 +81,14 @@ def _print_matrix(cells: Sequence[Cell], shown: int | None) -> None:
 def counts(plan: Plan) -> str:
     """A plan in numbers."""
     actions = _actions(plan)
-    return (
-        f"{len(plan.routers)} routers, {len(plan.clients)} clients, {len(plan.links)} links, "
-        f"{actions['subscribe']} subscriptions, {actions['publish']} messages, {_length_s(plan):g} s"
-    )
+    numbers = {
+        "router": len(plan.routers),
+        "client": len(plan.clients),
+        "link": len(plan.links),
+        "subscription": actions["subscribe"],
+        "message": actions["publish"],
+    }
+    return ", ".join([*(how_many(n, what) for what, n in numbers.items()), f"{_length_s(plan):g} s"])
 
 
 def summary(plan: Plan, cells: Sequence[Cell] = ()) -> dict[str, object]:
@@ -234,7 +239,7 @@ def _both_ways(there: Impairment, back: Impairment) -> str:
 def _phase(plan: Plan, phase: Phase) -> Entry:
     lasts = (phase.end_ns - phase.start_ns) / _S
     messages = _published_during(plan, phase)
-    return f"{phase.start_ns / _S:g} s", f"phase {phase.name}, {lasts:g} s, {messages:,} messages"
+    return f"{phase.start_ns / _S:g} s", f"phase {phase.name}, {lasts:g} s, {how_many(messages, 'message')}"
 
 
 def _moment(after: str, at_ns: int) -> str:

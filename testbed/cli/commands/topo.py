@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from testbed.cli import exits
 from testbed.cli.command import SCENARIOS, Command, add_json
 from testbed.cli.output import print_json, show
+from topologies.quantities import how_many
 
 if TYPE_CHECKING:
     from topologies.map import Map
@@ -198,7 +199,7 @@ def _put(drawn: Map, out: str, as_json: bool, text: str) -> int:
 
     if out != "-":
         _write(Path(out), text)
-        text = f"{out}: {len(drawn.nodes)} nodes, {len(drawn.links)} links\n"
+        text = f"{out}: {how_many(len(drawn.nodes), 'node')}, {how_many(len(drawn.links), 'link')}\n"
     if as_json:
         print_json(summary(drawn, whole=True) if out == "-" else summary(drawn) | {"file": out})
     else:

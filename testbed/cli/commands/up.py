@@ -20,6 +20,7 @@ from testbed.cli.command import (
 )
 from testbed.cli.output import show
 from testbed.cli.progress import progress
+from topologies.quantities import how_many
 
 if TYPE_CHECKING:
     from testbed.emu.supervisor import Launch, Supervision
@@ -52,12 +53,13 @@ def _arguments(parser: argparse.ArgumentParser) -> None:
 
 def _up(args: argparse.Namespace) -> int:
     """Build a network, wait until it is ready, and leave it to its supervisor."""
-    from testbed.cli.scenario import complaints, read
+    from testbed.cli.scenario import complaints, read, tell_notes
     from testbed.emu.supervisor import launch
 
     scenario = read(args)
     with complaints():
         plan = scenario.plan()
+    tell_notes(scenario)
     supervision = _supervision(args, plan, scenario.text)
     with launch(supervision) as launched, progress(args.quiet) as shown:
         if not args.quiet:
@@ -162,7 +164,8 @@ def _next(supervision: Supervision, facts: dict[str, Any]) -> str:
     width = max(len(command) for command, _ in commands)
     return "\n".join(
         [
-            f"{supervision.name} is running: {len(plan.routers)} routers, {len(plan.clients)} clients, "
+            f"{supervision.name} is running: {how_many(len(plan.routers), 'router')}, "
+            f"{how_many(len(plan.clients), 'client')}, "
             f"ready after {facts['took_s']:.1f} s (supervisor: process {facts['pid']})",
             "Next:",
             *(f"  {command:<{width}}  {about}" for command, about in commands),

@@ -13,6 +13,7 @@ from testbed.cli import exits
 from testbed.cli.command import MEASURING, Command, add_json, add_quiet
 from testbed.cli.output import print_json
 from testbed.cli.progress import progress
+from topologies.quantities import how_many
 
 if TYPE_CHECKING:
     from fastpath.workload import Generator, Recipe
@@ -159,7 +160,7 @@ def _report(args: argparse.Namespace, generator: Generator) -> None:
     if args.json:
         print_json(found)
         return
-    print(f"{folder}: {found['filters']:,} filters, {found['messages']:,} messages")
+    print(f"{folder}: {how_many(found['filters'], 'filter')}, {how_many(found['messages'], 'message')}")
     print(f"Next: cbn bench match --filters {folder / FILTERS} --messages {folder / MESSAGES}")
 
 

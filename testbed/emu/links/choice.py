@@ -16,7 +16,7 @@ from topologies.quantities import listed
 Lacks = Callable[[str], str | None]
 """Why the kernel cannot do a queueing discipline; None if it can."""
 TUN = Path("/dev/net/tun")
-WAY_OUT = "or use `--world sim`"
+WAY_OUT = "or simulate it (`cbn run SCENARIO --world sim`)"
 
 Opens = Callable[[Path], str | None]
 """Why a file cannot be opened for reading and writing; None if it can."""
