@@ -104,7 +104,7 @@ def test_analyze_wants_a_run_directory(cbn: Any, tmp_path: Path) -> None:
     assert (missing.returncode, "no such directory" in missing.stderr) == (2, True)
     (tmp_path / "empty").mkdir()
     empty = cbn("analyze", "empty")
-    assert (empty.returncode, "holds no run" in empty.stderr) == (2, True)
+    assert (empty.returncode, "not a run directory" in empty.stderr) == (2, True)
 
 
 def test_a_missing_extension_is_reported_with_the_remedy(tiny: Path, tmp_path: Path, cbn: Any) -> None:
