@@ -12,17 +12,19 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from analysis.network import COUNT_BYTES
-from analysis.oracle import SubscriptionChange
+from analysis.oracle import SubscriptionChange, predicate_of
 from analysis.payloads import Payload
 from fastpath import cover
 from fastpath.interests import FilterPool, read_change
 from fastpath.wire.codec import WireError, split_predicate
-from nodes.model import PredicateSyntaxError, parse_predicate
+from nodes.model import PredicateSyntaxError
 from nodes.wire.codec import encode_predicate
 from nodes.wire.packets import Kind
 
 HEAD_BYTES = 12
 """Of a record: its origin and its sequence."""
+MOST_FILTERS = 10_000
+"""Larger predicates are not compared; to reduce one takes some milliseconds a thousand filters."""
 MOST_COMPARISONS = 1_000_000
 """Of single filters: predicates that would take more are taken as equal."""
 Filters = frozenset[bytes]
@@ -94,16 +96,16 @@ def wanted_at(time_ns: int, changes: Iterable[SubscriptionChange]) -> dict[str, 
 @lru_cache(maxsize=4096)
 def _filters(predicate: str) -> Filters:
     try:
-        return frozenset(split_predicate(encode_predicate(parse_predicate(predicate))))
+        return frozenset(split_predicate(encode_predicate(predicate_of(predicate))))
     except PredicateSyntaxError:
         return frozenset()  # named where claims are made
 
 
 def same_meaning(one: Filters, other: Filters) -> bool:
     """Whether two predicates match the same messages, as far as covering can tell."""
-    if one == other or _reduced(one) == _reduced(other):
+    if one == other or max(len(one), len(other)) > MOST_FILTERS:
         return True
-    return _within(one, other) and _within(other, one)
+    return _reduced(one) == _reduced(other) or (_within(one, other) and _within(other, one))
 
 
 def _reduced(filters: Filters) -> bytes:

@@ -13,10 +13,10 @@ from contextlib import suppress
 from dataclasses import dataclass
 
 from analysis.history import NetworkChange
-from analysis.oracle import SubscriptionChange
+from analysis.oracle import SubscriptionChange, predicate_of
 from analysis.payloads import Payload, Session
 from analysis.rundir import Run
-from nodes.model import PredicateSyntaxError, format_predicate, parse_predicate
+from nodes.model import PredicateSyntaxError, format_predicate
 from nodes.wire.codec import WireError, decode_predicate
 from nodes.wire.packets import Kind
 
@@ -51,7 +51,7 @@ def _key(change: SubscriptionChange) -> SubscriptionKey:
     text = change.predicate
     if text is not None:
         with suppress(PredicateSyntaxError):  # named where claims are made
-            text = format_predicate(parse_predicate(text))
+            text = format_predicate(predicate_of(text))
     return change.client, change.subscription, text
 
 

@@ -31,6 +31,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 from analysis.counts import ARRIVED, Counts, counts_of
@@ -39,6 +40,16 @@ from nodes.model import Predicate, PredicateSyntaxError, Value, matches, parse_m
 from testbed.plan.model import Plan
 
 NEVER = -(2**63)
+
+
+@lru_cache(maxsize=1 << 16)
+def predicate_of(text: str) -> Predicate:
+    """What a text says, parsed once however many subscriptions have it.
+
+    Raises:
+        PredicateSyntaxError: It is no predicate.
+    """
+    return parse_predicate(text)
 
 
 @dataclass(frozen=True, slots=True)
@@ -191,7 +202,7 @@ class Oracle:
         for claim in claims if history is None else _known(claims, history):
             self._claims.setdefault(claim.predicate, []).append(claim)
         self._predicates: list[tuple[Predicate, list[Claim]]] = [
-            (parse_predicate(text), held) for text, held in self._claims.items()
+            (predicate_of(text), held) for text, held in self._claims.items()
         ]
         self._history = history
 
@@ -205,7 +216,7 @@ class Oracle:
         return [predicate for predicate, _ in self._predicates]
 
     def matching(self, attributes: Mapping[str, Value]) -> tuple[int, ...]:
-        """The predicates that match, by their positions."""
+        """The predicates that match, by their positions in `predicates`."""
         return tuple(at for at, (p, _) in enumerate(self._predicates) if matches(p, attributes))
 
     def claims_of(self, matching: Iterable[int]) -> list[Claim]:
@@ -266,7 +277,7 @@ def readable_claims(claims: Iterable[Claim]) -> tuple[list[Claim], list[str]]:
     problems: list[str] = []
     for claim in claims:
         try:
-            parse_predicate(claim.predicate)
+            predicate_of(claim.predicate)
             readable.append(claim)
         except PredicateSyntaxError as error:
             problems.append(

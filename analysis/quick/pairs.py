@@ -13,16 +13,13 @@ from typing import NamedTuple
 import numpy as np
 import pyarrow as pa
 
-from analysis import AnalysisError
 from analysis.contents import content_of
 from analysis.history import FOREVER
 from analysis.oracle import Due, Oracle
-from analysis.quick.alike import Alike, Key
+from analysis.quick.matching import Matcher
 from analysis.quick.sightings import Column, Seen, Sightings
 
 NOTHING_DUE = Due(None, False)
-MOST_MATCHED = 5_000_000
-"""Times that the model is asked whether a predicate matches, some 5 s: more is left to the analysis."""
 UNKNOWN_NS = np.iinfo(np.int64).min
 """A time that is not known."""
 
@@ -170,28 +167,14 @@ def _matching(
     oracle: Oracle, contents: Sequence[tuple[bytes | None, int, str | None]]
 ) -> tuple[Column, list[tuple[int, ...]]]:
     """Of each content the number of its set of matching predicates; and the sets."""
-    alike = Alike(oracle.predicates)
+    matcher = Matcher(oracle.predicates)
     sets: dict[tuple[int, ...], int] = {(): 0}
-    known: dict[Key, int] = {}
     found = np.zeros(len(contents), dtype=np.int64)
     for at, content in enumerate(contents):
         attributes = content_of(*content)
-        if attributes is None:
-            continue
-        key = alike.key(attributes)
-        if key not in known:
-            _check_effort(len(known) * len(oracle.predicates))
-            known[key] = sets.setdefault(oracle.matching(attributes), len(sets))
-        found[at] = known[key]
+        if attributes is not None:
+            found[at] = sets.setdefault(matcher.matching(attributes), len(sets))
     return found, list(sets)
-
-
-def _check_effort(matched: int) -> None:
-    if matched > MOST_MATCHED:
-        raise AnalysisError(
-            f"more than {MOST_MATCHED:,} times would a message be matched with a predicate; "
-            "`cbn analyze` judges any run"
-        )
 
 
 def _cells(oracle: Oracle, time_ns: Column) -> Column:

@@ -227,5 +227,5 @@ def _readable(lines: Iterator[str]) -> Iterator[dict[str, Any]]:
         try:
             event = json.loads(line)
             yield pa.RecordBatch.from_pylist([event], _EVENTS).to_pylist()[0]
-        except (ValueError, TypeError, AttributeError, pa.ArrowException):
+        except (ValueError, TypeError, AttributeError, OverflowError, RecursionError, pa.ArrowException):
             continue  # said by `rundir.subscription_changes`
