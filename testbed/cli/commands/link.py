@@ -19,7 +19,7 @@ examples:
   cbn link r1-r2 loss 0.1 back delay 50ms
       loss both ways; on the way from r2 to r1 also a delay
   cbn link r1-r2 delay none              take the delay away
-  cbn link r1-r2 clear                   nothing happens to packets any more
+  cbn link r1-r2 clear                   no impairment any more
   cbn link r1-r2 reset                   as the scenario has it
   cbn link r1-r2                         show it; `cbn link` shows all
 
@@ -94,7 +94,7 @@ def _line(row: dict[str, Any]) -> str:
 
 
 def _words(values: dict[str, Any]) -> str:
-    return " ".join(f"{word} {value}" for word, value in values.items()) or "nothing happens to packets"
+    return " ".join(f"{word} {value}" for word, value in values.items()) or "no impairment"
 
 
 COMMAND = Command("change or show a link of a running network", _arguments, _link, NETWORKS, _HELP)
