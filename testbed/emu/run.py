@@ -19,6 +19,7 @@ from contextlib import ExitStack, contextmanager
 from typing import Literal
 
 from nodes.daemon.clock import Clock
+from testbed.emu.background import Background
 from testbed.emu.children import NetworkError, ProcessDiedError, Watch
 from testbed.emu.clients import AdminError
 from testbed.emu.faults import EmulatedFaults
@@ -65,6 +66,7 @@ class EmulatedRun:
         self._implementation = {"codec": "fastpath", "links": "none", "capture": capture}
         slowed = self._clock.dilate, self._clock.dilate_from_ns
         self._recorder = Recorder(plan, directory, *slowed)
+        self._background = Background(plan, directory, *slowed)
         self._measuring = Measuring(plan, self._options.dilate)
         self._phases: dict[str, float] = {}
         self._remarks: list[str] = []
@@ -155,6 +157,7 @@ class EmulatedRun:
         files = live.nodes.files
         faults = self._faults = EmulatedFaults(live, files.events(""), began_ns)
         stages = self._stages = self._staged(live, faults)
+        stages.at_start = self._background.begin
         made.callback(faults.tracker.give_up)
         made.callback(lambda: self._remarks.extend(stages.remarks))
         with self._phase("ready"):
@@ -201,6 +204,14 @@ class EmulatedRun:
         if self._plan.record.captures:
             made.callback(self._stop_recorder)
             self._recorder.start(network.pid, registration.environment(), self._watch)
+        if self._plan.background:
+            made.callback(self._stop_background)
+            self._background.start(network.pid, registration.environment(), self._watch)
+
+    def _stop_background(self) -> None:
+        defects, remarks = self._background.stop()
+        self._defects.extend(defects)
+        self._remarks.extend(remarks)
 
     def _stop_recorder(self) -> None:
         self._defects.extend(self._recorder.stop())

@@ -6,7 +6,7 @@ Not here: building it and taking it down (`run`), applying a fault (`live`).
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 from testbed.emu.faults import EmulatedFaults
 from testbed.emu.live import Live
@@ -37,6 +37,8 @@ class Stages:
     def __init__(self, plan: Plan, live: Live, faults: EmulatedFaults, progress: Progress) -> None:
         self.start_ns = 0
         """The scenario's time zero; 0 until the network is ready."""
+        self.at_start: Callable[[int], None] = lambda _: None
+        """Called with the time zero, just before it."""
         self.remarks: list[str] = []
         """What a person should know of a run that goes well all the same."""
         self.late_starts: list[str] = []
@@ -102,6 +104,7 @@ class Stages:
         if late:
             self.remarks.append(f"{', '.join(late)} heard of the start after it: the machine is overloaded")
         self._faults.follow(self._plan.faults, self._plan.traces, self.start_ns)
+        self.at_start(self.start_ns)
 
     def _start_programs(self) -> None:
         """Start programs at time zero: what one wants from before it would be owed at once."""

@@ -8,7 +8,7 @@ becomes as many plans (`matrix`).
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from copy import deepcopy
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -18,7 +18,11 @@ from typing import Any
 from nodes.config import Action, LimitConfig, TimerConfig
 from nodes.scheme_catalog import CATALOG, option_problem
 from testbed.plan.addresses import lay_out
+<<<<<<< HEAD
 from testbed.plan.arrivals import likely_count
+=======
+from testbed.plan.background import read_background
+>>>>>>> dddd5b6 (Load links with background traffic between two nodes, in every world)
 from testbed.plan.expectations import read_expectations
 from testbed.plan.fault_text import write_out
 from testbed.plan.faults import read_faults
@@ -170,6 +174,8 @@ def _build(source: Source, data: Mapping[str, Any], overrides: Mapping[str, str]
     complete = not source.problems
     nodes, links = lay_out(graph) if complete else ([], [])
     changes = follow_traces(source, traces, links) if complete else ()
+    ends_ns = max(_ends(scripts, times, duration), default=0)
+    flows = read_background(source, data, links, times, ends_ns) if complete else ()
     return Plan(
         name=data.get("name", ""),
         description=data.get("description", ""),
@@ -183,6 +189,7 @@ def _build(source: Source, data: Mapping[str, Any], overrides: Mapping[str, str]
         links=tuple(links),
         faults=faults,
         traces=changes,
+        background=flows,
         phases=times.phases,
         expect=expect,
         record=_record(data.get("record") or {}),
@@ -227,6 +234,7 @@ def _scripts(
     return scripts
 
 
+<<<<<<< HEAD
 def _too_many(source: Source, members: Sequence[Member], times: Times) -> bool:
     """Whether there is clearly more to be published than a plan can hold: found out before it is made."""
     counts: dict[Key, float] = {}
@@ -241,6 +249,13 @@ def _too_many(source: Source, members: Sequence[Member], times: Times) -> bool:
     message = f"the clients publish about {total:,.0f} messages, more than a plan can hold"
     source.complain(max(counts, key=lambda key: counts[key]), message, f"{ACTIONS_MAX:,} actions in all")
     return True
+=======
+def _ends(scripts: Mapping[str, Sequence[Action]], times: Times, duration_ns: int) -> Iterator[int]:
+    """When what has a time is over: scripts, phases, programs."""
+    yield from (script[-1].at_ns for script in scripts.values() if script)
+    yield from (phase.end_ns for phase in times.phases)
+    yield duration_ns
+>>>>>>> dddd5b6 (Load links with background traffic between two nodes, in every world)
 
 
 def _cores(given: Mapping[str, Any], groups: Groups, seed: int) -> dict[str, float]:

@@ -130,6 +130,29 @@ class Fault:
 
 
 @dataclass(frozen=True, slots=True)
+class Flow:
+    """Frames that are not of the network's own, at equal distances, from one end of a link to the other."""
+
+    interface: str
+    """The sending end's."""
+    at_ns: int
+    """From the start of the scenario."""
+    lasts_ns: int
+    rate_bps: int
+    frame_bytes: int
+
+    @property
+    def every_ns(self) -> float:
+        """The time between two frames."""
+        return self.frame_bytes * 8e9 / self.rate_bps
+
+    @property
+    def frames(self) -> int:
+        """How many there are."""
+        return int(self.lasts_ns // self.every_ns)
+
+
+@dataclass(frozen=True, slots=True)
 class Phase:
     """A part of the scenario's time that has a name; analysis tells phases apart."""
 
@@ -199,6 +222,7 @@ class Plan:
     """In the order in which they happen."""
     traces: tuple[Fault, ...] = ()
     """What traces change about links, in order of time; no disturbance, but how the links are."""
+    background: tuple[Flow, ...] = ()
     phases: tuple[Phase, ...] = ()
     """In order of time; they do not overlap."""
     expect: tuple[Expectation, ...] = ()

@@ -106,11 +106,33 @@ class Channel:
                 self._scheduler.now_ns + self._constant_ns, arrive, datagram, self._framed(datagram)
             )
 
+    def carry(self, frame: bytes) -> None:
+        """Take a frame of background traffic at this instant: it needs time and room like any other."""
+        now_ns = self._scheduler.now_ns
+        decided = self._model.send(now_ns, len(frame)) if self._up else None
+        if decided is not None:
+            self._scheduler.at(max(decided[0], now_ns), self._pass_on, frame, decided[1])
+
+    def _pass_on(self, frame: bytes, copies: Copies) -> None:
+        """A frame of background traffic leaves."""
+        if self._capture is not None:
+            self._capture.record(self._scheduler.now_ns, frame)
+        for arrives_ns, wrong_bit in copies:
+            seen = frame if wrong_bit < 0 else with_wrong_bit(frame, wrong_bit)
+            self._scheduler.at(arrives_ns, self._pass_by, seen, None)
+
+    def _pass_by(self, frame: bytes, _: None) -> None:
+        """It arrives, and no node wants it."""
+        if self._end.capture is not None:
+            self._end.capture.record(self._scheduler.now_ns, frame)
+
     def take_down(self) -> None:
         """Carry nothing any more; what is on the way, or waits, is lost."""
         self._up = False
         self._model.empty_queue()
         for _, _, action, _, b in self._scheduler.withdraw(self):
+            if action in (self._pass_on, self._pass_by):
+                continue
             # Arriving messages have an action of their own; the others say it in `b`.
             has_message = b[1] if isinstance(b, tuple) else b is True
             self._lose(has_message or action == self._arrive_message)

@@ -14,8 +14,9 @@ from nodes.client.core import ClientCore
 from nodes.client.script import ScriptedClient
 from nodes.convergence import unconverged
 from nodes.routing.router import Router
-from testbed.plan.model import Fault, Impairment, InterfacePlan, LinkPlan, NodePlan, Plan, link_seed
+from testbed.plan.model import Fault, Flow, Impairment, InterfacePlan, LinkPlan, NodePlan, Plan, link_seed
 from testbed.plan.rendering import node_config
+from testbed.runs.background import background_frame
 from testbed.runs.faults import FaultState
 from testbed.sim.frames import Framer, Tap
 from testbed.sim.link import Channel, End, Flight
@@ -88,6 +89,24 @@ class Network:
         """Let every node begin, at this instant."""
         for node in self.nodes:
             node.start()
+
+    def begin_background(self, start_ns: int) -> None:
+        """Send the plan's background traffic from now on; `start_ns` is the scenario's time zero."""
+        interfaces = {i.name: i for node in self._plan.nodes for i in node.interfaces}
+        for flow in self._plan.background:
+            interface = interfaces[flow.interface]
+            link = self._plan.links[interface.link]
+            forth, back = self._channels[link.name]
+            channel = forth if flow.interface == link.a_interface else back
+            frame = background_frame(interface, flow)
+            self._scheduler.at(start_ns + flow.at_ns, self._send_background, (channel, frame, flow), 0)
+
+    def _send_background(self, sent: tuple[Channel, bytes, Flow], number: int) -> None:
+        channel, frame, flow = sent
+        channel.carry(frame)
+        if number + 1 < flow.frames:
+            left_ns = int((number + 1) * flow.every_ns) - int(number * flow.every_ns)
+            self._scheduler.at(self._scheduler.now_ns + left_ns, self._send_background, sent, number + 1)
 
     def apply(self, fault: Fault) -> None:
         """Let a fault happen, at this instant."""

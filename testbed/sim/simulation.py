@@ -82,6 +82,7 @@ class Simulation:
         """
         clients, plan = self.network.clients, self._plan
         self.faults.follow(plan.faults, plan.traces, self.start_ns)
+        self.network.begin_background(self.start_ns)
         for client in clients:
             client.start_script()
         ends = [action.at_ns for node in plan.clients for action in node.script]

@@ -86,3 +86,35 @@ def test_a_link_follows_its_trace_without_a_disturbance(bed: Any, progress: Any)
     assert not cut & delivered.keys()
     assert len(owed.keys() - delivered.keys()) < len(owed) / 2
     bed.assert_nothing_is_left()
+
+
+@pytest.mark.emu
+def test_messages_wait_behind_background_traffic_that_nobody_answers(bed: Any, progress: Any) -> None:
+    flow = "background: [{from: r1, to: r2, rate: 900kbit, at: 0s, for: 300ms}]\n"
+    plan = bed.plan(first_link="{between: [r1, r2], rate: 1mbit}", every="10ms", extra=flow, captures=True)
+    outcome = EmulatedWorld(EmuOptions(links="wire")).run(plan, bed.directory(), progress)
+    assert outcome.outcome == "complete", outcome.message
+    assert bed.delivered().keys() == bed.owed().keys()
+    link = plan.links[0]
+    for name in (link.a_interface, link.b_interface):
+        data = (bed.out / "captures" / f"{name}.pcap").read_bytes()
+        assert data.count(b"\x88\xb5" + bytes(100)) == plan.background[0].frames == 33
+    bed.assert_nothing_is_left()
+
+
+@pytest.mark.emu
+def test_background_traffic_that_cannot_be_sent_any_more_fails_the_run(
+    bed: Any, progress: Any, until_phase: Any
+) -> None:
+    flow = "background: [{from: r1, to: r2, rate: 900kbit, at: 0s, for: 20s}]\n"
+    process = bed.start(extra=flow, every="50ms")
+    until_phase(process, "workload")
+    (sender,) = [
+        pid
+        for pid in bed.processes()
+        if b"testbed.emu.background\0" in Path(f"/proc/{pid}/cmdline").read_bytes()
+    ]
+    os.kill(sender, signal.SIGKILL)
+    output, _ = process.communicate(timeout=60)
+    assert "the process that sends background traffic was killed by SIGKILL" in output
+    bed.assert_nothing_is_left()

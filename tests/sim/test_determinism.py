@@ -85,7 +85,7 @@ import sys
 from nodes.routing.schemes import SCHEMES
 from testbed.cli.main import main
 for name in sorted(SCHEMES):
-    command = ["run", sys.argv[1], "--world", "sim", "-q", "--set", f"scheme={name}"]
+    command = ["run", sys.argv[1], "--world", "sim", "-q", "--no-judge", "--set", f"scheme={name}"]
     assert main([*command, "--out", f"{sys.argv[2]}/{name}"]) == 0, name
 """
 
