@@ -18,11 +18,8 @@ from typing import Any
 from nodes.config import Action, LimitConfig, TimerConfig
 from nodes.scheme_catalog import CATALOG, option_problem
 from testbed.plan.addresses import lay_out
-<<<<<<< HEAD
 from testbed.plan.arrivals import likely_count
-=======
 from testbed.plan.background import read_background
->>>>>>> dddd5b6 (Load links with background traffic between two nodes, in every world)
 from testbed.plan.expectations import read_expectations
 from testbed.plan.fault_text import write_out
 from testbed.plan.faults import read_faults
@@ -234,7 +231,6 @@ def _scripts(
     return scripts
 
 
-<<<<<<< HEAD
 def _too_many(source: Source, members: Sequence[Member], times: Times) -> bool:
     """Whether there is clearly more to be published than a plan can hold: found out before it is made."""
     counts: dict[Key, float] = {}
@@ -249,13 +245,13 @@ def _too_many(source: Source, members: Sequence[Member], times: Times) -> bool:
     message = f"the clients publish about {total:,.0f} messages, more than a plan can hold"
     source.complain(max(counts, key=lambda key: counts[key]), message, f"{ACTIONS_MAX:,} actions in all")
     return True
-=======
+
+
 def _ends(scripts: Mapping[str, Sequence[Action]], times: Times, duration_ns: int) -> Iterator[int]:
     """When what has a time is over: scripts, phases, programs."""
     yield from (script[-1].at_ns for script in scripts.values() if script)
     yield from (phase.end_ns for phase in times.phases)
     yield duration_ns
->>>>>>> dddd5b6 (Load links with background traffic between two nodes, in every world)
 
 
 def _cores(given: Mapping[str, Any], groups: Groups, seed: int) -> dict[str, float]:
