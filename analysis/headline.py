@@ -59,7 +59,7 @@ def headline(findings: Findings) -> str:
 def notes(findings: Findings) -> list[str]:
     """Why what was wanted was not owed, and what disturbed the network."""
     return [
-        *_judged(findings.counts),
+        *_judged(findings),
         *_not_owed(findings.counts),
         *_not_wanted(findings.counts),
         *_disturbed(findings),
@@ -100,13 +100,20 @@ def _causes(counts: Counts, plan: Plan) -> str:
     return _and([_REASONS[reason] for reason in reasons])
 
 
-def _judged(counts: Counts) -> Iterator[str]:
+def _judged(findings: Findings) -> Iterator[str]:
+    counts, settle_ns = findings.counts, findings.run.plan.timing.settle_ns
     if counts.judged is not None and counts.judged < JUDGED_WELL:
         share = axes.share(counts.owed, counts.wanted)
         yield (
             f"Only {counts.owed:,} of {counts.wanted:,} wanted deliveries were owed ({share}): "
             "the others may be lost without anything being wrong."
         )
+        if findings.unrest and 2 * counts.not_owed.get("network", 0) > counts.wanted - counts.owed:
+            settle = axes.duration(settle_ns)
+            yield (
+                f"What is published less than timing.settle ({settle}) before a fault is not owed: where the "
+                "network is faster than that, a shorter one judges more."
+            )
 
 
 def _not_owed(counts: Counts) -> Iterator[str]:
