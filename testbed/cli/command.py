@@ -125,7 +125,7 @@ def add_judge(parser: argparse.ArgumentParser) -> None:
         "--no-judge",
         action="store_false",
         dest="judge",
-        help="leave out the verdict at the end of a run that is not analysed",
+        help="end without a verdict (a run that is analysed ends with that of the analysis)",
     )
 
 

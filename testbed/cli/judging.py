@@ -40,8 +40,13 @@ def _missing() -> str:
     return f"{' and '.join(missing)} not installed: {how}" if missing else ""
 
 
-def judge(directory: Path, plan: Plan, shown: Progress) -> dict[str, Any] | None:
+def judge(directory: Path, plan: Plan | None, shown: Progress) -> dict[str, Any] | None:
     """The quick verdict over a complete run; None, and said why: there is none.
+
+    Args:
+        directory: Of the run.
+        plan: Of the run; None: as it is recorded, and nobody waits for what it expects.
+        shown: Is told that it is being judged.
 
     Raises:
         CommandError: There is none, and the scenario expects something.
@@ -56,7 +61,7 @@ def judge(directory: Path, plan: Plan, shown: Progress) -> dict[str, Any] | None
             return judge_quickly(directory, plan)
         except AnalysisError as error:
             why = str(error)
-    if plan.expect:
+    if plan is not None and plan.expect:
         raise exits.CommandError(f"what the scenario expects cannot be judged: {why}", exits.FAILED)
     shown.say(f"no verdict: {why}")
     return None

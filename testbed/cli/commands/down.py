@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import argparse
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from testbed.cli import exits
-from testbed.cli.command import NETWORKS, Command, add_json, add_quiet
+from testbed.cli.command import NETWORKS, Command, add_json, add_judge, add_quiet
 from testbed.cli.output import print_json
 from testbed.cli.progress import progress
 from topologies.quantities import how_many
@@ -21,8 +22,9 @@ examples:
   cbn down lab
   cbn down --all
 
-Waits until what was sent has arrived, ends the nodes in order, and leaves the run
-directory complete: `cbn analyze` checks that every client got what it should have.
+Waits until what was sent has arrived, ends the nodes in order, leaves the run directory
+complete, and says whether every client got what it should have. `cbn analyze` makes
+tables and a report of it.
 """
 
 
@@ -30,6 +32,7 @@ def _arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("network", nargs="?", metavar="RUN", help="which (default: the only one)")
     parser.add_argument("--run", metavar="RUN", help="the same")
     parser.add_argument("--all", action="store_true", help="all of them")
+    add_judge(parser)
     add_quiet(parser)
     add_json(parser)
 
@@ -38,11 +41,16 @@ def _down(args: argparse.Namespace) -> int:
     """End one network, or all; returns the exit code."""
     if args.all and (args.network or args.run):
         raise exits.CommandError("--all ends all networks: name none beside it")
+    from testbed.cli import judging
+
     ended, failed = [], []
     for name in _names(args):
         with progress(args.quiet) as shown:
             try:
-                ended.append(_end(name, shown))
+                entry = _end(name, shown)
+                if args.judge and entry["outcome"] == "complete":
+                    entry["verdict"] = judging.judge(Path(entry["directory"]), None, shown)
+                ended.append(entry)
             except exits.CommandError as error:
                 if not args.all:
                     raise
@@ -95,10 +103,14 @@ def _report(as_json: bool, ended: list[dict[str, Any]]) -> None:
     if as_json:
         print_json({"ended": [{k: v for k, v in entry.items() if k != "said"} for entry in ended]})
         return
+    from testbed.cli.judging import print_judged
+
     for entry in ended:
         why = f": {entry['message']}" if entry["message"] else ""
         frames = entry["captures"]["frames"]
         print(f"{entry['run_id']}: {entry['outcome']}{why}, {how_many(frames, 'frame')} captured")
+        if entry.get("verdict"):
+            print_judged(entry["verdict"])
         print("\n".join([f"Next: cbn analyze {entry['directory']}", *entry["said"]]))
 
 
