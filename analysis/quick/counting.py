@@ -143,20 +143,16 @@ def count_publications(
     messages: Messages, history: History, excused: Collection[int]
 ) -> list[PublicationCounts]:
     """How many messages there are of each client, as `summary.count_publications` counts them."""
-    published, source = messages.published, messages.source
-    captured, announced = messages.entered_ns != UNKNOWN_NS, messages.announced_ns != UNKNOWN_NS
+    which = np.flatnonzero(messages.published)
+    source, announced_ns = messages.source[which], messages.announced_ns[which]
+    captured, announced = messages.entered_ns[which] != UNKNOWN_NS, announced_ns != UNKNOWN_NS
     need_not = np.isin(source, np.array(sorted(excused), dtype=np.int64))
     for begin_ns, end_ns in history.unsettled():
-        need_not |= (messages.announced_ns >= begin_ns) & (messages.announced_ns <= end_ns)
-    return [
-        PublicationCounts(
-            int(client),
-            int((published & (source == client)).sum()),
-            int((~captured & announced & ~need_not & (source == client)).sum()),
-            int((captured & ~announced & (source == client)).sum()),
-        )
-        for client in np.unique(source[published]).tolist()
-    ]
+        need_not |= (announced_ns >= begin_ns) & (announced_ns <= end_ns)
+    clients, code = np.unique(source, return_inverse=True)
+    columns = (np.ones(len(which), dtype=bool), ~captured & ~need_not, captured & ~announced)
+    sums = [np.bincount(code[each], minlength=len(clients)).tolist() for each in columns]
+    return [PublicationCounts(*row) for row in zip(clients.tolist(), *sums, strict=True)]
 
 
 def latency_curves(pairs: Pairs, latency_ns: Column) -> list[LatencyCurve]:

@@ -25,7 +25,7 @@ from analysis.oracle import Claim, Oracle, SubscriptionChange, claims_of, readab
 from analysis.payloads import Payload, payloads_of
 from analysis.pieces import captured_bytes
 from analysis.quick import counting
-from analysis.quick.counting import Excused, Timeline
+from analysis.quick.counting import Excused, Kind, Timeline
 from analysis.quick.pairs import UNKNOWN_NS, Messages, Pairs, numbered, pairs_of
 from analysis.quick.sightings import Column, Sightings, sightings_of
 from analysis.rundir import Run, load_run, network_changes, subscription_changes
@@ -103,11 +103,14 @@ def _known(run: Run) -> _Known:
     )
 
 
+NO_TABLES = SchemeFindings(TreeCounts(0, 0, 0, 0, 0, 0), None, (), None)
+"""In the place of what only tables tell: `judged.json` has nothing of it."""
+
+
 def _findings(run: Run) -> Findings:
     known = _known(run)
     found = numbered(known.seen)
-    messages = found.messages
-    pairs = pairs_of(Oracle(known.claims, known.history), known.seen, found)
+    messages, pairs = found.messages, pairs_of(Oracle(known.claims, known.history), known.seen, found)
     excused = Excused(frozenset(known.evidence.unseen_clients), frozenset(network.lossy_clients(run)))
     timeline = Timeline.of(parts_of(run, known.history))
     interval = timeline.interval(messages)
@@ -115,32 +118,31 @@ def _findings(run: Run) -> Findings:
     latency_ns = _latencies(pairs, messages)
     publishers = counting.count_publications(messages, known.history, excused.unseen | excused.lossy)
     checks, odd_logs = _checks(known, publishers)
-    first = partial(counting.first_of_kind, pairs, messages, kinds, of)
+    published = np.bincount(interval[messages.published], minlength=len(timeline.edges) + 1)
+    latencies = counting.by_interval(interval[pairs.message], latency_ns)
+    odd = partial(_is_odd, excused)
     return Findings(
         run,
         known.seen.ingested,
-        len(known.claims),
-        publishers,
-        counting.count_by_subscriber(kinds, excused),
-        counting.latency_curves(pairs, latency_ns),
-        (),
-        known.seen.traffic,
-        (),
-        first(lambda kind: counting.unreported(kind, excused) or counting.unseen(kind)),
-        counting.delivered_digest(pairs, messages, kinds, of, run.names),
-        SchemeFindings(TreeCounts(0, 0, 0, 0, 0, 0), None, (), None),
-        [*known.notes, *odd_logs],
-        list(
-            counting.count_by_scope(
-                timeline,
-                kinds,
-                np.bincount(interval[messages.published], minlength=len(timeline.edges) + 1),
-                counting.by_interval(interval[pairs.message], latency_ns),
-                excused,
-            )
-        ),
-        checks,
+        subscriptions=len(known.claims),
+        publications=publishers,
+        subscribers=counting.count_by_subscriber(kinds, excused),
+        curves=counting.latency_curves(pairs, latency_ns),
+        crossings=(),
+        traffic=known.seen.traffic,
+        failures=(),
+        disagreements=counting.first_of_kind(pairs, messages, kinds, of, odd),
+        digest=counting.delivered_digest(pairs, messages, kinds, of, run.names),
+        scheme=NO_TABLES,
+        notes=[*known.notes, *odd_logs],
+        scopes=list(counting.count_by_scope(timeline, kinds, published, latencies, excused)),
+        checks=checks,
     )
+
+
+def _is_odd(excused: Excused, kind: Kind) -> bool:
+    """Whether captures and clients contradict each other."""
+    return counting.unreported(kind, excused) or counting.unseen(kind)
 
 
 def _latencies(pairs: Pairs, messages: Messages) -> Column:

@@ -228,4 +228,4 @@ def _readable(lines: Iterator[str]) -> Iterator[dict[str, Any]]:
             event = json.loads(line)
             yield pa.RecordBatch.from_pylist([event], _EVENTS).to_pylist()[0]
         except (ValueError, TypeError, AttributeError, OverflowError, RecursionError, pa.ArrowException):
-            continue  # said by `rundir.subscription_changes`
+            continue  # cut-off lines are named by `rundir`; else what it reported is seen to lack its event
