@@ -98,6 +98,11 @@ class ClientCore:
             self._send(now_ns, Kind.UNSUBSCRIBE, subscription, b"")
 
     @property
+    def last_sequence(self) -> int:
+        """The number of the last message; 0: none was published."""
+        return self._sequence
+
+    @property
     def held(self) -> tuple[int, ...]:
         """The ids of all subscriptions."""
         return tuple(self._subscriptions)

@@ -31,10 +31,8 @@ class Recording:
     """
 
     def __init__(self, config: NodeConfig) -> None:
-        earlier = _lines(Path(config.events_path))
-        self.events = Events(config.name, len(earlier))
-        self.last_sequence = time.time_ns() if any(_PUBLISHED in line for line in earlier) else 0
-        """The messages of an earlier life, however many, have lower numbers than these."""
+        count, self.last_sequence = earlier_life(config.events_path)
+        self.events = Events(config.name, count)
         self._journal = Journal(config.events_path, BLOCK_BUFFERED)
         self._status_path = status_path(config)
         self._state: Hashable = None
@@ -69,5 +67,8 @@ class Recording:
             self._status_path.unlink(missing_ok=True)
 
 
-def _lines(path: Path) -> list[bytes]:
-    return path.read_bytes().splitlines() if path.exists() else []
+def earlier_life(events_path: str) -> tuple[int, int]:
+    """How many events a client has left already, and a number that none of its messages goes beyond."""
+    path = Path(events_path)
+    lines = path.read_bytes().splitlines() if path.exists() else []
+    return len(lines), time.time_ns() if any(_PUBLISHED in line for line in lines) else 0

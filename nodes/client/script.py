@@ -62,6 +62,8 @@ class ScriptedClient:
         self._last_id = max((step.subscription for step in steps), default=0)
         self._zero_ns: int | None = None
         self._events = Events(core.config.name)
+        self._wanted: dict[int, Predicate] = {}
+        """The subscriptions in force."""
         self._failed = 0
         self._outputs: list[Output] = []
 
@@ -101,6 +103,19 @@ class ScriptedClient:
         event = self._execute(now_ns, _Step(now_ns, "unsubscribe", subscription))
         self.deliveries.leave(subscription)
         return event
+
+    def step_aside(self, now_ns: int) -> None:
+        """Withdraw all subscriptions, for as long as a program takes the client's place."""
+        for subscription in self._wanted:
+            self.core.unsubscribe(now_ns, subscription)
+            self._events.unsubscribed(now_ns, subscription)
+
+    def come_back(self, now_ns: int, core: ClientCore, events: int) -> None:
+        """Go on, with a new core and the subscriptions from before; there are so many events by now."""
+        self.core, self._events = core, Events(core.config.name, events)
+        for subscription, predicate in self._wanted.items():
+            core.subscribe(now_ns, predicate, subscription)
+            self._events.subscribed(now_ns, subscription, predicate)
 
     def receive(self, now_ns: int, interface: int, packet: bytes) -> None:
         """Take one packet that arrived on an interface."""
@@ -165,11 +180,13 @@ class ScriptedClient:
     def _execute(self, now_ns: int, step: _Step) -> EventRecord:
         if step.predicate is not None:
             self.core.subscribe(now_ns, step.predicate, step.subscription)
+            self._wanted[step.subscription] = step.predicate
             return self._events.subscribed(now_ns, step.subscription, step.predicate)
         if step.message is not None:
             identity = self.core.publish(now_ns, step.message, step.payload)
             return self._events.published(now_ns, identity, step.message)
         self.core.unsubscribe(now_ns, step.subscription)
+        self._wanted.pop(step.subscription, None)
         return self._events.unsubscribed(now_ns, step.subscription)
 
     def _note_delivery(self, now_ns: int, output: Deliver) -> None:

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from random import Random
+
 from fastpath.fib import DropReason, Fib
 from fastpath.wire.codec import WireError
 from nodes.client.core import ClientCore
+from nodes.client.recording import earlier_life
 from nodes.client.script import ScriptedClient
 from nodes.config import Action, NodeConfig
 from nodes.daemon import by_hand
@@ -28,7 +31,12 @@ class ClientNode:
         self, config: NodeConfig, actions: tuple[Action, ...], core: ClientCore, clock: Clock, log: Journal
     ) -> None:
         self._script = ScriptedClient(core, actions)
-        self._link = UdpLink(open_interface(config.interfaces[0]), config.interfaces[0].name)
+        self._link = _open(config)
+        self._loop: Loop | None = None
+        self._aside = False
+        """Whether a program has taken our place."""
+        self._shared = False
+        """Whether one has ever: then our counters are not those of the address."""
         self._events = Journal(config.events_path, BLOCK_BUFFERED) if config.events_path else None
         self._flush_due_ns = 0
         self._started = False
@@ -36,16 +44,23 @@ class ClientNode:
 
     def attach(self, loop: Loop) -> None:
         """Watch the socket."""
+        self._loop = loop
         loop.watch(self._link.fileno(), self._on_readable)
         self.shell.log("started", role="client", receive_buffer_bytes=self._link.receive_buffer_bytes())
 
     def commands(self) -> dict[str, Command]:
-        """`start` with `at_ns`: the script's time zero is then; and what is done by hand."""
+        """What a client can be asked.
+
+        `start` with `at_ns`: the script's time zero is then; `step_aside`, `come_back`; what is done by hand.
+        """
         hands = by_hand.commands(self._script, self.shell.clock.now_ns, self.shell.carry_out)
-        return {"start": self._start, **hands}
+        places = {"step_aside": self._step_aside, "come_back": self._come_back}
+        return {"start": self._start, **places, **hands}
 
     def tick(self) -> int | None:
-        """Do what is due; write down what has happened."""
+        """Do what is due; write down what has happened. Nothing is due while a program has our place."""
+        if self._aside:
+            return self._write_events(None)
         deadline_ns = self.shell.tick()
         return self._write_events(deadline_ns)
 
@@ -65,7 +80,7 @@ class ClientNode:
         """The core's status, with the shell's and the socket's counters."""
         return {
             "core": self.shell.core.status(),
-            "interfaces": [self._link.counters()],
+            "interfaces": [] if self._shared else [self._link.counters()],
             "drops": {"control": self.shell.dropped()},
         }
 
@@ -78,7 +93,8 @@ class ClientNode:
         self._write_events(None)
         if self._events is not None:
             self._events.close()
-        self._link.close()
+        if not self._aside:
+            self._link.close()
 
     def _start(self, request: Request) -> dict[str, object]:
         at_ns = request.get("at_ns")
@@ -91,6 +107,37 @@ class ClientNode:
         self.shell.carry_out()
         self.shell.log("script", at_ns=at_ns)
         return {"now_ns": self.shell.clock.now_ns()}
+
+    def _step_aside(self, _: Request) -> dict[str, object]:
+        """Leave the network and give the address free; the router notices by the hold time at the latest."""
+        if self._aside:
+            raise RequestError("a program has taken this client's place already")
+        self._script.step_aside(self.shell.clock.now_ns())
+        self.shell.carry_out()
+        self._write_events(None)
+        if self._events is not None:
+            self._events.flush()
+        assert self._loop is not None
+        self._loop.forget(self._link.fileno())
+        self._link.close()
+        self._aside = self._shared = True
+        return {}
+
+    def _come_back(self, _: Request) -> dict[str, object]:
+        """Take the address again and go on; what the script was to do meanwhile is due now."""
+        if not self._aside:
+            raise RequestError("no program has taken this client's place")
+        config = self.shell.config
+        self._link = _open(config)
+        events, last_sequence = earlier_life(config.events_path)
+        now_ns = self.shell.clock.now_ns()
+        rng = Random(f"{config.seed}/node/{config.name}/{now_ns}")
+        core = ClientCore(config, rng, max(last_sequence, self._script.core.last_sequence))
+        self._script.come_back(now_ns, core, events)
+        self._aside = False
+        assert self._loop is not None
+        self._loop.watch(self._link.fileno(), self._on_readable)
+        return {}
 
     def _on_readable(self) -> None:
         for _ in range(DATAGRAMS_A_TURN):
@@ -123,3 +170,7 @@ class ClientNode:
             self._flush_due_ns = 0
         due = [at for at in (deadline_ns, self._flush_due_ns) if at]
         return min(due, default=None)
+
+
+def _open(config: NodeConfig) -> UdpLink:
+    return UdpLink(open_interface(config.interfaces[0]), config.interfaces[0].name)

@@ -8,7 +8,7 @@ is its standard input:
 
     {"do": "fork", "node": {...}}   see `NodeProcess`; the result is its pid, a pidfd comes along
     {"do": "begin"}                 let those that were forked begin, and all later ones at once
-    {"ended": PID, "status": N, "usage": {...}}
+    {"ended": PID, "status": N, "usage": {...}, "monotonic_ns": T}
                                     news; N as `subprocess` has it: -N for a signal; `usage` see `_usage`
 
 A forked node waits at a gate until it is opened: routers that begin one after the other
@@ -30,6 +30,7 @@ import select
 import signal
 import socket
 import sys
+import time
 import traceback
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -120,7 +121,8 @@ class ForkServer:
         pid = self._pids.pop(descriptor)
         os.close(descriptor)
         _, status, used = os.wait4(pid, 0)
-        news = {"ended": pid, "status": os.waitstatus_to_exitcode(status), "usage": _usage(used)}
+        how = {"status": os.waitstatus_to_exitcode(status), "usage": _usage(used)}
+        news = {"ended": pid, **how, "monotonic_ns": time.monotonic_ns()}
         self._channel.send(news)
 
 

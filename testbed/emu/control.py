@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import os
 import re
+import signal
 import time
 import traceback
 from collections.abc import Callable, Iterable, Mapping
@@ -22,7 +23,7 @@ from nodes.wire.packets import Role
 from testbed.emu.children import NetworkError, ProcessDiedError
 from testbed.emu.clients import AdminError
 from testbed.emu.live import FaultError, Live
-from testbed.emu.nodes import GONE, NotReadyError
+from testbed.emu.nodes import GONE, Life, NotReadyError
 from testbed.emu.streams import KEPT, Streams
 from testbed.plan.impairment import NOTHING, Ways, changed, words
 from testbed.plan.model import Fault, LinkPlan, NodePlan
@@ -53,6 +54,8 @@ class Controlled:
     """When it was ready."""
     apply: Callable[[Fault], None]
     """Lets a fault happen, and notes it among the run's events."""
+    note: Callable[[Fault], None]
+    """Notes a fault that has happened by itself."""
     note_deaths: Callable[[ProcessDiedError], None]
     """Notes that nodes have died without having been asked to; raises the error again if it was no node."""
     carriers: Mapping[str, str]
@@ -78,6 +81,8 @@ class Control:
             "fault": self._fault,
             "publish": self._publish,
             "subscribe": self._subscribe,
+            "exec": self._exec,
+            "exec_ended": self._exec_ended,
             "top": self._top,
             "down": self._down,
         }
@@ -223,6 +228,39 @@ class Control:
         client = self._find_client(_text(request, "client"))
         keep = request.get("keep", KEPT)
         return self.streams.open(caller, client.name, _text(request, "predicate"), keep)
+
+    def _exec(self, caller: Caller, request: Request) -> object:
+        """A program of the caller takes a client's place, until it has ended or the caller goes."""
+        client = self._find_client(_text(request, "client"))
+        nodes = self._live.nodes
+        self._live.nodes.starting()
+        if nodes.life[client.name] not in (Life.RUNNING, Life.WAITING, Life.ENDED):
+            raise RequestError(f"{client.name} is {nodes.life[client.name].value}")
+        mark = nodes.lend(client.name)
+        caller.at_close.append(lambda: self._caller_has_gone(client.name))
+        config = nodes.files.directory.config.resolve() / f"{client.name}.toml"
+        return {"client": client.name, "mark": mark, "config": str(config)}
+
+    def _exec_ended(self, _: Caller, request: Request) -> object:
+        name, status = _text(request, "client"), request.get("status")
+        if not isinstance(status, int):
+            raise RequestError(f'expected "status", the exit status of the program; got {status!r}')
+        self._take_back(name, status)
+        return {}
+
+    def _caller_has_gone(self, name: str) -> None:
+        """Nobody is there to be told what goes wrong: the supervisor's log is."""
+        try:
+            self._take_back(name, -signal.SIGKILL)
+        except (AdminError, ProcessDiedError) as error:
+            print(f"{name} has not come back from its program: {error}", flush=True)
+
+    def _take_back(self, name: str, status: int) -> None:
+        nodes = self._live.nodes
+        if name in nodes.programs.lent:
+            ended = nodes.take_back(name, status)
+            if ended.abrupt and name in nodes.programs:
+                self._controlled.note(Fault(self._now_ns(), "crash", name))
 
     def _top(self, *_: object) -> object:
         times = {"now_ns": self._live.clock.now_ns(), "real_ns": time.monotonic_ns()}

@@ -87,10 +87,12 @@ class EmulatedFaults:
         self._note(fault, self._clock.now_ns())
         self._live.apply(fault)
 
-    def note(self, fault: Fault) -> None:
-        """A fault has happened by itself, just before."""
-        now_ns = self._note(fault, self._clock.now_ns())
-        self._live.state.note(fault, now_ns)
+    def note(self, fault: Fault, at_ns: int | None = None) -> None:
+        """A fault has happened by itself, then or just before."""
+        at_ns = max(at_ns or self._clock.now_ns(), self.tracker.recorded_ns)
+        self.tracker.note_fault(fault, at_ns, at_ns)
+        self._agreed_ns = None
+        self._live.state.note(fault, at_ns)
 
     def look(self) -> None:
         """See whether the network has converged, if it is not known to have.

@@ -32,6 +32,20 @@ Usage = Mapping[str, int | float]
 """Processor seconds, memory and context switches of a process, as `nodes.daemon.fork_server` reports them."""
 
 
+@dataclass(frozen=True, slots=True)
+class End:
+    """How a process ended, what it took, and when that was noticed."""
+
+    status: int
+    usage: Usage
+    monotonic_ns: int
+
+    @classmethod
+    def unseen(cls) -> End:
+        """Of one that was killed, and nobody has reported it."""
+        return cls(-signal.SIGKILL, {}, time.monotonic_ns())
+
+
 class ForkServer:
     """One warm process, from which all nodes of a run are forked."""
 
@@ -41,7 +55,7 @@ class ForkServer:
             "the fork server", "nodes.daemon.fork_server", ["." * ROOM], environment, log
         )
         self._ready = False
-        self._ended: dict[int, tuple[int, Usage]] = {}
+        self._ended: dict[int, End] = {}
         self._channel.on_news = self._note
 
     @property
@@ -78,14 +92,14 @@ class ForkServer:
         self.await_ready()
         self.child.ask("begin", FORK_TIMEOUT_S)
 
-    def end_of(self, pid: int, seconds: float) -> tuple[int, Usage] | None:
-        """How one of its nodes ended and what it took; None: it reported nothing in that time."""
+    def end_of(self, pid: int, seconds: float) -> End | None:
+        """How and when one of its nodes ended; None: it reported nothing in that time."""
         deadline = time.monotonic() + seconds
         while pid not in self._ended:
             try:
                 news = self._channel.receive(max(0.0, deadline - time.monotonic()))
             except ClosedError:
-                return -signal.SIGKILL, {}  # the kernel ends the nodes with the fork server
+                return End.unseen()  # the kernel ends the nodes with the fork server
             if news is None:
                 return None
             self._note(news)
@@ -97,7 +111,7 @@ class ForkServer:
 
     def _note(self, news: Mapping[str, Any]) -> None:
         if "ended" in news:
-            self._ended[news["ended"]] = news["status"], news["usage"]
+            self._ended[news["ended"]] = End(news["status"], news["usage"], news["monotonic_ns"])
 
 
 class ForkedProcess:
@@ -108,6 +122,8 @@ class ForkedProcess:
         self.returncode: int | None = None
         self.usage: Usage = {}
         """What it took in its life; known once it has ended."""
+        self.ended_ns = 0
+        """When it ended, by the monotonic clock; known then."""
         self._server = server
         self._pidfd = pidfd
 
@@ -143,8 +159,8 @@ class ForkedProcess:
     def _end(self, seconds: float | None) -> int | None:
         if self.returncode is None and ended_within(self._pidfd, seconds):
             # A zombie already: the fork server is about to report how it came to that.
-            end = self._server.end_of(self.pid, STATUS_TIMEOUT_S)
-            self.returncode, self.usage = end or (-signal.SIGKILL, {})
+            end = self._server.end_of(self.pid, STATUS_TIMEOUT_S) or End.unseen()
+            self.returncode, self.usage, self.ended_ns = end.status, end.usage, end.monotonic_ns
             os.close(self._pidfd)
         return self.returncode
 

@@ -112,6 +112,8 @@ class Live:
         return None
 
     def _obstacle(self, fault: Fault) -> str | None:
+        if self.nodes.life.get(fault.target) is Life.LENT:
+            return f"it is {Life.LENT.value} (`cbn exec`), which has to end first"
         obstacle = self.state.failures.obstacle(fault.do, fault.target)
         if obstacle is None or self._has_ended(fault):
             return None

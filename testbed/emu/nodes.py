@@ -22,7 +22,7 @@ from testbed.emu.cgroups import Shares
 from testbed.emu.children import Watch, stop_all
 from testbed.emu.clients import AdminClient, AdminError
 from testbed.emu.fork_server import ForkedNode, ForkServer
-from testbed.emu.programs import Programs
+from testbed.emu.programs import Ended, Programs
 from testbed.emu.registry import Registration
 from testbed.emu.resources import Resources
 from testbed.emu.traffic import Status
@@ -96,6 +96,8 @@ class Life(Enum):
     """It is a program that has not been started yet."""
     PROGRAM = "running its program"
     """A program runs, which is asked nothing."""
+    LENT = "lent to a program"
+    """`cbn exec` runs a program in its place."""
     ENDED = "ended"
     """Its program has ended by itself."""
 
@@ -151,8 +153,32 @@ class Nodes:
         for node in self.plan.programs:
             self._fork(self._described(node))
 
+    def lend(self, name: str) -> str:
+        """Let a program of somebody else take a client's place; returns the mark that it must have.
+
+        Raises:
+            AdminError: The client refuses.
+        """
+        if self.life[name] is Life.RUNNING:
+            self.ask(name, "step_aside")
+        self.life[name] = Life.LENT
+        return self.programs.lend(name)
+
+    def take_back(self, name: str, status: int) -> Ended:
+        """That program has ended, with this status, or is ended now; the client goes on."""
+        ended = self.programs.take_back(name, status)
+        if name in self.programs:
+            self.life[name] = Life.ENDED
+        else:
+            self.life[name] = Life.RUNNING
+            self.ask(name, "come_back")
+        return ended
+
     def end_programs(self) -> list[str]:
         """End those of them that still run; what went wrong, for people."""
+        for name in self.programs.lent:
+            self.programs.take_back(name, -signal.SIGKILL)
+            self.life[name] = Life.RUNNING
         said = self.programs.end()
         self.life |= dict.fromkeys(self.programs.names, Life.ENDED)
         return said

@@ -52,6 +52,8 @@ class Ended:
     """What is worth telling a person; empty: nothing."""
     abrupt: bool
     """It had subscriptions that it did not withdraw: the network does not know yet."""
+    at_ns: int
+    """When, by the run's clock."""
 
 
 class Programs:
@@ -62,14 +64,21 @@ class Programs:
         self._plans = {node.name: node for node in nodes.plan.programs}
         self._going: dict[str, int] = {}
         """Process by name."""
+        self._lent: dict[str, None] = {}
+        """Clients whose place a program has taken that is not ours (`cbn exec`)."""
 
     def __contains__(self, name: str) -> bool:
         return name in self._plans
 
     @property
     def names(self) -> list[str]:
-        """All, whether they run or not."""
-        return list(self._plans)
+        """All, whether they run or not, and those that have taken a client's place."""
+        return [*self._plans, *self._lent]
+
+    @property
+    def lent(self) -> list[str]:
+        """The clients whose place a program has taken."""
+        return list(self._lent)
 
     @property
     def going(self) -> list[str]:
@@ -121,6 +130,17 @@ class Programs:
             time.sleep(POLL_S)
         return [said for name in going if (said := self._end_at_last(name))]
 
+    def lend(self, name: str) -> str:
+        """A program of somebody else is this client from now on; returns the mark that it must have."""
+        self._lent[name] = None
+        self.before_start(name)
+        return self._mark(name)
+
+    def take_back(self, name: str, status: int) -> Ended:
+        """That program has ended, or is ended now."""
+        del self._lent[name]
+        return self._clear(name, status, self._nodes.files.clock.now_ns())
+
     def hold(self, name: str) -> None:
         """Let one stand still, with what it has started."""
         self._send(name, signal.SIGSTOP)
@@ -132,7 +152,7 @@ class Programs:
     def statuses(self) -> dict[str, dict[str, Any]]:
         """The cores' statuses of those that run and are clients of the network now."""
         found = {}
-        for name in self.going:
+        for name in (*self._going, *self._lent):
             try:
                 status = json.loads(self._status(name).read_text(encoding="utf-8"))
             except FileNotFoundError:
@@ -159,18 +179,24 @@ class Programs:
         self._note_end(name, process.wait())
 
     def _note_end(self, name: str, status: int) -> Ended:
-        """Take what is left of it away, and write its end, and that of its subscriptions, into its events."""
+        """It has ended: see `_clear`."""
         del self._going[name]
         child = self._nodes.children[name]
         self._nodes.resources.note_end(name, child.process.usage)
+        clock = self._nodes.files.clock
+        at_ns = clock.now_ns() - (time.monotonic_ns() - child.process.ended_ns) // clock.dilate
+        return self._clear(name, status, at_ns, child.death() or "" if status else "")
+
+    def _clear(self, name: str, status: int, at_ns: int, said: str = "") -> Ended:
+        """Take what is left of it away, and write its end, and that of its subscriptions, into its events."""
         end_marked(PROGRAM_MARK, self._mark(name))
         self._status(name).unlink(missing_ok=True)
-        events, now_ns = self._events(name), self._nodes.files.clock.now_ns()
+        events = self._events(name)
         held = events.held()
         for subscription in held:
-            events.append(now_ns, "unsubscribe", subscription=subscription)
-        events.append(now_ns, "program_ended", status=status)
-        return Ended(name, child.death() or "" if status else "", bool(held))
+            events.append(at_ns, "unsubscribe", subscription=subscription)
+        events.append(at_ns, "program_ended", status=status)
+        return Ended(name, said, bool(held), at_ns)
 
     def _send(self, name: str, number: signal.Signals) -> None:
         """To the program and what it has started, unless that has left its session."""
@@ -192,7 +218,7 @@ def folder_of(scenario_path: str) -> Path:
     return Path(scenario_path).resolve().parent
 
 
-def environment(config: Path) -> dict[str, str]:
+def environment(config: str | Path) -> dict[str, str]:
     """What a program finds in its environment besides this process's: `import cbn`, and our Python, work."""
     paths = [str(Path(sys.executable).parent), os.environ.get("PATH", os.defpath)]
     modules = [*filter(None, [os.environ.get("PYTHONPATH")]), str(SOURCE_ROOT)]

@@ -120,7 +120,7 @@ class Stages:
             if ended.said:
                 self.remarks.append(ended.said)
             if ended.abrupt:
-                self._faults.note(Fault(0, "crash", ended.name))
+                self._faults.note(Fault(0, "crash", ended.name), ended.at_ns)
 
     def _turn(self, seen: Mapping[str, Status]) -> Mapping[str, Status]:
         """Do what is due and look around; the clients' statuses, the last known ones of those that pause."""

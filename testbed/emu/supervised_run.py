@@ -103,6 +103,7 @@ class SupervisedStages(Stages):
                 directory=self._supervision.directory,
                 since_ns=self.start_ns,
                 apply=self._faults.apply,
+                note=self._faults.note,
                 note_deaths=self._note_deaths,
                 carriers=self._carriers,
             )

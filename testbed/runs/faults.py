@@ -120,6 +120,8 @@ class FaultTracker:
         """What disturbed the network, and how long it then took, in order."""
         self.since_ns = since_ns
         """When the last disturbance happened."""
+        self.recorded_ns = 0
+        """The time of the last event."""
         self._events = events
         self._count = 0
         self._causes = ["start"]
@@ -174,5 +176,6 @@ class FaultTracker:
         self._causes = []
 
     def _record(self, time_ns: int, event: str, **fields: object) -> None:
+        self.recorded_ns = time_ns
         self._events({"time_ns": time_ns, "node": "", "n": self._count, "event": event, **fields})
         self._count += 1

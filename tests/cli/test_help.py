@@ -15,7 +15,7 @@ from testbed.cli.command import Command, load, names
 from testbed.cli.parser import build_parser
 
 ROOT = Path(__file__).parents[2]
-FOR_NO_SCRIPT = ("attach", "completion", "mininet")
+FOR_NO_SCRIPT = ("attach", "completion", "exec", "mininet")
 """Commands that have no `--json`: they are worked in, or print something for a shell."""
 
 

@@ -7,11 +7,13 @@ import os
 import re
 import signal
 import subprocess
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
+from nodes.processes import started_ticks
 from testbed.emu import echo
 from tests.emu.terminals import Terminal, network, wait_for
 
@@ -236,3 +238,71 @@ def test_several_networks_are_distinguished(lab: Terminal, own: Terminal) -> Non
     own.on("pub", "a", "n = 1")
     assert "no network nobody" in lab.type("pub", "--run", "nobody", "a", "n = 1", code=2)
     assert "has that name already" in lab.up(code=2)
+
+
+PROGRAM = """
+import asyncio, sys
+import cbn
+
+async def main():
+    async with cbn.Client.from_environment() as client:
+        await client.subscribe("answer any integer")
+        print("attached", flush=True)
+        for n in range(3):
+            await client.publish({"k": "x", "n": n})
+        async for delivery in client:
+            print("got", delivery.attributes["answer"], flush=True)
+            sys.exit(5)
+
+asyncio.run(main())
+"""
+
+
+def until(condition: Callable[[], object], what: str) -> None:
+    """Look again and again; each look is a process and takes its time."""
+    deadline = time.monotonic() + 60
+    while not condition():
+        assert time.monotonic() < deadline, what
+
+
+def is_back(terminal: Terminal) -> bool:
+    """Whether the client c runs, and its router knows of its subscription."""
+    asked = terminal.start("node", "--run", terminal.name, "c", "status")
+    answer, _ = asked.communicate()
+    return asked.returncode == 0 and json.loads(answer)["core"]["subscriptions_acknowledged"] == 1
+
+
+def test_a_program_takes_the_place_of_a_client_and_gives_it_back(own: Terminal, tmp_path: Path) -> None:
+    program = tmp_path / "program.py"
+    program.write_text(PROGRAM, encoding="utf-8")
+    running = own.start("exec", "--run", own.name, "c", "--", "python", str(program))
+    assert running.stdout is not None
+    assert running.stdout.readline() == "attached\n"
+    assert "c is lent to a program" in own.on("exec", "c", "--", "true", code=2)
+    assert "it is lent to a program (`cbn exec`), which has to end first" in own.on(
+        "node", "c", "pause", code=2
+    )
+    until(lambda: own.on("pub", "b", "answer = 42") and running.poll() is not None, "the program's end")
+    assert (running.stdout.read(), running.wait()) == ("got 42\n", 5)
+    until(lambda: is_back(own), "c is back")
+    own.type("down", "-q", own.found().run_id)
+    mine = [event for event in own.events() if event["node"] == "c"]
+    assert [event["n"] for event in mine] == list(range(len(mine)))
+    kinds = [event["event"] for event in mine]
+    begin, end = kinds.index("program_started"), kinds.index("program_ended")
+    assert kinds[:begin] == ["subscribe", "unsubscribe"], "the client steps aside"
+    assert kinds[begin + 1 : begin + 5] == ["subscribe", "publish", "publish", "publish"]
+    assert kinds[end - 1 :] == ["unsubscribe", "program_ended", "subscribe"], "and comes back"
+    assert mine[end]["status"] == 5
+
+
+def test_a_client_comes_back_when_the_terminal_of_its_program_is_killed(
+    own: Terminal, tmp_path: Path
+) -> None:
+    running = own.start("exec", "--run", own.name, "c", "--", "sh", "-c", "echo $$; exec sleep 1000")
+    assert running.stdout is not None
+    pid = int(running.stdout.readline())
+    running.kill()
+    running.wait()
+    until(lambda: started_ticks(pid) is None, "the program's end")
+    until(lambda: is_back(own), "c is back")

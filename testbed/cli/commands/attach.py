@@ -33,7 +33,7 @@ def _attach(args: argparse.Namespace) -> NoReturn:
     from testbed.cli.networks import choose, node_of
     from testbed.emu.attachment import command_in, variables
 
-    name, command = _split(args.run, args.rest)
+    name, command = split_rest(args.run, args.rest)
     run = choose(name)
     node = node_of(run, args.node)
     line = command_in(run, node, command)
@@ -43,12 +43,12 @@ def _attach(args: argparse.Namespace) -> NoReturn:
     os.execvpe(line[0], line, variables(run, node))
 
 
-def _split(name: str | None, rest: list[str]) -> tuple[str | None, list[str]]:
+def split_rest(name: str | None, rest: list[str]) -> tuple[str | None, list[str]]:
     """What stands after the node: perhaps --run, then the command; argparse takes it all for the command."""
     if rest[:1] == ["--run"] and len(rest) > 1:
-        return _split(rest[1], rest[2:])
+        return split_rest(rest[1], rest[2:])
     if rest and rest[0].startswith("--run="):
-        return _split(rest[0].removeprefix("--run="), rest[1:])
+        return split_rest(rest[0].removeprefix("--run="), rest[1:])
     return name, rest[1:] if rest[:1] == ["--"] else rest
 
 
