@@ -40,13 +40,13 @@ def test_a_directory_without_manifest_is_no_run(tmp_path):
 @pytest.mark.parametrize(
     ("name", "text", "message"),
     [
-        ("manifest.json", "{", r"manifest.json: not JSON"),
-        ("manifest.json", "[]", r"manifest.json: expected a JSON object, found list"),
+        ("manifest.json", "{", r"manifest.json: corrupt: not JSON"),
+        ("manifest.json", "[]", r"manifest.json: corrupt: expected a JSON object, found list"),
         ("manifest.json", '{"format": 1}', r"format is 1; .* reads format 3; run its scenario"),
         ("manifest.json", '{"format": 3, "run_id": "", "world": 1}', r"world must be a string, not 1"),
         ("plan.json", "{}", r"plan.json: it was changed or damaged since the run"),
         ("captures/index.json", "{}", r"index.json: not an index of captures \(no 'interfaces'\)"),
-        ("captures/index.json", "nonsense", r"index.json: not JSON"),
+        ("captures/index.json", "nonsense", r"index.json: corrupt: not JSON"),
     ],
 )
 def test_a_damaged_document_is_named(hand_made, name, text, message):
