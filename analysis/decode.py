@@ -93,10 +93,12 @@ def decode_bin(number: int, pieces: list[Piece], target: str) -> BinReport:
     with pq.ParquetWriter(partial, SCHEMA, compression="zstd") as writer:
         for piece in pieces:
             try:
-                writer.write_batch(decode_piece(piece, report))
+                batch = decode_piece(piece, report)
             except (PcapError, OSError) as error:
                 report["problems"].append(unreadable(Path(piece.path), error))
                 report["unreadable"].append(piece.interface)
+            else:
+                writer.write_batch(batch)  # what cannot be written is no capture's fault
     partial.replace(final)
     return report
 

@@ -6,9 +6,11 @@ nothing is computed twice and no run is too big for memory.
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import shutil
+import tempfile
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
@@ -107,7 +109,7 @@ def analyze(run_dir: Path, *, progress: Progress | None = None, master: str | No
             findings = _find(spark, run, partial.absolute() / "tables", progress)
         except (PySparkException, Py4JError) as error:
             raise AnalysisError(
-                f"{run.path}: Spark gave up: {_first_line(error)} (more in {SPARK_LOG})"
+                f"{run.path}: Spark gave up: {_reason(error)} (more in {SPARK_LOG})"
             ) from error
         progress.phase("report")
         verdict = to_verdict(findings)
@@ -363,5 +365,9 @@ def _json(verdict: dict[str, Any]) -> str:
     return json.dumps(verdict, indent=1, ensure_ascii=False) + "\n"
 
 
-def _first_line(error: Exception) -> str:
+def _reason(error: Exception) -> str:
+    """Why Spark could not go on, in a line; its own first line often says less."""
+    full = os.strerror(errno.ENOSPC)
+    if full in str(error):
+        return f"{full}: make room where the run is, or in {tempfile.gettempdir()} for temporary files"
     return next(iter(str(error).strip().splitlines()), type(error).__name__)

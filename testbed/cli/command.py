@@ -134,6 +134,12 @@ def add_json(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--json", action="store_true", help="print one JSON object on standard output")
 
 
+def add_table(to: argparse._ActionsContainer) -> None:
+    """How the table of many runs is printed."""
+    to.add_argument("--columns", metavar="A,B,...", help="the columns to print, such as p99,control_bytes")
+    to.add_argument("--csv", action="store_true", help="print the table as CSV, in plain numbers")
+
+
 def add_quiet(parser: argparse.ArgumentParser) -> None:
     """`--quiet`."""
     parser.add_argument("--quiet", "-q", action="store_true", help="no progress, only the result")

@@ -7,6 +7,7 @@ many runs of one scenario (`matrix`).
 from __future__ import annotations
 
 import argparse
+import errno
 import os
 import signal
 from dataclasses import dataclass
@@ -114,8 +115,9 @@ def execute(
         try:
             outcome = conduct(plan, chosen, directory, shown, scenario=scenario, replay_of=replay_of)
         except OSError as error:
-            place = error.filename or directory.path
-            raise exits.CommandError(f"the run broke off: {place}: {error.strerror}", exits.FAILED) from error
+            why = f"{error.filename or directory.path}: {error.strerror}"
+            hint = "; make room, or name another place with --out" if error.errno == errno.ENOSPC else ""
+            raise exits.CommandError(f"the run broke off: {why}{hint}", exits.FAILED) from error
         verdict = None
         if outcome.outcome == "complete" and to_analyse:
             verdict = analyse(directory.path, shown)

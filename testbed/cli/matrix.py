@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from testbed.cli import exits, judging
+from testbed.cli.columns import chosen_columns, print_csv, print_table
 from testbed.cli.command import emu_options
 from testbed.cli.execution import analyse, check_analysable, choose_world
 from testbed.cli.folder import (
@@ -24,7 +25,7 @@ from testbed.cli.folder import (
 )
 from testbed.cli.output import print_json
 from testbed.cli.progress import LineProgress, SilentProgress
-from testbed.cli.table import Row, flattened, print_table, row_of, write_files
+from testbed.cli.table import Row, flattened, row_of, write_files
 from testbed.plan.matrix import Cell
 from testbed.plan.model import Plan
 from testbed.plan.recorded import RecordedRunError, read_manifest
@@ -47,6 +48,7 @@ def run_matrix(
         scenario: The text that the plans were made of.
         runs: Where folders go that are not named.
     """
+    chosen_columns(args.columns)  # what is wrong with it is found out before anything is run
     shown: Progress = SilentProgress() if args.quiet else LineProgress(sys.stderr)
     chosen = _only(cells, args.only)
     to_analyse = any(judging.needs_analysis(args.analyze, plan) for _, plan in chosen)
@@ -92,7 +94,7 @@ def _run_planned(
     write_files(
         folder, about, [*rows, *(row_of(name, values, folder / name) for name, values in others.items())]
     )
-    _report(args.json, folder, about, rows)
+    report(args, folder, about, rows)
     return _exit_code(rows, stopped)
 
 
@@ -244,7 +246,7 @@ def analyse_matrix(args: argparse.Namespace) -> int:
     """Analyse all complete runs in the folder of a matrix, and make its table anew; returns the exit code."""
     check_analysable()
     folder, shown = args.directory, SilentProgress() if args.quiet else LineProgress(sys.stderr)
-    note, cells = read_note(folder), known_cells(folder)
+    cells = known_cells(folder)
     if not cells:
         raise exits.CommandError(
             f"{folder / MATRIX} names no run; `cbn run SCENARIO --resume {folder}` makes them"
@@ -252,18 +254,28 @@ def analyse_matrix(args: argparse.Namespace) -> int:
     with exits.explained(InUseError), held(folder):
         stopped = _analyse_each([folder / name for name in cells], shown, args.quiet)
         rows = [row_of(name, values, folder / name) for name, values in cells.items()]
-        about = {"scenario": note["name"], "world": note["world"], "directory": str(folder)}
+        about = about_folder(folder)
         write_files(folder, about, rows)
-    _report(args.json, folder, about, rows)
+    report(args, folder, about, rows)
     return _exit_code([row for row in rows if row.outcome == "complete"], stopped)
 
 
-def _report(as_json: bool, folder: Path, about: Mapping[str, Any], rows: Sequence[Row]) -> None:
-    if as_json:
+def about_folder(folder: Path) -> dict[str, Any]:
+    """What the table of a folder is of."""
+    note = read_note(folder)
+    return {"scenario": note.get("name"), "world": note.get("world"), "directory": str(folder)}
+
+
+def report(args: argparse.Namespace, folder: Path, about: Mapping[str, Any], rows: Sequence[Row]) -> None:
+    """Print the table, in the form that is asked for."""
+    columns = chosen_columns(args.columns)
+    if args.json:
         print_json({**about, "rows": [flattened(row) for row in rows]})
-        return
-    print_table(rows)
-    print(f"table: {folder / 'table.csv'}, table.json")
+    elif args.csv:
+        print_csv(rows, columns)
+    else:
+        print_table(rows, columns)
+        print(f"table: {folder / 'table.csv'}, table.json")
 
 
 def _exit_code(rows: Sequence[Row], stopped: str | None) -> int:

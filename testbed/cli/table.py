@@ -1,6 +1,7 @@
 """The table of many runs: one row a run, for people and in files.
 
-Here: what a run directory holds, as a row. Not here: running (`matrix`).
+Here: what a run directory holds, as a row, and files of rows. Not here: running (`matrix`), the table for
+people (`columns`).
 """
 
 from __future__ import annotations
@@ -18,7 +19,25 @@ from testbed.runs.whole_files import write_whole, written_whole
 COUNTS = ("wanted", "owed", "delivered", "missing", "duplicate", "spurious", "lost", "unknown")
 RATIOS = ("delivery_ratio", "judged")
 _LATENCIES = ("p50", "p99")
-_WIDTH = 500
+COSTS = {
+    "control_bytes": ("control", "bytes"),
+    "control_packets": ("control", "packets"),
+    "message_bytes": ("messages", "bytes"),
+    "message_packets": ("messages", "packets"),
+    "crossings": ("scheme", "trees", "crossings"),
+    "wasted": ("scheme", "trees", "wasted"),
+    "ideal_ratio": ("scheme", "trees", "ratio"),
+    "state_bytes": ("scheme", "state", "bytes"),
+}
+"""What a run took, and where in a verdict that stands; the last four only in that of an analysis."""
+NUMBERS: Mapping[str, str] = {
+    **dict.fromkeys(COUNTS, "count"),
+    **dict.fromkeys(RATIOS, "share"),
+    **dict.fromkeys(_LATENCIES, "ns"),
+    **{name: "bytes" if name.endswith("bytes") else "count" for name in COSTS},
+    "ideal_ratio": "ratio",
+}
+"""The columns of numbers, and what kind of number each has."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +54,8 @@ class Row:
     counts: Mapping[str, int] = field(default_factory=dict)
     ratios: Mapping[str, float | None] = field(default_factory=dict)
     latency_ns: Mapping[str, int] = field(default_factory=dict)
+    costs: Mapping[str, float | None] = field(default_factory=dict)
+    """By the names of `COSTS`; None: unknown, for it takes an analysis."""
     fidelity: str = ""
     expectations: Sequence[Mapping[str, Any]] = ()
     passed: bool | None = None
@@ -61,6 +82,7 @@ def row_of(cell: str, values: Mapping[str, Any], directory: Path) -> Row:
         {name: verdict[name] for name in COUNTS},
         {name: verdict[name] for name in RATIOS},
         {name: latency[name] for name in _LATENCIES if name in latency},
+        {name: _within(verdict, path) for name, path in COSTS.items()},
         fidelity,
         verdict.get("expectations") or (),
         passed(verdict),
@@ -93,6 +115,7 @@ def flattened(row: Row) -> dict[str, Any]:
         **{name: row.counts.get(name) for name in COUNTS},
         **{name: row.ratios.get(name) for name in RATIOS},
         **{f"latency_{name}_ns": row.latency_ns.get(name) for name in _LATENCIES},
+        **{name: row.costs.get(name) for name in COSTS},
         "fidelity": row.fidelity or None,
         "expectations": len(row.expectations),
         "expectations_held": held,
@@ -101,48 +124,10 @@ def flattened(row: Row) -> dict[str, Any]:
     }
 
 
-def print_table(rows: Sequence[Row]) -> None:
-    """The table for people."""
-    from rich.console import Console
-    from rich.table import Table
-
-    axes = list(rows[0].values)
-    table = Table(box=None, padding=(0, 2, 0, 0))
-    for name in (
-        *axes,
-        "outcome",
-        *COUNTS,
-        "judged",
-        *_LATENCIES,
-        "fidelity",
-        "expectations",
-        "verdict",
-        "passed",
-    ):
-        right = name in (*COUNTS, *RATIOS, *_LATENCIES)
-        table.add_column(name, justify="right" if right else "left", no_wrap=True)
-    for row in rows:
-        table.add_row(*_words(row), style="red" if row.passed is False or row.outcome == "failed" else None)
-    # As wide as needed: half of a cell is of no use.
-    Console(width=_WIDTH).print(table, highlight=False)
-    for row in rows:
-        if row.message:
-            print(f"{row.cell}: {row.message}")
-        for expectation in row.expectations:
-            if not expectation["holds"]:
-                print(f"{row.cell}: does not hold: {expectation['text']}")
-
-
-def _words(row: Row) -> list[str]:
-    latency = [f"{row.latency_ns[n] / 1e6:.3f} ms" if n in row.latency_ns else "" for n in _LATENCIES]
-    held = sum(bool(e["holds"]) for e in row.expectations)
-    passed = {None: "", True: "yes", False: "NO"}[row.passed]
-    counts = [f"{row.counts[name]:,}" if name in row.counts else "" for name in COUNTS]
-    expectations = f"{held} of {len(row.expectations)}" if row.expectations else ""
-    values = [str(value) for value in row.values.values()]
-    share = row.ratios.get("judged")
-    judged = "" if share is None else f"{share:.1%}"
-    return [*values, row.outcome, *counts, judged, *latency, row.fidelity, expectations, row.verdict, passed]
+def numbers_of(row: Row) -> dict[str, float | None]:
+    """The numbers of a run, by the names of `NUMBERS`; None where it has none."""
+    latency = {name: row.latency_ns.get(name) for name in _LATENCIES}
+    return dict.fromkeys(NUMBERS) | {**row.counts, **row.ratios, **latency, **row.costs}
 
 
 def _write_parquet(path: Path, flat: Sequence[Mapping[str, Any]]) -> None:
@@ -156,6 +141,12 @@ def _write_parquet(path: Path, flat: Sequence[Mapping[str, Any]]) -> None:
         if len({type(value) for value in values if value is not None}) > 1:
             columns[name] = [None if value is None else str(value) for value in values]
     pq.write_table(pa.table(columns), path)
+
+
+def _within(document: Any, path: Sequence[str]) -> float | None:
+    for key in path:
+        document = document.get(key) if isinstance(document, dict) else None
+    return document if isinstance(document, int | float) else None
 
 
 def _document(path: Path) -> dict[str, Any]:

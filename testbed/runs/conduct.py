@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path
 
 from testbed.plan.model import Plan
@@ -22,7 +23,8 @@ from testbed.runs.manifest import about_plan, manifest
 from testbed.runs.world import Outcome, Progress, World
 
 _UNFINISHED = Outcome(
-    "interrupted", "the run was killed before it could end; `cbn clean` removes what it left"
+    "interrupted",
+    "the run was killed, or had no room to write, before it could end; `cbn clean` removes what it left",
 )
 
 
@@ -69,11 +71,18 @@ def _conduct(
     started = time.monotonic()
     try:
         outcome = world.run(plan, directory, progress)
-    except Exception as defect:
-        write_manifest(Outcome("failed", f"a defect: {defect!r}"), wall_s=_since(started))
+    except Exception as error:
+        with suppress(OSError):  # where nothing can be written, what was written before the run stays
+            write_manifest(Outcome("failed", _reason(error, directory)), wall_s=_since(started))
         raise
     write_manifest(outcome, wall_s=_since(started))
     return outcome
+
+
+def _reason(error: Exception, directory: RunDirectory) -> str:
+    if isinstance(error, OSError) and error.strerror:
+        return f"{error.filename or directory.path}: {error.strerror}"
+    return f"a defect: {error!r}"
 
 
 def record_anew(plan: Plan, path: Path, scenario: str) -> None:

@@ -122,14 +122,24 @@ def is_run_directory(path: Path) -> bool:
     return isinstance(manifest, dict) and "run_id" in manifest and "format" in manifest
 
 
+def _is_corrupt(manifest: Path) -> bool:
+    try:
+        json.loads(manifest.read_text(encoding="utf-8"))
+    except OSError:
+        return False
+    except ValueError:
+        return True
+    return False
+
+
 def _vacate(path: Path, force: bool) -> None:
     refuse_if_held(path)
     if all(entry.name == LOCK for entry in path.iterdir()):
         return
     if not is_run_directory(path):
-        why = f"its {MANIFEST} is corrupt" if (path / MANIFEST).is_file() else "it holds no run"
+        why = f"its {MANIFEST} is corrupt" if _is_corrupt(path / MANIFEST) else "holds no run"
         raise RunDirectoryError(
-            f"{path} is not empty, and {why}: nothing in it was touched; name another directory with --out"
+            f"{path} is not empty and {why}: nothing in it was touched; name another directory with --out"
         )
     if not force:
         raise RunDirectoryError(

@@ -6,7 +6,7 @@ import argparse
 from pathlib import Path
 
 from testbed.cli import exits
-from testbed.cli.command import RUNS, Command, add_json, add_quiet
+from testbed.cli.command import RUNS, Command, add_json, add_quiet, add_table
 from testbed.cli.output import print_json
 from testbed.cli.progress import progress
 
@@ -26,6 +26,7 @@ are reasons to doubt the counts.
 
 def _arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("directory", type=Path, metavar="DIR", help="a run directory, or that of a matrix")
+    add_table(parser)
     add_json(parser)
     add_quiet(parser)
 
@@ -39,6 +40,8 @@ def _analyze(args: argparse.Namespace) -> int:
 
     if (args.directory / MATRIX).is_file():
         return analyse_matrix(args)
+    if args.csv or args.columns:
+        raise exits.CommandError("--csv and --columns are for the table of a matrix, and this is one run")
     with exits.explained(RecordedRunError):
         read_manifest(args.directory)
     with progress(args.quiet) as shown:

@@ -16,6 +16,7 @@ from testbed.cli.command import (
     add_out,
     add_quiet,
     add_scenario,
+    add_table,
     count,
     emu_options,
 )
@@ -82,6 +83,7 @@ def _matrix_arguments(group: argparse._ArgumentGroup) -> None:
         metavar="AXIS=VALUE",
         help="just the runs with this value; repeatable",
     )
+    add_table(group)
     group.add_argument("--fail-fast", action="store_true", help="start no further run after one that failed")
     group.add_argument(
         "--resume",
@@ -124,6 +126,7 @@ def _run(args: argparse.Namespace) -> int:
 def _check_options(args: argparse.Namespace) -> None:
     """An option that only a matrix has use for is not ignored where there is none."""
     given = {"--only": args.only, "--resume": args.resume, "--jobs": args.jobs > 1}
+    given |= {"--columns": args.columns, "--csv": args.csv}
     for option in (name for name, value in given.items() if value):
         raise exits.CommandError(f"{option} goes with a scenario that has a matrix; {args.scenario} has none")
 
