@@ -55,8 +55,15 @@ def test_force_does_not_follow_links_out_of_the_directory(tmp_path: Path) -> Non
 @pytest.mark.parametrize("force", [False, True])
 def test_what_is_no_run_is_never_touched(tmp_path: Path, force: bool) -> None:
     (tmp_path / "manifest.json").write_text('{"name": "somebody else\'s manifest"}')
-    with pytest.raises(RunDirectoryError, match="is not empty, and its manifest.json is corrupt: nothing in it was touched"):
+    with pytest.raises(RunDirectoryError, match="holds no run"):
         RunDirectory.create(tmp_path, "new", force=force)
+    assert (tmp_path / "manifest.json").exists()
+
+
+def test_a_manifest_that_is_cut_off_is_called_corrupt_and_stays(tmp_path: Path) -> None:
+    (tmp_path / "manifest.json").write_text('{"format": 3, ')
+    with pytest.raises(RunDirectoryError, match="its manifest.json is corrupt: nothing in it was touched"):
+        RunDirectory.create(tmp_path, "new", force=True)
     assert (tmp_path / "manifest.json").exists()
 
 
