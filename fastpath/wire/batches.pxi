@@ -96,8 +96,9 @@ cdef dict read_mapping(const MessageView &message, object time_type):
 
 
 def decode_messages(bytes datagram not None, time_type):
-    """The MESSAGEs of a datagram, each with its fields; the other packets but PAD; how many were malformed.
+    """The MESSAGEs of a datagram, the other packets but PAD, and how many MESSAGEs were malformed.
 
+    A MESSAGE is (packet, source, sequence, attributes, hop_count, publish_time_ns, payload).
     WireError if the datagram cannot be framed.
     """
     cdef vector[Frame] frames

@@ -39,12 +39,7 @@ def encode_messages(
 ) -> list[bytes]: ...
 def decode_messages(
     datagram: bytes, time_type: type
-) -> tuple[list[tuple[bytes, int, int, dict[str, Any], int, int, bytes]], list[bytes], int]:
-    """The MESSAGEs, the other packets but PAD, and how many MESSAGEs were malformed.
-
-    A MESSAGE is (packet, source, sequence, attributes, hop_count, publish_time_ns, payload).
-    """
-
+) -> tuple[list[tuple[bytes, int, int, dict[str, Any], int, int, bytes]], list[bytes], int]: ...
 def encode_destinations(routers: Iterable[int]) -> bytes: ...
 def decode_destinations(route: bytes) -> tuple[int, ...]: ...
 def encode_hello(

@@ -68,9 +68,9 @@ def test_a_run_of_an_earlier_version_is_refused_and_says_what_to_do(cbn, first):
     manifest = json.loads((first / "manifest.json").read_text())
     (first / "manifest.json").write_text(json.dumps({**manifest, "format": 1}))
     (first / "plan.json").rename(first / "plan.yaml")
-    for command, code in (("replay", 2), ("topo show", 2), ("analyze", 4)):
+    for command in ("replay", "topo show", "analyze"):
         done = cbn(*command.split(), first)
-        assert done.returncode == code, command
+        assert done.returncode == 2, command
         assert "format is 1; this version reads format 3; run its scenario.yaml again" in done.stderr
         assert "Traceback" not in done.stderr
 

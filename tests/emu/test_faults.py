@@ -167,7 +167,7 @@ def test_a_crash_loses_what_the_router_knew_and_a_start_is_another_life(bed: Any
 
 SENSELESS = [
     (Fault(0, "crash", "r9"), "there is no such node"),
-    (Fault(0, "crash", "a"), "only routers crash"),
+    (Fault(0, "crash", "a"), "only routers and programs crash"),
     (Fault(0, "start", "r1"), "it is running"),
     (Fault(0, "resume", "r1"), "it is running"),
     (Fault(0, "link_up", "r1--r2"), "it is not down"),

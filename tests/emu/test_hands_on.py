@@ -147,7 +147,7 @@ def test_a_subscription_ends_by_itself_after_its_time(lab: Terminal) -> None:
         (("link", "r1-r2", "delay", "3"), "5ms, 100us"),
         (("link", "r1-r2", "loss", "2"), "more than the greatest"),
         (("link", "r1-r2", "down", "now"), "nothing may follow"),
-        (("node", "a", "crash"), "only routers crash"),
+        (("node", "a", "crash"), "only routers and programs crash"),
         (("node", "r1", "resume"), "it is running"),
         (("node", "r1", "start"), "it is running"),
         (("node", "r7", "status"), "there is no node r7"),
