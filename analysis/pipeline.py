@@ -17,6 +17,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 from py4j.protocol import Py4JError  # type: ignore[import-untyped]
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
@@ -111,6 +113,7 @@ def analyze(run_dir: Path, *, progress: Progress | None = None, master: str | No
             raise AnalysisError(
                 f"{run.path}: Spark gave up: {_reason(error)} (more in {SPARK_LOG})"
             ) from error
+        _write_nodes(run, partial / "tables")
         progress.phase("report")
         verdict = to_verdict(findings)
         (partial / "report.html").write_text(render(findings, verdict), encoding="utf-8")
@@ -351,8 +354,24 @@ def _workspace(run_dir: Path) -> Iterator[Path]:
         shutil.rmtree(path, ignore_errors=True)
 
 
+def _write_nodes(run: Run, tables: Path) -> None:
+    """Table `nodes`: the names of the ids that the other tables have."""
+    nodes = run.plan.nodes
+    columns = {
+        "node_id": pa.array([node.node_id for node in nodes], pa.int32()),
+        "name": pa.array([node.name for node in nodes], pa.string()),
+        "role": pa.array([node.role.name.lower() for node in nodes], pa.string()),
+        "tags": pa.array([list(node.tags) for node in nodes], pa.list_(pa.string())),
+    }
+    folder = tables / "nodes.parquet"
+    folder.mkdir(parents=True)
+    pq.write_table(pa.table(columns), folder / "part-00000.parquet", compression="zstd")
+
+
 def _publish(partial: Path, run_dir: Path) -> None:
     """Put complete results in the place of earlier ones; the verdict goes first and comes last."""
+    for checksum in (partial / "tables").rglob(".*.crc"):  # of Hadoop; nobody else knows what they are
+        checksum.unlink()
     with suppress(FileNotFoundError):
         (run_dir / "verdict.json").unlink()
     if (run_dir / "tables").exists():

@@ -141,7 +141,19 @@ def test_every_table_is_written_with_the_columns_the_document_names(spark, hand_
         "control",
         "trees",
         "link_delays",
+        "nodes",
     }
+
+
+def test_tables_carry_the_names_of_nodes_and_no_checksums_of_hadoop(spark, hand_made):
+    analyze(faultless(hand_made).write())
+    tables = hand_made.path / "tables"
+    rows = pq.read_table(tables / "nodes.parquet").to_pylist()
+    named = {row["node_id"]: (row["name"], row["role"]) for row in rows}
+    assert named[1] == ("r1", "router")
+    assert set(pq.read_table(tables / "deliveries.parquet")["subscriber"].to_pylist()) <= set(named)
+    assert spark.read.parquet(str(tables / "nodes.parquet")).count() == len(named)
+    assert list(tables.rglob("*.crc")) == []
 
 
 def test_each_kind_of_fault_is_counted_as_what_it_is(spark, hand_made):

@@ -44,6 +44,16 @@ def test_every_packet_is_there_once_in_order_of_time(run: Path, tmp_path: Path, 
     assert [name for name in (b"i0", b"i1", b"i2") if name in out.read_bytes()[:300]] == [b"i0", b"i1", b"i2"]
 
 
+def test_interfaces_are_named_by_their_node_and_the_one_at_the_other_end(
+    tiny: Path, tmp_path: Path, cbn: Any
+) -> None:
+    cbn("run", tiny, "--world", "sim", "--out", "tiny", "--quiet")
+    done = cbn("export", "tiny", "--pcapng", "tiny.pcapng")
+    assert done.returncode == 0, done.stderr
+    named = (tmp_path / "tiny.pcapng").read_bytes()
+    assert all(name in named for name in (b"r1-eth0 (to ", b" (to r2)", b" (to alice)", b" (to bob)"))
+
+
 def test_an_existing_file_is_not_replaced_without_force(run: Path, tmp_path: Path, cbn: Any) -> None:
     out = tmp_path / "all.pcapng"
     out.write_text("mine")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -65,7 +66,7 @@ def _captures(directory: Path) -> list[tuple[str, list[Path]]]:
     try:
         rows: list[dict[str, Any]] = json.loads(index.read_text(encoding="utf-8"))["interfaces"]
         return [
-            (str(row["interface"]), [index.parent / str(name) for name in row.get("files") or [row["file"]]])
+            (_named(row), [index.parent / str(name) for name in row.get("files") or [row["file"]]])
             for row in rows
         ]
     except OSError as error:
@@ -74,6 +75,12 @@ def _captures(directory: Path) -> list[tuple[str, list[Path]]]:
         ) from error
     except (ValueError, KeyError, TypeError, AttributeError) as error:
         raise exits.CommandError(f"{index}: not an index of captures ({error!r})") from error
+
+
+def _named(row: Mapping[str, Any]) -> str:
+    """What Wireshark calls an interface: its own name, with its node's, and the node at the other end."""
+    peer = f" (to {row['peer']})" if row.get("peer") else ""
+    return f"{row['interface']}{peer}"
 
 
 COMMAND = Command("put all captures of a run into one file", _arguments, _export, RUNS, _HELP)
