@@ -204,7 +204,7 @@ def test_the_application_of_the_tutorial_runs_as_it_stands_there(tmp_path: Path)
     [scenario] = re.findall(r"```yaml\n(.*?)```", page, re.DOTALL)
     assert max(len(text.splitlines()) for text in (shop, agency)) <= 24
     ran = run(tmp_path, scenario, shop=shop, agency=agency)
-    assert len(ran.output("agency")) == 20
+    assert len(ran.output("agency")) == 50
     assert re.fullmatch(r"[1-3]\d\d\.0 window seat, no refund \d+\.\d ms", ran.output("agency")[0])
     assert [e["status"] for e in (*ran.of("shop", "program_ended"), *ran.of("agency", "program_ended"))] == [
         0,
