@@ -95,7 +95,8 @@ def _run_planned(
         folder, about, [*rows, *(row_of(name, values, folder / name) for name, values in others.items())]
     )
     report(args, folder, about, rows)
-    return _exit_code(rows, stopped)
+    expected = (args.judge or to_analyse) and any(run.plan.expect for run in planned)
+    return _exit_code(rows, stopped, to_be_judged=expected)
 
 
 def _only(cells: Sequence[tuple[Cell, Plan]], only: Sequence[str]) -> list[tuple[Cell, Plan]]:
@@ -257,7 +258,7 @@ def analyse_matrix(args: argparse.Namespace) -> int:
         about = about_folder(folder)
         write_files(folder, about, rows)
     report(args, folder, about, rows)
-    return _exit_code([row for row in rows if row.outcome == "complete"], stopped)
+    return _exit_code([row for row in rows if row.outcome == "complete"], stopped, to_be_judged=True)
 
 
 def about_folder(folder: Path) -> dict[str, Any]:
@@ -278,9 +279,11 @@ def report(args: argparse.Namespace, folder: Path, about: Mapping[str, Any], row
         print(f"table: {folder / 'table.csv'}, table.json")
 
 
-def _exit_code(rows: Sequence[Row], stopped: str | None) -> int:
+def _exit_code(rows: Sequence[Row], stopped: str | None, *, to_be_judged: bool) -> int:
+    """`to_be_judged`: whether a complete run without a verdict is not as it should be."""
     if stopped is not None:
         return exits.TERMINATED if stopped == signal.SIGTERM.name else exits.INTERRUPTED
     if any(row.outcome != "complete" for row in rows):
         return exits.FAILED
-    return exits.NOT_CLEAN if any(row.passed is False for row in rows) else exits.OK
+    wrong = (False, None) if to_be_judged else (False,)
+    return exits.NOT_CLEAN if any(row.passed in wrong for row in rows) else exits.OK

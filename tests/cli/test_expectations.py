@@ -48,6 +48,18 @@ def test_what_is_expected_is_judged_without_the_analysis(cbn: Any, tiny: Path, t
     assert not (tmp_path / "out" / "verdict.json").exists()
 
 
+def test_a_run_of_a_matrix_that_cannot_be_judged_is_exit_code_1_if_something_is_expected(
+    cbn: Any, tiny: Path, tmp_path: Path
+) -> None:
+    tiny.write_text(tiny.read_text() + "expect: [missing == 0]\nmatrix: {scheme: [pif, flood]}\n")
+    assert cbn("run", tiny, "--world", "sim", "--out", "out").returncode == 0
+    (tmp_path / "out" / "scheme=pif" / "judged.json").unlink()
+    (tmp_path / "out" / "scheme=pif" / "captures" / "index.json").write_text("nonsense")
+    done = cbn("run", tiny, "--world", "sim", "--resume", "out")
+    assert done.returncode == 1, done.stderr
+    assert "[scheme=pif] what the scenario expects cannot be judged" in done.stderr
+
+
 def test_what_only_tables_show_is_analysed_if_it_is_expected(cbn: Any, tiny: Path) -> None:
     tiny.write_text(tiny.read_text() + "expect: [trees.ratio == 1]\n")
     done = cbn("run", tiny, "--world", "sim", "--out", "out", JAVA_HOME="/nonexistent")
