@@ -147,6 +147,30 @@ def test_a_program_that_goes_on_is_asked_to_end_when_the_duration_is_over(tmp_pa
     assert ran.lines == []
 
 
+def test_a_program_without_asyncio_leaves_the_network_when_it_is_asked_to_end(tmp_path: Path) -> None:
+    synchronous = """
+import cbn.sync
+
+with cbn.sync.Client.from_environment() as client:
+    wanted = client.subscribe("over = true")
+    wanted.settled()
+    while True:
+        client.publish({"ready": True})
+        try:
+            print("got", wanted.get(timeout_s=0.05).attributes["over"], flush=True)
+            break
+        except TimeoutError:
+            pass
+    for delivery in wanted:
+        raise AssertionError("another one")
+"""
+    ran = run(tmp_path, SCENARIO.replace("60s", "20s"), pub=PUBLISHER, sub=synchronous)
+    assert ran.output("sub") == ["got True"]
+    assert [e["status"] for e in ran.of("sub", "program_ended")] == [0]
+    assert len(ran.of("sub", "unsubscribe")) == 1
+    assert ran.lines == []
+
+
 def test_a_program_that_fails_is_told_with_its_last_words_and_the_run_goes_on(tmp_path: Path) -> None:
     failing = "import sys\nprint('no such flight', file=sys.stderr)\nsys.exit(3)\n"
     ran = run(tmp_path, SCENARIO, pub=failing, sub="import nothing.such")
