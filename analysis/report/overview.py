@@ -13,6 +13,7 @@ from analysis.headline import listed
 from analysis.report.section import Data, Section
 from nodes.wire.packets import PacketType
 from topologies.fault_kinds import in_words
+from topologies.quantities import how_many
 
 _WORLDS = {"sim": "simulator", "emu": "Mininet", "cluster": "cluster"}
 
@@ -126,11 +127,12 @@ def _run(findings: Findings, _verdict: Data) -> Data:
     run, manifest, plan = findings.run, findings.run.manifest, findings.run.plan
     messages, packets = axes.count(findings.published), axes.count(findings.ingested.packets)
     overrides = ", ".join(f"{key}={value}" for key, value in (manifest.get("overrides") or {}).items())
+    parts = {"router": plan.routers, "client": plan.clients, "link": plan.links}
     lines = [
         ("World", _WORLDS.get(manifest["world"], manifest["world"])),
         ("Scheme", str(manifest.get("scheme", axes.NONE)).upper()),
         ("Seed", str(manifest.get("seed", axes.NONE))),
-        ("Network", f"{len(plan.routers)} routers, {len(plan.clients)} clients, {len(plan.links)} links"),
+        ("Network", ", ".join(how_many(len(of), what) for what, of in parts.items())),
         ("Workload", f"{messages} messages, {findings.subscriptions} subscriptions"),
         ("Started", _moment(run.start_ns)),
         ("Lasted", axes.duration(run.end_ns - run.start_ns) if run.started else axes.NONE),

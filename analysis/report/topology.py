@@ -15,6 +15,7 @@ from analysis.figures.axes import count
 from analysis.figures.svg import Figure, element, number, text
 from analysis.report.layout import Points, edges_between, fitted, layout, moved_apart
 from testbed.plan.model import NodePlan, Plan
+from topologies.quantities import how_many
 
 WIDTH = 1040.0
 MARGIN = 56.0
@@ -94,11 +95,11 @@ def _height(raw: Points) -> float:
 
 
 def _description(plan: Plan, links: Sequence[LinkRow]) -> str:
-    routers, clients = len(plan.routers), len(plan.clients)
+    nodes = f"{how_many(len(plan.routers), 'router')}, {how_many(len(plan.clients), 'client')}"
     between = [k for k in links if not k.access]
     busiest = max(between, key=lambda k: k.messages, default=None)
     most = f" The busiest link, {busiest.name}, carried {busiest.messages} messages." if busiest else ""
-    return f"{routers} routers, {clients} clients, {len(between)} links between routers.{most}"
+    return f"{nodes}, {how_many(len(between), 'link')} between routers.{most}"
 
 
 def _links(plan: Plan, links: Sequence[LinkRow], places: Mapping[str, Sequence[float]]) -> str:
