@@ -301,7 +301,8 @@ class Judged:
     counts: Counts = field(default_factory=Counts)
     missing: list[Pair] = field(default_factory=list)
     duplicate: list[Pair] = field(default_factory=list)
-    """One for each copy too many."""
+    """One for each copy too many of what was owed: while the network is not settled, routers go by different
+    trees, and a message may come twice."""
     spurious: list[Pair] = field(default_factory=list)
 
 
@@ -333,7 +334,7 @@ def judge_events(oracle: Oracle, events: Iterable[Mapping[str, Any]], ids: Mappi
 def _note(judged: Judged, tally: Counter[str], pair: Pair, due: Due, copies: int) -> None:
     verdict = verdict_of(due, copies)
     tally.update(counted_as(due, verdict, copies))
-    judged.duplicate += [pair] * (copies - 1)
+    judged.duplicate += [pair] * (copies - 1 if due.owed else 0)
     if verdict == "missing":
         judged.missing.append(pair)
     elif verdict == "spurious":

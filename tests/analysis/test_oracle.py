@@ -109,15 +109,15 @@ def test_a_run_in_memory_is_judged_pair_by_pair():
     }
     got = [
         {"event": "deliver", "node": name, "source": 9, "sequence": 4, "time_ns": 2_005}
-        for name in ("a", "a", "a", "c", "d")
+        for name in ("a", "a", "a", "c", "c", "d")
     ]
     fresh = claim(3, "x = 1", from_ns=1_995)
     judged = judge_events(Oracle([claim(1, "x = 1"), claim(2, "x > 0"), fresh]), [published, *got], ids)
     assert judged.missing == [(9, 4, 2)]
-    assert judged.duplicate == [(9, 4, 1)] * 2
+    assert judged.duplicate == [(9, 4, 1)] * 2, "what c got twice was not owed: either may be right"
     assert judged.spurious == [(9, 4, 4)]
     assert judged.counts == Counts(
-        wanted=3, owed=2, delivered=2, allowed=1, missing=1, duplicate=2, spurious=1,
+        wanted=3, owed=2, delivered=2, allowed=1, missing=1, duplicate=3, spurious=1,
         not_owed={"subscription": 1},
     )  # fmt: skip
     assert (judged.counts.delivery_ratio, judged.counts.judged) == (0.666667, 0.666667)
