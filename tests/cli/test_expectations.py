@@ -114,4 +114,7 @@ def test_a_matrix_that_is_analysed_has_the_same_table(cbn_with_spark: Any, tmp_p
     analysed = rows_of(cbn_with_spark(*SCHEMES, "--analyze"), tmp_path)
     assert (tmp_path / "out" / analysed[0]["cell"] / "report.html").exists()
     judged = rows_of(cbn_with_spark(*SCHEMES, "--force"), tmp_path)
-    assert judged == analysed
+    for quick, whole in zip(judged, analysed, strict=True):
+        known = {name: cost for name, cost in quick["costs"].items() if cost is not None}
+        assert known.keys() < whole["costs"].keys(), "some costs take tables"
+        assert {**quick, "costs": {**whole["costs"], **known}} == whole
