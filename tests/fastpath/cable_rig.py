@@ -90,7 +90,18 @@ class Rig:
         for number in range(count):
             self.send(frame(number, size), link)
             if number % 50 == 49:
-                self.gather(0)
+                self._be_taken(link)
+
+    def _be_taken(self, link):
+        """Wait until the loop has taken all frames.
+
+        What it is late for comes all at once, and may be more than our ends hold.
+        """
+        deadline = time.monotonic() + PATIENCE_S
+        self.gather(0)
+        while (told := self.cables.measures(link)[0])["frames"] < self.sent[link]:
+            assert time.monotonic() < deadline, told
+            self.gather(1)
 
     def gather(self, wait_ms):
         poll, by_descriptor = select.poll(), {}
