@@ -21,7 +21,7 @@ _PLACES = 6
 
 @dataclass(frozen=True, slots=True)
 class Counts:
-    """Of pairs, but for `duplicate`, which counts copies."""
+    """Of pairs, but for `duplicate` and `duplicate_allowed`, which count copies beyond the first."""
 
     wanted: int = 0
     owed: int = 0
@@ -30,6 +30,9 @@ class Counts:
     """Of those delivered: not owed."""
     missing: int = 0
     duplicate: int = 0
+    duplicate_allowed: int = 0
+    """Of those delivered and not owed: routers that do not agree yet go by different trees, and a message may
+    come by two of them without anything being wrong."""
     spurious: int = 0
     lost: int = 0
     unknown: int = 0

@@ -29,6 +29,7 @@ _OCCASIONS: Mapping[str, tuple[tuple[str, ...], str]] = {
     "cut_off": (("wanted",), "nothing was wanted, so nothing could be cut off"),
     "allowed": (("delivered", "spurious"), "nothing was delivered, so nothing could be allowed"),
     "duplicate": (("delivered", "spurious"), "nothing was delivered, so nothing could be duplicate"),
+    "duplicate_allowed": (("delivered",), "nothing was delivered, so nothing could be duplicate"),
     "spurious": (("delivered", "spurious"), "nothing was delivered, so nothing could be spurious"),
     "wasted_crossings": (("messages.packets",), "no message was captured, so none could be wasted"),
     "captures.drops": (("captures.frames",), "no frame was captured, so none could be dropped"),

@@ -62,6 +62,7 @@ def notes(findings: Findings) -> list[str]:
         *_judged(findings),
         *_not_owed(findings.counts),
         *_not_wanted(findings.counts),
+        *_more_than_once(findings.counts),
         *_disturbed(findings),
         *_lossy(findings.counts, findings.run.plan),
     ]
@@ -134,6 +135,15 @@ def _not_wanted(counts: Counts) -> Iterator[str]:
         yield (
             f"{unwanted:,} deliveries arrived and were allowed, though not wanted at the time of "
             "publication: a subscription began just afterwards, or had just ended."
+        )
+
+
+def _more_than_once(counts: Counts) -> Iterator[str]:
+    if number := counts.duplicate_allowed:
+        came = "1 copy too many came" if number == 1 else f"{number:,} copies too many came"
+        yield (
+            f"{came} of deliveries that were not owed: routers that do not know of a change yet go by "
+            "different trees, and a message may come by two of them."
         )
 
 

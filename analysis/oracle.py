@@ -301,8 +301,7 @@ class Judged:
     counts: Counts = field(default_factory=Counts)
     missing: list[Pair] = field(default_factory=list)
     duplicate: list[Pair] = field(default_factory=list)
-    """One for each copy too many of what was owed: while the network is not settled, routers go by different
-    trees, and a message may come twice."""
+    """One for each copy too many."""
     spurious: list[Pair] = field(default_factory=list)
 
 
@@ -334,7 +333,8 @@ def judge_events(oracle: Oracle, events: Iterable[Mapping[str, Any]], ids: Mappi
 def _note(judged: Judged, tally: Counter[str], pair: Pair, due: Due, copies: int) -> None:
     verdict = verdict_of(due, copies)
     tally.update(counted_as(due, verdict, copies))
-    judged.duplicate += [pair] * (copies - 1 if due.owed else 0)
+    if verdict == "duplicate":
+        judged.duplicate += [pair] * (copies - 1)
     if verdict == "missing":
         judged.missing.append(pair)
     elif verdict == "spurious":
@@ -353,7 +353,7 @@ def verdict_of(due: Due, copies: int, reports: int = 0, *, unseen: bool = False)
         unseen: Whether the capture of the client's access interface is incomplete.
     """
     if copies:
-        return "spurious" if due.owed is None else "duplicate" if copies > 1 else "delivered"
+        return "spurious" if due.owed is None else "duplicate" if copies > 1 and due.owed else "delivered"
     if due.owed:
         return "unknown" if unseen else "missing"
     return "lost" if due.wanted and not reports else ""
@@ -377,7 +377,7 @@ def counted_as(due: Due, verdict: str, copies: int) -> Iterator[str]:
     """Under what a pair counts: names of `Counts`, and `not_owed` or `lost_by` with a reason."""
     yield from ["wanted"] * due.wanted
     yield from ["owed"] * bool(due.owed)
-    yield from ["duplicate"] * max(copies - 1, 0)
+    yield from ["duplicate_allowed" if due.owed is False else "duplicate"] * max(copies - 1, 0)
     if verdict in ARRIVED:
         yield "delivered"
         yield from ["allowed"] * (not due.owed)

@@ -52,6 +52,7 @@ from analysis.transforms import to_control_hops, to_hops, to_last_records, to_li
 from analysis.trees import to_stretches, to_trees
 from analysis.verdict import to_verdict
 from nodes.wire.packets import Kind, PacketType
+from testbed.plan.recorded import REPORT, VERDICT
 
 SPARK_LOG = "logs/analysis.log"
 STEPS = 11
@@ -116,8 +117,8 @@ def analyze(run_dir: Path, *, progress: Progress | None = None, master: str | No
         _write_nodes(run, partial / "tables")
         progress.phase("report")
         verdict = to_verdict(findings)
-        (partial / "report.html").write_text(render(findings, verdict), encoding="utf-8")
-        (partial / "verdict.json").write_text(_json(verdict), encoding="utf-8")
+        (partial / REPORT).write_text(render(findings, verdict), encoding="utf-8")
+        (partial / VERDICT).write_text(_json(verdict), encoding="utf-8")
         _publish(partial, run.path)
     return verdict
 
@@ -373,10 +374,10 @@ def _publish(partial: Path, run_dir: Path) -> None:
     for checksum in (partial / "tables").rglob(".*.crc"):  # of Hadoop; nobody else knows what they are
         checksum.unlink()
     with suppress(FileNotFoundError):
-        (run_dir / "verdict.json").unlink()
+        (run_dir / VERDICT).unlink()
     if (run_dir / "tables").exists():
         (run_dir / "tables").rename(partial / "earlier")
-    for name in ("tables", "report.html", "verdict.json"):
+    for name in ("tables", REPORT, VERDICT):
         (partial / name).rename(run_dir / name)
 
 

@@ -119,17 +119,22 @@ def _unseen() -> Column:
 def _counted() -> list[Column]:
     """The aggregates behind `Counts`, over rows of `verdicts`."""
     verdict, owed, reason = F.col("verdict"), F.col("owed"), F.col("reason")
-    came = verdict.isin(*ARRIVED)
+    came, allowed = verdict.isin(*ARRIVED), F.coalesce(~owed, F.lit(False))
     return [
         how_many(F.col("wanted"), "wanted"),
         how_many(owed, "owed"),
         how_many(came, "delivered"),
         how_many(came & ~owed, "allowed"),
         *(how_many(verdict == name, name) for name in ("missing", "spurious", "lost", "unknown")),
-        F.sum(F.greatest(F.col("copies") - 1, F.lit(0))).alias("duplicate"),
+        _copies_too_many(~allowed, "duplicate"),
+        _copies_too_many(allowed, "duplicate_allowed"),
         *(how_many(reason == name, f"not_owed {name}") for name in REASONS),
         *(how_many((reason == name) & (verdict == "lost"), f"lost_by {name}") for name in REASONS),
     ]
+
+
+def _copies_too_many(of: Column, name: str) -> Column:
+    return F.sum(F.when(of, F.greatest(F.col("copies") - 1, F.lit(0))).otherwise(0)).alias(name)
 
 
 def _counts(row: Mapping[str, Any]) -> Counts:

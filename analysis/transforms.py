@@ -285,7 +285,7 @@ def _verdict(unseen: Column) -> Column:
         .when(none_left & F.col("wanted") & (F.col("reports") == 0), "lost")
         .when(none_left, F.lit(None))
         .when(F.col("owed").isNull(), "spurious")
-        .when(F.col("copies") > 1, "duplicate")
+        .when(F.col("owed") & (F.col("copies") > 1), "duplicate")
         .otherwise("delivered")
     )
 

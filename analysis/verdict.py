@@ -76,6 +76,7 @@ def _shared(findings: Findings) -> dict[str, Any]:
         "subscriptions": findings.subscriptions,
         "delivered_digest": findings.digest,
         "latency_ns": _latency(findings.curves),
+        "latency_curve_ns": list(findings.curves[0].quantiles_ns) if findings.curves else [],
         "hops": _hops(findings.curves),
         "control": _load(t for t in findings.traffic if t.type not in NO_CONTROL),
         "messages": _load(t for t in findings.traffic if t.type == PacketType.MESSAGE),

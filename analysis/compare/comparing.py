@@ -38,6 +38,7 @@ from analysis.session import start_session
 from analysis.verdict import FORMAT
 from nodes.records import to_plain
 from testbed.plan.model import Fault, Plan
+from testbed.plan.recorded import VERDICT
 from topologies.quantities import duration_text, listed
 
 SIM_SHIFT_NS = 100_000
@@ -104,7 +105,7 @@ def compare(
 
 def _analysed(path: Path, progress: Progress) -> Analysed:
     run = load_run(path)
-    verdict = path / "verdict.json"
+    verdict = path / VERDICT
     try:
         found = json.loads(verdict.read_text(encoding="utf-8")) if verdict.is_file() else {}
     except (OSError, ValueError) as error:

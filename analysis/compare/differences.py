@@ -251,7 +251,8 @@ def deliveries_json(messages: Messages, clients: list[Client], examples: list[De
 
 
 _JUDGED = (
-    "wanted", "owed", "delivered", "missing", "duplicate", "spurious", "allowed", "lost", "unknown",
+    "wanted", "owed", "delivered", "missing", "duplicate", "spurious", "allowed",
+    "duplicate_allowed", "lost", "unknown",
     "wasted_crossings",
 )  # fmt: skip
 _EXACT = ("duplicate", "spurious")

@@ -74,6 +74,9 @@ def line_chart(
     scales: tuple[Scale, Scale],
     series: Iterable[Series],
     marks: Iterable[Mark] = (),
+    *,
+    alone: bool = True,
+    dotted: bool = True,
 ) -> Figure:
     """The chart.
 
@@ -82,6 +85,8 @@ def line_chart(
         scales: Across and up. Ranges that span much are logarithmic.
         series: The lines, in the order of the legend; those without points are left out.
         marks: Points beside them.
+        alone: Whether it is a file of its own; in a page, the page's style sheet colours it.
+        dotted: Whether the points are marked.
     """
     key, title, description = about
     series, marks = [each for each in series if each.points], list(marks)
@@ -90,11 +95,14 @@ def line_chart(
     ys = [p[1] for s in series for p in s.points] + [m.y for m in marks]
     across, up = axis_for(xs, LEFT, WIDTH - RIGHT), axis_for(ys, HEIGHT - BOTTOM, top)
     body = [
-        element("style", STYLE),
-        element("rect", width=WIDTH, height=HEIGHT, class_="paper"),
+        *(
+            [element("style", STYLE), element("rect", width=WIDTH, height=HEIGHT, class_="paper")]
+            if alone
+            else []
+        ),
         _grid(across, up, scales),
         *(_legend(at, each) for at, each in enumerate(series)),
-        *(_line(each, across, up) for each in series),
+        *(_line(each, across, up, dotted) for each in series),
         *(_mark(each, across, up) for each in marks),
     ]
     return Figure(key, title, description, WIDTH, HEIGHT, "".join(body))
@@ -121,10 +129,10 @@ def _legend(at: int, series: Series) -> str:
     return swatch + element("text", text(series.name), x=x + 33, y=y + 4, class_="key")
 
 
-def _line(series: Series, across: Axis, up: Axis) -> str:
+def _line(series: Series, across: Axis, up: Axis, dotted: bool) -> str:
     places = [(across.at(x), up.at(y)) for x, y in series.points]
     colour = series.style.split()[0]
-    dots = [element("circle", cx=x, cy=y, r=2.8, class_=colour) for x, y in places]
+    dots = [element("circle", cx=x, cy=y, r=2.8, class_=colour) for x, y in places if dotted]
     name = element("title", text(series.name))
     return element("path", name, d=path(places), class_=f"line {series.style}") + "".join(dots)
 

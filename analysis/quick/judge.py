@@ -32,8 +32,8 @@ from analysis.rundir import Run, load_run, network_changes, subscription_changes
 from analysis.scopes import parts_of
 from analysis.verdict import to_judged
 from testbed.plan.model import Plan
+from testbed.plan.recorded import JUDGED
 
-JUDGED = "judged.json"
 UNCHECKED = ("altered", "clock_offsets", "swapped_captures", "pathless")
 """The checks that the analysis alone makes."""
 LARGEST_BYTES = 256 * 1024 * 1024

@@ -13,8 +13,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from analysis.spread import Spread, spread
 from testbed.cli import exits
-from testbed.cli.spread import Spread, spread
 from testbed.cli.table import NUMBERS, Row, numbers_of
 from testbed.plan.problems import did_you_mean
 
@@ -26,7 +26,7 @@ PRIORITY = (
     "judged",
 )  # fmt: skip
 """What is shown unless columns are chosen, as far as there is room: the first of them first."""
-ONLY_IF_ANY = ("duplicate", "spurious", "unknown")
+ONLY_IF_ANY = ("duplicate", "duplicate_allowed", "spurious", "unknown")
 """What is shown as well where it is not zero everywhere."""
 WORDS = ("outcome", "verdict", "fidelity", "expectations", "passed")
 

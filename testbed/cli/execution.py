@@ -36,7 +36,7 @@ _MEANING = {
     "owed": "of these, had to arrive",
     "delivered": "arrived, owed or allowed",
     "missing": "had to arrive and did not",
-    "duplicate": "copies beyond the first",
+    "duplicate": "copies too many",
     "spurious": "arrived where nobody had asked",
     "lost": "wanted and not owed, and did not arrive",
     "unknown": "had to arrive, and the captures do not show whether",

@@ -13,6 +13,7 @@ from typing import Any
 from testbed.cli import exits, judging
 from testbed.cli.columns import chosen_columns, print_csv, print_table
 from testbed.cli.command import emu_options
+from testbed.cli.comparison import compare_matrix
 from testbed.cli.execution import analyse, check_analysable, choose_world
 from testbed.cli.folder import (
     MATRIX,
@@ -28,7 +29,7 @@ from testbed.cli.progress import LineProgress, SilentProgress
 from testbed.cli.table import Row, flattened, row_of, write_files
 from testbed.plan.matrix import Cell
 from testbed.plan.model import Plan
-from testbed.plan.recorded import RecordedRunError, read_manifest
+from testbed.plan.recorded import VERDICT, VERDICTS, RecordedRunError, read_manifest
 from testbed.runs.batch import Batch, Job
 from testbed.runs.conduct import conduct
 from testbed.runs.directory import RunDirectory, RunDirectoryError, new_run_id
@@ -94,7 +95,7 @@ def _run_planned(
     write_files(
         folder, about, [*rows, *(row_of(name, values, folder / name) for name, values in others.items())]
     )
-    report(args, folder, about, rows)
+    report(args, folder, about, rows, compare_matrix(folder))
     expected = (args.judge or to_analyse) and any(run.plan.expect for run in planned)
     return _exit_code(rows, stopped, to_be_judged=expected)
 
@@ -207,7 +208,7 @@ _CODES: Mapping[str, int] = {
 
 def _analyse_all(planned: Sequence[Planned], shown: Progress, quiet: bool) -> str | None:
     """What is complete and not analysed yet; the name of the signal that ended it, if one did."""
-    places = [run.directory for run in planned if not (run.directory / "verdict.json").exists()]
+    places = [run.directory for run in planned if not (run.directory / VERDICT).exists()]
     return _analyse_each(places, shown, quiet)
 
 
@@ -231,8 +232,7 @@ def _analyse_each(places: Sequence[Path], shown: Progress, quiet: bool) -> str |
 def _judge_kept(kept: Sequence[Planned], shown: Progress) -> None:
     """Runs that were complete before and have no verdict, or had one before something else was expected."""
     for run in kept:
-        documents = ("judged.json", "verdict.json")
-        if run.judge and not any((run.directory / name).exists() for name in documents):
+        if run.judge and not any((run.directory / name).exists() for name in VERDICTS):
             try:
                 judging.judge(run.directory, run.plan, SilentProgress())
             except exits.CommandError as error:
@@ -257,7 +257,8 @@ def analyse_matrix(args: argparse.Namespace) -> int:
         rows = [row_of(name, values, folder / name) for name, values in cells.items()]
         about = about_folder(folder)
         write_files(folder, about, rows)
-    report(args, folder, about, rows)
+        page = compare_matrix(folder)
+    report(args, folder, about, rows, page)
     return _exit_code([row for row in rows if row.outcome == "complete"], stopped, to_be_judged=True)
 
 
@@ -267,8 +268,22 @@ def about_folder(folder: Path) -> dict[str, Any]:
     return {"scenario": note.get("name"), "world": note.get("world"), "directory": str(folder)}
 
 
-def report(args: argparse.Namespace, folder: Path, about: Mapping[str, Any], rows: Sequence[Row]) -> None:
-    """Print the table, in the form that is asked for."""
+def report(
+    args: argparse.Namespace,
+    folder: Path,
+    about: Mapping[str, Any],
+    rows: Sequence[Row],
+    page: Path | None = None,
+) -> None:
+    """Print the table, in the form that is asked for.
+
+    Args:
+        args: Of the command.
+        folder: Of the matrix.
+        about: What the table is of.
+        rows: A row a run.
+        page: Where the runs are compared, if that was written.
+    """
     columns = chosen_columns(args.columns)
     if args.json:
         print_json({**about, "rows": [flattened(row) for row in rows]})
@@ -277,6 +292,8 @@ def report(args: argparse.Namespace, folder: Path, about: Mapping[str, Any], row
     else:
         print_table(rows, columns)
         print(f"table: {folder / 'table.csv'}, table.json")
+        if page is not None:
+            print(f"comparison: {page}")
 
 
 def _exit_code(rows: Sequence[Row], stopped: str | None, *, to_be_judged: bool) -> int:

@@ -14,9 +14,20 @@ from pathlib import Path
 from typing import Any
 
 from analysis.expectations import passed
+from testbed.plan.recorded import JUDGED, MANIFEST, VERDICT
 from testbed.runs.whole_files import write_whole, written_whole
 
-COUNTS = ("wanted", "owed", "delivered", "missing", "duplicate", "spurious", "lost", "unknown")
+COUNTS = (
+    "wanted",
+    "owed",
+    "delivered",
+    "missing",
+    "duplicate",
+    "duplicate_allowed",
+    "spurious",
+    "lost",
+    "unknown",
+)
 RATIOS = ("delivery_ratio", "judged")
 _LATENCIES = ("p50", "p99")
 COSTS = {
@@ -64,12 +75,12 @@ class Row:
 
 def row_of(cell: str, values: Mapping[str, Any], directory: Path) -> Row:
     """What the run in a directory came to."""
-    manifest = _document(directory / "manifest.json")
+    manifest = _document(directory / MANIFEST)
     if not manifest:
-        return Row(cell, values, "corrupt" if (directory / "manifest.json").exists() else "not run")
+        return Row(cell, values, "corrupt" if (directory / MANIFEST).exists() else "not run")
     outcome, message = str(manifest["outcome"]), str(manifest.get("message") or "")
     fidelity = (manifest.get("fidelity") or {}).get("verdict", "")
-    verdict = _document(directory / "verdict.json") or _document(directory / "judged.json")
+    verdict = _document(directory / VERDICT) or _document(directory / JUDGED)
     if not verdict or outcome != "complete":
         return Row(cell, values, outcome, message, fidelity=fidelity)
     latency = verdict.get("latency_ns") or {}

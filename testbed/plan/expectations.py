@@ -17,8 +17,8 @@ from topologies.quantities import duration_ns
 
 _LATENCIES = ("min", "p50", "p90", "p99", "max", "mean")
 _PAIRS = (
-    "wanted", "owed", "delivered", "allowed", "missing", "duplicate", "spurious", "lost", "cut_off",
-    "unknown",
+    "wanted", "owed", "delivered", "allowed", "missing", "duplicate", "duplicate_allowed", "spurious",
+    "lost", "cut_off", "unknown",
 )  # fmt: skip
 """Counts that can be asked for as a share of what was wanted."""
 _RATIOS = ("delivery_ratio", "judged")

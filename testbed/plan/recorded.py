@@ -20,6 +20,11 @@ from nodes.records import from_plain, to_plain
 from testbed.plan.model import Plan
 
 MANIFEST, PLAN = "manifest.json", "plan.json"
+VERDICT, JUDGED = "verdict.json", "judged.json"
+"""Of the analysis, and of the judge at the end of `cbn run`."""
+VERDICTS = (VERDICT, JUDGED)
+"""The one to go by first."""
+REPORT = "report.html"
 FORMAT = 3
 """Of the run directory: what `format` in the manifest says."""
 BYTES_MAX = 1 << 30

@@ -11,6 +11,7 @@ from testbed.plan.model import Plan
 from testbed.plan.recorded import (
     MANIFEST,
     PLAN,
+    VERDICTS,
     plan_digest,
     plan_entries,
     plan_text,
@@ -89,7 +90,7 @@ def record_anew(plan: Plan, path: Path, scenario: str) -> None:
     """Give a complete run of the same work this plan, which expects something else of it."""
     before = read_manifest(path)
     directory = RunDirectory(path, str(before["run_id"]))
-    for verdict in ("judged.json", "verdict.json"):
+    for verdict in VERDICTS:
         (path / verdict).unlink(missing_ok=True)
     directory.write_json(MANIFEST, {**before, **about_plan(plan), **_record(plan, directory, scenario)})
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
-from testbed.plan.recorded import MANIFEST, PLAN
+from testbed.plan.recorded import MANIFEST, PLAN, REPORT, VERDICTS
 from testbed.runs.lock import LOCK, refuse_if_held
 from testbed.runs.whole_files import write_whole
 
@@ -20,9 +20,8 @@ PARTS = (
     "plan.yaml",  # of runs of format 1
     "scenario.yaml",
     "events.jsonl",
-    "judged.json",
-    "verdict.json",
-    "report.html",
+    *VERDICTS,
+    REPORT,
     "captures",
     "config",
     "logs",

@@ -222,7 +222,7 @@ def test_messages_belong_to_the_part_in_which_they_were_published(spark, table):
                 "source": 3,
                 "sequence": 2,
                 "subscriber": 5,
-                "verdict": "duplicate",
+                "verdict": "delivered",
                 "owed": False,
                 "wanted": True,
                 "reason": "network",
@@ -269,7 +269,7 @@ def test_messages_belong_to_the_part_in_which_they_were_published(spark, table):
     assert early.latency_ns == {"min": 7, "p50": 7, "p90": 7, "p99": 7, "max": 7, "mean": 7}
     assert late.publications == 2
     assert late.counts == Counts(
-        wanted=3, owed=1, delivered=1, allowed=1, missing=1, duplicate=2, lost=1,
+        wanted=3, owed=1, delivered=1, allowed=1, missing=1, duplicate_allowed=2, lost=1,
         not_owed={"network": 2}, lost_by={"network": 1},
     )  # fmt: skip
     assert (empty.counts, empty.latency_ns) == (Counts(), None)

@@ -56,6 +56,7 @@ def test_a_faultless_run_is_found_so(spark, hand_made):
         "allowed": 0,
         "missing": 0,
         "duplicate": 0,
+        "duplicate_allowed": 0,
         "spurious": 0,
         "lost": 0,
         "cut_off": 0,
@@ -77,6 +78,7 @@ def test_a_faultless_run_is_found_so(spark, hand_made):
             "mean": 223,
             "trusted": True,
         },
+        "latency_curve_ns": verdict["latency_curve_ns"],
         "hops": {"min": 1, "mean": 1.333, "max": 2},
         "control": {"packets": 0, "bytes": 0},
         "messages": {"packets": 3 + 3 + 2, "bytes": verdict["messages"]["bytes"]},
@@ -106,6 +108,7 @@ def test_a_faultless_run_is_found_so(spark, hand_made):
         "captures": {"frames": packets, "packets": packets, "drops": 0, "skipped": {}, "splits": {}},
         "problems": [],
     }
+    assert verdict["latency_curve_ns"] == [90] * 134 + [490] * 67, "two of three at 90 ns"
     assert json.loads((hand_made.path / "verdict.json").read_text()) == verdict
     assert "All 3 owed deliveries arrived" in (hand_made.path / "report.html").read_text()
 

@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
+from analysis.spread import spread, student_t
 from testbed.cli.columns import lines_of, print_table
-from testbed.cli.spread import spread, student_t
 from testbed.cli.table import NUMBERS, Row
 
 pytestmark = pytest.mark.sim

@@ -110,9 +110,7 @@ def test_background_traffic_that_cannot_be_sent_any_more_fails_the_run(
     process = bed.start(extra=flow, every="50ms")
     until_phase(process, "workload")
     (sender,) = [
-        pid
-        for pid in bed.processes()
-        if b"testbed.emu.background\0" in Path(f"/proc/{pid}/cmdline").read_bytes()
+        pid for pid in bed.processes() if b"testbed.emu.flows\0" in Path(f"/proc/{pid}/cmdline").read_bytes()
     ]
     os.kill(sender, signal.SIGKILL)
     output, _ = process.communicate(timeout=60)

@@ -19,6 +19,7 @@ from typing import Any
 from testbed.experiments import kind
 from testbed.experiments.kind import DisagreementError
 from testbed.plan.problems import Key
+from testbed.plan.recorded import MANIFEST, VERDICT
 from testbed.plan.source import Source
 from testbed.runs.world import Progress
 from topologies.library import scenario_names
@@ -135,7 +136,7 @@ def _run(scenario: Scenario, world: str, seed: int, folder: Path) -> list[Path]:
 
 def rows_of(scenario: str, world: str, folder: Path) -> Iterator[Row]:
     """A row for each phase of an analysed run."""
-    verdict, manifest = _json(folder / "verdict.json"), _json(folder / "manifest.json")
+    verdict, manifest = _json(folder / VERDICT), _json(folder / MANIFEST)
     interfaces = _json(folder / "captures" / "index.json")["interfaces"]
     sizes = Counter(interface["node"] for interface in interfaces)
     received = {name: _received(folder, name) for name in sizes}

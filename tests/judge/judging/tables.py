@@ -184,7 +184,7 @@ def _verdict(answer: Answer, copies: int, reports: int, blind: bool) -> str | No
     if copies and answer.owed is None:
         return "spurious"
     if copies:
-        return "delivered" if copies == 1 else "duplicate"
+        return "duplicate" if copies > 1 and answer.owed else "delivered"
     if answer.owed:
         return "unknown" if blind else "missing"
     return "lost" if answer.wanted and not reports else None

@@ -1,10 +1,11 @@
-"""The mean of a few values, and how far the true mean may be from it: Student's t, 95 %."""
+"""The mean of a few values, and how far the true mean may be from it: Student's t."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cache
 
 CONFIDENCE = 0.95
 
@@ -30,14 +31,15 @@ def spread(values: Sequence[float]) -> Spread | None:
     return Spread(count, mean, student_t(count - 1) * math.sqrt(variance / count))
 
 
-def student_t(freedom: int) -> float:
-    """The bound between whose positive and negative value Student's t lies with probability `CONFIDENCE`."""
+@cache
+def student_t(freedom: int, confidence: float = CONFIDENCE) -> float:
+    """The bound between whose positive and negative value Student's t lies with a probability."""
     low, high = 0.0, 20.0
-    while _within(high, freedom) < CONFIDENCE:
+    while _within(high, freedom) < confidence:
         high *= 2
     while high - low > 1e-10 * high:
         middle = (low + high) / 2
-        low, high = (middle, high) if _within(middle, freedom) < CONFIDENCE else (low, middle)
+        low, high = (middle, high) if _within(middle, freedom) < confidence else (low, middle)
     return high
 
 

@@ -1,0 +1,104 @@
+"""Which runs are compared with each other, and where the page about it goes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from analysis import AnalysisError
+from analysis.groups.comparing import Compared, compare
+from analysis.groups.model import SEED, Member, member
+from analysis.groups.page import to_page
+from testbed.cli import exits
+from testbed.cli.folder import MATRIX, known_cells, read_note
+from testbed.plan.recorded import RecordedRunError, read_manifest
+from testbed.runs.whole_files import write_whole
+
+PAGE = "compare.html"
+
+
+@dataclass(slots=True)
+class Found:
+    """The runs in some folders."""
+
+    titles: list[str] = field(default_factory=list)
+    members: list[Member] = field(default_factory=list)
+    left_out: list[str] = field(default_factory=list)
+    """Runs of a matrix without a verdict, and why they have none."""
+
+    @property
+    def title(self) -> str:
+        """What they are called together."""
+        return ", ".join(dict.fromkeys(self.titles))
+
+
+def runs_in(directories: Sequence[Path]) -> Found:
+    """The runs in some folders, of a matrix each, or of a single run.
+
+    Raises:
+        CommandError: There is none that has a verdict.
+    """
+    found = Found()
+    for directory in directories:
+        if (directory / MATRIX).is_file():
+            _of_matrix(directory, {"folder": directory.name} if len(directories) > 1 else {}, found)
+        else:
+            _single(directory, found)
+    if not found.members:
+        raise exits.CommandError(
+            next(iter(found.left_out), f"{directories[0]}: no runs of a matrix are noted there")
+        )
+    return found
+
+
+def _of_matrix(folder: Path, apart: Mapping[str, Any], found: Found) -> None:
+    found.titles.append(str(read_note(folder)["name"]))
+    for cell, values in known_cells(folder).items():
+        try:
+            found.members.append(member(folder / cell, {**apart, **values}))
+        except AnalysisError as error:
+            found.left_out.append(str(error))
+
+
+def _single(directory: Path, found: Found) -> None:
+    """A run of no matrix is told apart by what it ran, and where."""
+    with exits.explained(RecordedRunError, AnalysisError):
+        manifest = read_manifest(directory)
+        values = {name: manifest[name] for name in ("scenario", "scheme", "world") if manifest.get(name)}
+        values |= manifest.get("overrides") or {}
+        found.members.append(member(directory, {**values, SEED: manifest.get("seed")}))
+    found.titles.append(str(manifest.get("scenario") or directory.name))
+
+
+def page_of(directories: Sequence[Path], out: Path | None) -> Path:
+    """Where the page goes: into the folder of the matrix, if there is one."""
+    if out is not None:
+        return out
+    return (
+        directories[0] / PAGE if len(directories) == 1 and (directories[0] / MATRIX).is_file() else Path(PAGE)
+    )
+
+
+def compare_matrix(folder: Path) -> Path | None:
+    """Write the page over the runs of a matrix that have a verdict; None if that is one group."""
+    found = Found()
+    _of_matrix(folder, {}, found)
+    compared = compare(found.title, found.members, left_out=found.left_out) if found.members else None
+    if compared is None or len(compared.groups) < 2:
+        return None
+    write_page(folder / PAGE, compared)
+    return folder / PAGE
+
+
+def write_page(path: Path, compared: Compared) -> None:
+    """Write it whole, or leave what was there.
+
+    Raises:
+        CommandError: It cannot be written.
+    """
+    try:
+        write_whole(path, to_page(compared, path.parent))
+    except OSError as error:
+        raise exits.CommandError(f"{path}: {error.strerror}", exits.FAILED) from error
