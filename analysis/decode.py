@@ -11,16 +11,18 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import lru_cache
 from pathlib import Path
-from typing import TypedDict
+from typing import Any, TypedDict
 
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from fastpath import pcap
-from fastpath.pcap import PcapError, RangeEdges, decode_range, index_pcap
+from fastpath.pcap import Decoding, PcapError, RangeEdges, decode_batches, index_pcap
+from fastpath.pcap.unpack import compression_of
 from nodes.wire.packets import Kind
 
 OF_INTERFACE = pa.schema(
@@ -36,6 +38,29 @@ SCHEMA = pa.schema([*OF_INTERFACE, *(field for field in pcap.SCHEMA if field.nam
 """Of `packets.parquet`: whose capture it is, and what the reader decodes."""
 MOST_KEPT_BYTES = 1 << 22
 """Of a router's own records in one piece: if they are more, those of interest are not kept."""
+DICTIONARY = [
+    "interface",
+    "node_id",
+    "peer_id",
+    "frame_bytes",
+    "packet_bytes",
+    "type",
+    "source",
+    "header_class",
+    "hop_limit",
+    "hop_count",
+    "attribute_count",
+    "kind",
+]
+"""Columns of few values each: a dictionary of any other costs more time than it saves bytes."""
+RISING = ("time_ns", "sequence", "publish_time_ns")
+"""Columns of which a value is near the one before."""
+PARQUET: dict[str, Any] = {
+    "compression": {name: "none" if name == "content" else "zstd" for name in SCHEMA.names},
+    "use_dictionary": DICTIONARY,
+    "column_encoding": dict.fromkeys(RISING, "DELTA_BINARY_PACKED"),
+}
+"""How `packets.parquet` is written."""
 _FLAGS_AT, _LAST = 4, 4
 """Of a CONTROL packet: where its flags are, and that of the last fragment."""
 
@@ -50,9 +75,10 @@ class Piece:
     interface: str
     mac: str
     peer_mac: str
-    node_id: int
-    peer_id: int
-    peer_is_client: bool
+    node_id: int | None
+    """Whose capture it is, who is at the other end and of what role; None: it is not known."""
+    peer_id: int | None
+    peer_is_client: bool | None
     first: bool = True
     """Whether the capture begins with it."""
     last: bool = True
@@ -90,67 +116,110 @@ def decode_bin(number: int, pieces: list[Piece], target: str) -> BinReport:
     report = empty_report()
     final = Path(target) / f"part-{number:05d}.parquet"
     partial = final.with_name(f".{final.name}.partial")
-    with pq.ParquetWriter(partial, SCHEMA, compression="zstd") as writer:
+    with pq.ParquetWriter(partial, SCHEMA, **PARQUET) as writer:
         for piece in pieces:
-            try:
-                batch = decode_piece(piece, report)
-            except (PcapError, OSError) as error:
-                report["problems"].append(unreadable(Path(piece.path), error))
-                report["unreadable"].append(piece.interface)
-            else:
-                writer.write_batch(batch)  # what cannot be written is no capture's fault
+            _write(piece, writer, report)
     partial.replace(final)
     return report
 
 
+def _write(piece: Piece, writer: pq.ParquetWriter, report: BinReport) -> None:
+    """A row group a batch: no more than that is in memory, however long the capture is."""
+    batches = decode_rows(piece, report)
+    while True:
+        try:
+            batch = next(batches, None)
+        except (PcapError, OSError) as error:
+            report["problems"].append(unreadable(Path(piece.path), error))
+            report["unreadable"].append(piece.interface)
+            return
+        if batch is None:
+            return
+        writer.write_batch(batch)  # what cannot be written is no capture's fault
+
+
 def decode_piece(piece: Piece, report: BinReport) -> pa.RecordBatch:
-    """The rows of table `packets` in one piece; notes in the report what was read, skipped and kept."""
-    batch, counts, edges, foreign = decode_range(
-        piece.path, piece.start, piece.end, mac=piece.mac, peer_mac=piece.peer_mac
-    )
-    if not fits(piece, edges):
+    """All rows of table `packets` in one piece; notes in the report what was read, skipped and kept."""
+    return pa.concat_batches(list(decode_rows(piece, report)))
+
+
+def decode_rows(piece: Piece, report: BinReport) -> Iterator[pa.RecordBatch]:
+    """As `decode_piece`, batch by batch; the report is complete once there are no more."""
+    decoding = decode_batches(piece.path, piece.start, piece.end, mac=piece.mac, peer_mac=piece.peer_mac)
+    kept = _Kept(piece)
+    for batch in decoding:
+        kept.add(batch)
+        yield _rows(piece, batch)
+    _note(piece, decoding, report)
+    report["control"] += kept.control()
+
+
+def _note(piece: Piece, decoding: Decoding, report: BinReport) -> None:
+    if not fits(piece, decoding.edges):
         report["wrongly_split"].append(piece.path)
-    if foreign:
-        report["foreign"].setdefault(piece.interface, foreign)
+    if decoding.foreign:
+        report["foreign"].setdefault(piece.interface, decoding.foreign)
+    if decoding.why:
+        report["problems"].append(f"{_shown(Path(piece.path))}: {decoding.why}; what came before was read")
     totals = Counter(report["counts"].get(piece.interface, {}))
-    totals.update(counts)
+    totals.update(decoding.counts)
     report["counts"][piece.interface] = dict(totals)
-    report["control"] += _kept(piece, batch)
-    return _rows(piece, batch)
 
 
 def _rows(piece: Piece, batch: pa.RecordBatch) -> pa.RecordBatch:
     size = batch.num_rows
-    interface = [pa.repeat(pa.scalar(getattr(piece, f.name), f.type), size) for f in OF_INTERFACE]
-    unwanted = batch["sent"] if piece.peer_is_client else pa.repeat(pa.scalar(True), size)
-    attributes = pc.if_else(unwanted, None, batch["attributes"])  # those of publications alone
-    columns = {name: batch[name] for name in batch.schema.names} | {"attributes": attributes}
-    del columns["control"]
-    return pa.RecordBatch.from_arrays([*interface, *columns.values()], schema=SCHEMA)
+    same = _of_interface(piece, 1 << size.bit_length())
+    columns = {name: column.slice(0, size) for name, column in same.items()}
+    columns |= {name: batch[name] for name in batch.schema.names}
+    if piece.peer_is_client is False:  # attributes are those of publications alone
+        columns["attributes"] = pa.nulls(size, pa.binary())
+    return pa.RecordBatch.from_arrays([columns[name] for name in SCHEMA.names], schema=SCHEMA)
 
 
-def _kept(piece: Piece, batch: pa.RecordBatch) -> Iterator[tuple[str, int, str]]:
-    """What a client subscribes to, and what the router announces of its own links and interest."""
-    kept = pc.greater(pc.binary_length(batch["control"]), 0)
-    if not piece.peer_is_client:
-        kept = pc.and_(kept, _of_own_records(piece, batch))
-    rows = batch.select(["time_ns", "control"]).filter(kept).to_pylist()
-    return ((piece.interface, row["time_ns"], row["control"].hex()) for row in rows)
+@lru_cache(maxsize=1)
+def _of_interface(piece: Piece, size: int) -> dict[str, pa.Array]:
+    """What is the same in all rows of a piece; made once for its batches, which are of about one size."""
+    return {f.name: pa.repeat(pa.scalar(getattr(piece, f.name), f.type), size) for f in OF_INTERFACE}
 
 
-def _of_own_records(piece: Piece, batch: pa.RecordBatch) -> pa.BooleanArray:
+@dataclass(slots=True)
+class _Kept:
+    """What is kept of a piece's control traffic: subscriptions of a client, or a router's own records."""
+
+    piece: Piece
+    fronts: list[pa.RecordBatch] = field(default_factory=list)
+    """Rows with a control packet."""
+
+    def add(self, batch: pa.RecordBatch) -> None:
+        """Keep the rows of a batch that may matter."""
+        if batch["control"].buffers()[2].size:
+            has = pc.greater(pc.binary_length(batch["control"]), 0)
+            self.fronts.append(batch.select(["time_ns", "source", "kind", "control"]).filter(has))
+
+    def control(self) -> list[tuple[str, int, str]]:
+        """What a client subscribes to, or what the router announces of its own links and interest."""
+        if not self.fronts:
+            return []
+        packets = pa.concat_batches(self.fronts)
+        if self.piece.peer_is_client is not True:
+            packets = packets.filter(_of_own_records(self.piece, packets))
+        rows = packets.select(["time_ns", "control"]).to_pylist()
+        return [(self.piece.interface, row["time_ns"], row["control"].hex()) for row in rows]
+
+
+def _of_own_records(piece: Piece, packets: pa.RecordBatch) -> pa.BooleanArray:
     """Which packets have records of the router itself: the front, and what may be the rest.
 
     Interest that is very large is left out.
     """
-    own = pc.fill_null(pc.equal(batch["source"], piece.node_id), False)
-    fronts = batch.select(["kind", "control"]).filter(own).to_pylist()
-    parted = {row["kind"] for row in fronts if row["control"] and not row["control"][_FLAGS_AT] & _LAST}
+    own = pc.fill_null(pc.equal(packets["source"], piece.node_id), False)
+    fronts = packets.select(["kind", "control"]).filter(own).to_pylist()
+    parted = {row["kind"] for row in fronts if not row["control"][_FLAGS_AT] & _LAST}
     if parted:
-        rest = pc.is_in(batch["kind"], pa.array(parted, pa.int32()))
-        own = pc.or_(own, pc.and_(rest, pc.is_null(batch["source"])))
-    links = pc.equal(batch["kind"], int(Kind.LINK_STATE))
-    size = pc.sum(pc.binary_length(batch["control"].filter(own))).as_py() or 0
+        rest = pc.is_in(packets["kind"], pa.array(parted, pa.int32()))
+        own = pc.or_(own, pc.and_(rest, pc.is_null(packets["source"])))
+    links = pc.equal(packets["kind"], int(Kind.LINK_STATE))
+    size = pc.sum(pc.binary_length(packets["control"].filter(own))).as_py() or 0
     return pc.and_(own, links) if size > MOST_KEPT_BYTES else own
 
 
@@ -162,9 +231,14 @@ def fits(piece: Piece, edges: RangeEdges) -> bool:
 
 
 def unreadable(path: Path, error: Exception) -> str:
-    """Why a capture was left out, with its path as the run directory has it."""
+    """Why a capture was left out."""
     why = error.strerror if isinstance(error, OSError) else str(error).removeprefix(f"{path} ")
-    return f"captures/{path.name}: {why}; it was left out"
+    return f"{_shown(path)}: {why}; it was left out"
+
+
+def _shown(path: Path) -> str:
+    """A capture of a run by its path in the run directory, and any other by its name."""
+    return f"captures/{path.name}" if path.parent.name == "captures" else path.name
 
 
 SUFFIX = ".idx"
@@ -184,7 +258,7 @@ def split(path: Path, split_bytes: int, *, trusted: bool = True) -> tuple[list[R
         PcapError: it is no capture.
     """
     size = path.stat().st_size
-    if size <= split_bytes:
+    if size <= split_bytes or compression_of(str(path)):
         return [(0, size)], "whole"
     index = path.with_name(path.name + SUFFIX)
     if not index.exists():

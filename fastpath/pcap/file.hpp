@@ -52,9 +52,7 @@ struct Format {
     format.swapped = header.magic == __builtin_bswap32(MAGIC_MICRO) || header.magic == __builtin_bswap32(MAGIC_NANO);
     const std::uint32_t magic = format.number(header.magic);
     format.blocks = magic == MAGIC_PCAPNG;
-    if ((magic & 0xFFFF) == 0x8B1F) {
-        format.fault = "is compressed; unpack it first";
-    } else if (magic != MAGIC_MICRO && magic != MAGIC_NANO && !format.blocks) {
+    if (magic != MAGIC_MICRO && magic != MAGIC_NANO && !format.blocks) {
         format.fault = "is not a pcap file: its first four bytes are no magic number known here";
     }
     format.fraction_ns = magic == MAGIC_NANO ? 1 : 1000;
@@ -110,13 +108,20 @@ class RecordCursor {
         RecordHeader header;
         if (at_ >= end_) return false;
         const wire::Bytes head = source_.at(at_, sizeof header);
+        if (head.empty() && at_ == source_.size()) return false;  // of a pipe the end is known when it is there
         if (head.size() < sizeof header) return stop();
         std::memcpy(&header, head.data(), sizeof header);
         const std::size_t captured = number(header.captured);
         if (captured > source_.size() - at_ - sizeof header) return stop();
-        const std::size_t kept = captured < LARGEST_FRAME ? captured : LARGEST_FRAME;
-        const wire::Bytes frame = source_.at(at_ + sizeof header, kept);
-        if (frame.size() < kept) return stop();
+        wire::Bytes frame;
+        if (captured <= LARGEST_FRAME) {
+            frame = source_.at(at_ + sizeof header, captured);
+            if (frame.size() < captured) return stop();
+        } else {
+            const Front front = source_.front_of(at_ + sizeof header, captured, LARGEST_FRAME);
+            if (!front.whole) return stop();
+            frame = front.bytes;
+        }
         record.time_ns = std::int64_t{number(header.seconds)} * 1'000'000'000 +
                          std::int64_t{number(header.fraction)} * fraction_ns_;
         record.link_type = link_type_;

@@ -10,9 +10,19 @@ inline constexpr std::uint32_t MAGIC_MICRO = 0xA1B2C3D4;
 inline constexpr std::uint32_t MAGIC_NANO = 0xA1B23C4D;
 inline constexpr std::uint32_t MAGIC_PCAPNG = 0x0A0D0D0A;
 
+inline constexpr std::uint32_t LINK_NULL = 0;  // BSD loopback: the address family in the order of the capturing host
 inline constexpr std::uint32_t LINK_ETHERNET = 1;
 inline constexpr std::uint32_t LINK_RAW = 101;
+inline constexpr std::uint32_t LINK_LOOP = 108;  // OpenBSD loopback: the address family in network order
+inline constexpr std::uint32_t LINK_SLL = 113;   // Linux cooked, as of `tcpdump -i any` before 2022
+inline constexpr std::uint32_t LINK_IPV4 = 228;
+inline constexpr std::uint32_t LINK_IPV6 = 229;
 inline constexpr std::uint32_t LINK_SLL2 = 276;
+
+[[nodiscard]] constexpr bool known_link(std::uint32_t type) noexcept {
+    return type == LINK_NULL || type == LINK_ETHERNET || type == LINK_RAW || type == LINK_LOOP || type == LINK_SLL ||
+           type == LINK_IPV4 || type == LINK_IPV6 || type == LINK_SLL2;
+}
 
 struct FileHeader {
     std::uint32_t magic = MAGIC_NANO;

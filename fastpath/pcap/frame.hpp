@@ -77,27 +77,50 @@ inline Direction direction_of(wire::Bytes frame, const Ends& ends) noexcept {
     return has(destination, *ends.peer) ? Direction::Sent : Direction::Foreign;
 }
 
+// What the link layer says is in the frame, at `type_at`, and where that begins: behind VLAN tags, also stacked.
+inline Skip read_tags(const Slice& frame, std::size_t type_at, std::size_t begin, Link& link) noexcept {
+    constexpr std::size_t tag = 4;
+    link.ethertype = u16(frame.captured, type_at);
+    for (; link.ethertype == 0x8100 || link.ethertype == 0x88A8; begin += tag) {
+        if (!frame.has(begin + tag)) return missing(frame, begin + tag);
+        link.ethertype = u16(frame.captured, begin + 2);
+    }
+    link.rest = frame.from(begin);
+    return Skip::None;
+}
+
 inline Skip read_ethernet(const Slice& frame, const Ends& ends, Link& link) noexcept {
-    constexpr std::size_t header = 14, tag = 4;
+    constexpr std::size_t header = 14;
     if (!frame.has(header)) return missing(frame, header);
     if (ends.own != nullptr) link.direction = direction_of(frame.captured, ends);
-    std::size_t at = 12;
-    link.ethertype = u16(frame.captured, at);
-    while (link.ethertype == 0x8100 || link.ethertype == 0x88A8) {  // VLAN tags, also stacked
-        at += tag;
-        if (!frame.has(at + 2)) return missing(frame, at + 2);
-        link.ethertype = u16(frame.captured, at);
-    }
-    link.rest = frame.from(at + 2);
-    return Skip::None;
+    return read_tags(frame, 12, header, link);
+}
+
+inline Skip read_sll(const Slice& frame, Link& link) noexcept {
+    constexpr std::size_t header = 16, kind_at = 0, type_at = 14;
+    constexpr std::uint16_t outgoing = 4;
+    if (!frame.has(header)) return missing(frame, header);
+    link.direction = u16(frame.captured, kind_at) == outgoing ? Direction::Sent : Direction::Received;
+    return read_tags(frame, type_at, header, link);
 }
 
 inline Skip read_sll2(const Slice& frame, Link& link) noexcept {
     constexpr std::size_t header = 20, kind_at = 10;
     constexpr std::uint8_t outgoing = 4;
     if (!frame.has(header)) return missing(frame, header);
-    link.ethertype = u16(frame.captured, 0);
     link.direction = frame.captured[kind_at] == outgoing ? Direction::Sent : Direction::Received;
+    return read_tags(frame, 0, header, link);
+}
+
+// The address family, of which each system has its own number for IPv6; NULL has it in either order.
+inline Skip read_loopback(std::uint32_t link_type, const Slice& frame, Link& link) noexcept {
+    constexpr std::size_t header = 4;
+    if (!frame.has(header)) return missing(frame, header);
+    const auto said = wire::load<std::uint32_t>(frame.captured.data());
+    const std::uint32_t family = link_type == LINK_NULL && said > 0xFFFF ? __builtin_bswap32(said) : said;
+    constexpr std::uint32_t inet = 2, netbsd = 24, freebsd = 28, darwin = 30, linux = 10;
+    const bool v6 = family == netbsd || family == freebsd || family == darwin || family == linux;
+    link.ethertype = family == inet ? ETHERTYPE_IPV4 : v6 ? ETHERTYPE_IPV6 : 0;
     link.rest = frame.from(header);
     return Skip::None;
 }
@@ -171,7 +194,12 @@ inline Skip read_ipv6(const Slice& packet, Network& out) noexcept {
                                     Link& link) noexcept {
     switch (link_type) {
         case LINK_ETHERNET: return detail::read_ethernet(frame, ends, link);
+        case LINK_SLL: return detail::read_sll(frame, link);
         case LINK_SLL2: return detail::read_sll2(frame, link);
+        case LINK_NULL:
+        case LINK_LOOP: return detail::read_loopback(link_type, frame, link);
+        case LINK_IPV4:
+        case LINK_IPV6:
         case LINK_RAW: return detail::read_raw(frame, link);
         default: return Skip::UnknownLink;
     }

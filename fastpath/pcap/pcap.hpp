@@ -8,6 +8,7 @@
 #include <limits>
 #include <stdexcept>
 #include <utility>
+#include <variant>
 #include <vector>
 
 #include "pcap/blocks.hpp"
@@ -91,18 +92,20 @@ struct Context {
 
 class Decoder {
   public:
-    Decoder(const Ends& ends, Columns& columns) : ends_(ends), out_(columns) {}
+    explicit Decoder(const Ends& ends) : ends_(ends) {}
+
+    // Where the rows go from now on. A datagram may begin in one batch of rows and end in another.
+    void into(Columns& columns) noexcept { columns_ = &columns; }
 
     void record(const Record& record) {
-        ++out_.records;
+        ++out().records;
         fragment_ = false;
         const Skip skip = frame(record);
         if (skip != Skip::None) ++skipped(skip);
     }
 
     void finish(const Passed& passed) {
-        out_.complete();
-        out_.records += passed.bad_blocks + passed.untimed;
+        out().records += passed.bad_blocks + passed.untimed;
         skipped(Skip::Fragments) += fragments_.lost();
         skipped(Skip::TruncatedFile) += passed.truncated ? 1 : 0;
         skipped(Skip::DamagedFile) += passed.damaged ? 1 : 0;
@@ -115,7 +118,8 @@ class Decoder {
     [[nodiscard]] bool fragment() const noexcept { return fragment_; }
 
   private:
-    std::uint64_t& skipped(Skip skip) { return out_.skipped[static_cast<std::size_t>(skip)]; }
+    [[nodiscard]] Columns& out() noexcept { return *columns_; }
+    std::uint64_t& skipped(Skip skip) { return out().skipped[static_cast<std::size_t>(skip)]; }
 
     Skip frame(const Record& record) {
         Context context{record.time_ns, record.frame.original, Direction::Unknown};
@@ -136,7 +140,7 @@ class Decoder {
     }
 
     Skip foreign(wire::Bytes frame) {
-        if (skipped(Skip::Foreign) == 0) std::copy_n(frame.begin(), out_.foreign.size(), out_.foreign.begin());
+        if (skipped(Skip::Foreign) == 0) std::copy_n(frame.begin(), out().foreign.size(), out().foreign.begin());
         return Skip::Foreign;
     }
 
@@ -163,10 +167,10 @@ class Decoder {
         const bool is_publication = is_message && context.direction != Direction::Sent && message.hop_count == 0;
         attributes(message.attributes, is_publication);
         control_fields(packet, is_control, context.direction);
-        out_.content.push_back(is_message    ? digest(message.content, message.publish_time_ns)
+        out().content.push_back(is_message    ? digest(message.content, message.publish_time_ns)
                                : is_control ? digest(packet.subspan(SESSION_AT, SESSION_BYTES), 0)
                                             : 0);
-        ++out_.rows;
+        ++out().rows;
         return true;
     }
 
@@ -186,7 +190,7 @@ class Decoder {
     }
 
     void read_record(wire::Bytes packet, wire::MessageView& row) {
-        out_.records_at.push_back(out_.rows);
+        out().records_at.push_back(out().rows);
         row.source = wire::load<std::uint32_t>(packet.data() + FRAGMENT_AT);
         row.sequence = wire::load<std::uint64_t>(packet.data() + FRAGMENT_AT + 4);
     }
@@ -196,12 +200,12 @@ class Decoder {
         const std::uint8_t kind = is_control ? packet[KIND_AT] : 0;
         const bool from_client = (kind == Subscribe || kind == Unsubscribe) && direction == Direction::Received;
         const bool kept = from_client || (is_record(kind) && direction == Direction::Sent);
-        out_.is_control.push(is_control);
-        out_.kind.push_back(kind);
+        out().is_control.push(is_control);
+        out().kind.push_back(kind);
         if (!kept) return;
-        out_.control.insert(out_.control.end(), packet.begin(), packet.end());
-        check_room(out_.control.size());
-        out_.control_rows.emplace_back(out_.rows, static_cast<std::int32_t>(out_.control.size()));
+        out().control.insert(out().control.end(), packet.begin(), packet.end());
+        check_room(out().control.size());
+        out().control_rows.emplace_back(out().rows, static_cast<std::int32_t>(out().control.size()));
     }
 
     static void check_room(std::size_t bytes) {
@@ -212,34 +216,34 @@ class Decoder {
 
     void common(wire::Bytes packet, wire::PacketType type, const Context& context) {
         constexpr std::size_t most = std::numeric_limits<std::int32_t>::max();
-        out_.has_sent.push(context.direction != Direction::Unknown);
-        out_.sent.push(context.direction == Direction::Sent);
-        out_.time_ns.push_back(context.time_ns);
-        out_.frame_bytes.push_back(static_cast<std::int32_t>(std::min(context.frame_bytes, most)));
-        out_.packet_bytes.push_back(static_cast<std::int32_t>(packet.size()));
-        out_.type.push_back(static_cast<std::int32_t>(type));
+        out().has_sent.push(context.direction != Direction::Unknown);
+        out().sent.push(context.direction == Direction::Sent);
+        out().time_ns.push_back(context.time_ns);
+        out().frame_bytes.push_back(static_cast<std::int32_t>(std::min(context.frame_bytes, most)));
+        out().packet_bytes.push_back(static_cast<std::int32_t>(packet.size()));
+        out().type.push_back(static_cast<std::int32_t>(type));
     }
 
     void message_fields(const wire::MessageView& message, bool present) {
-        out_.is_message.push(present);
-        out_.source.push_back(message.source);
-        out_.header_class.push_back(message.header_class);
-        out_.sequence.push_back(static_cast<std::int64_t>(message.sequence));
-        out_.publish_time_ns.push_back(static_cast<std::int64_t>(message.publish_time_ns));
-        out_.hop_limit.push_back(message.hop_limit);
-        out_.hop_count.push_back(message.hop_count);
-        out_.attribute_count.push_back(message.attribute_count);
+        out().is_message.push(present);
+        out().source.push_back(message.source);
+        out().header_class.push_back(message.header_class);
+        out().sequence.push_back(static_cast<std::int64_t>(message.sequence));
+        out().publish_time_ns.push_back(static_cast<std::int64_t>(message.publish_time_ns));
+        out().hop_limit.push_back(message.hop_limit);
+        out().hop_count.push_back(message.hop_count);
+        out().attribute_count.push_back(message.attribute_count);
     }
 
     void attributes(wire::Bytes section, bool present) {
-        if (present) out_.attributes.insert(out_.attributes.end(), section.begin(), section.end());
-        check_room(out_.attributes.size());
-        out_.has_attributes.push(present);
-        out_.attribute_ends.push_back(static_cast<std::int32_t>(out_.attributes.size()));
+        if (present) out().attributes.insert(out().attributes.end(), section.begin(), section.end());
+        check_room(out().attributes.size());
+        out().has_attributes.push(present);
+        out().attribute_ends.push_back(static_cast<std::int32_t>(out().attributes.size()));
     }
 
     Ends ends_;
-    Columns& out_;
+    Columns* columns_ = nullptr;
     bool fragment_ = false;
     Fragments fragments_;
 };
@@ -252,27 +256,63 @@ struct Edges {
     bool late = false;
 };
 
+// A range of a file as batches of rows, each in columns of its own: what is in memory does not grow with the file.
 template <class Source>
-Edges decode(Source& source, const Format& format, std::size_t start, std::size_t end, const Ends& ends,
-             Columns& columns) {
-    constexpr std::size_t likely_bytes = 128, most_rows = 4 << 20;
-    const std::size_t last = std::min(end, source.size());
-    columns.reserve(std::min((last - std::min(start, last)) / likely_bytes, most_rows));
-    return with_cursor(source, format, start, end, [&](auto& cursor) {
-        Decoder decoder(ends, columns);
-        Edges edges{true, true, false};
-        bool first = true;
-        for (Record record; cursor.next(record); first = false) {
-            decoder.record(record);
-            if (first) edges.starts_clean = !decoder.fragment();
+class Reading {
+  public:
+    Reading(Source& source, const Format& format, std::size_t start, std::size_t end, const Ends& ends)
+        : cursor_(cursor_of(source, format, start, end)), decoder_(ends),
+          likely_((std::min(end, source.size()) - std::min(start, source.size())) / LIKELY_BYTES), end_(end) {}
+
+    // Fills columns with about so many rows, at most some of one frame more; false once the range is read. What
+    // was passed over without belonging to a row is in the columns filled last.
+    bool fill(Columns& columns, std::size_t most_rows) {
+        columns.reserve(std::min({likely_, most_rows, MOST_RESERVED}));
+        decoder_.into(columns);
+        const bool more = std::visit([&](auto& cursor) { return rows(cursor, columns, most_rows); }, cursor_);
+        columns.complete();
+        return more;
+    }
+
+    [[nodiscard]] const Edges& edges() const noexcept { return edges_; }
+
+  private:
+    using Cursor = std::variant<RecordCursor<Source>, BlockCursor<Source>>;
+    static constexpr std::size_t LIKELY_BYTES = 128, MOST_RESERVED = 4 << 20;
+    // Of attributes and control packets, of which some are much longer than others.
+    static constexpr std::size_t MOST_BYTES = 64 << 20;
+
+    static Cursor cursor_of(Source& source, const Format& format, std::size_t start, std::size_t end) {
+        if (format.blocks) return BlockCursor<Source>(source, format, start, end);
+        return RecordCursor<Source>(source, format, start, end);
+    }
+
+    template <class Each>
+    bool rows(Each& cursor, Columns& columns, std::size_t most_rows) {
+        const bool all = most_rows == std::numeric_limits<std::size_t>::max();
+        for (Record record; cursor.next(record); first_ = false) {
+            decoder_.record(record);
+            if (first_) edges_.starts_clean = !decoder_.fragment();
+            const bool full = columns.rows >= most_rows || columns.attributes.size() + columns.control.size() > MOST_BYTES;
+            if (full && !all) {
+                first_ = false;
+                return true;
+            }
         }
         const Passed& passed = cursor.passed();
-        decoder.finish(passed);
-        edges.ends_clean = !passed.truncated && !passed.damaged && cursor.at() == end && !decoder.fragment();
-        edges.late = passed.late;
-        return edges;
-    });
-}
+        decoder_.finish(passed);
+        edges_.ends_clean = !passed.truncated && !passed.damaged && cursor.at() == end_ && !decoder_.fragment();
+        edges_.late = passed.late;
+        return false;
+    }
+
+    Cursor cursor_;
+    Decoder decoder_;
+    std::size_t likely_;
+    std::size_t end_;
+    bool first_ = true;
+    Edges edges_{true, true, false};
+};
 
 namespace detail {
 

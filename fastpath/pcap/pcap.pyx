@@ -7,7 +7,7 @@ arrays that point into the memory they were written to.
 
 from cpython.buffer cimport PyBuffer_FillInfo
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t
-from libcpp.memory cimport make_shared, shared_ptr
+from libcpp.memory cimport make_shared, shared_ptr, unique_ptr
 from libcpp.pair cimport pair
 from libcpp.string cimport string
 from libcpp.vector cimport vector
@@ -21,12 +21,11 @@ import os
 import pyarrow as pa
 
 from fastpath.pcap.edges import RangeEdges
+from fastpath.pcap.unpack import Unpacking, compression_of
 
 
 cdef extern from "pcap/pcap.hpp" namespace "cbn::pcap" nogil:
-    uint32_t LINK_ETHERNET
-    uint32_t LINK_RAW
-    uint32_t LINK_SLL2
+    cbool known_link(uint32_t)
     const char *SKIP_NAMES[14]
 
     cdef cppclass Mac:
@@ -39,6 +38,8 @@ cdef extern from "pcap/pcap.hpp" namespace "cbn::pcap" nogil:
     cdef cppclass FileSource:
         FileSource()
         int open(const string &) except +
+        void adopt(int)
+        void close()
         int failure()
 
     cdef cppclass Format:
@@ -53,6 +54,11 @@ cdef extern from "pcap/pcap.hpp" namespace "cbn::pcap" nogil:
 
     cdef cppclass BitColumn:
         pass
+
+    cdef cppclass Reading[Source]:
+        Reading(Source &, const Format &, size_t, size_t, const Ends &) except +
+        cbool fill(Columns &, size_t) except +
+        const Edges &edges()
 
     cdef cppclass Columns:
         size_t rows
@@ -70,7 +76,6 @@ cdef extern from "pcap/pcap.hpp" namespace "cbn::pcap" nogil:
     Bytes memory_of(const vector[int32_t] &)
     Bytes memory_of(const vector[int64_t] &)
     Format read_format(FileSource &) except +
-    Edges decode(FileSource &, const Format &, size_t, size_t, const Ends &, Columns &) except +
     vector[pair[size_t, size_t]] index(FileSource &, const Format &, size_t) except +
 
 
@@ -116,28 +121,32 @@ cdef class Reader:
 
     cdef FileSource source
     cdef Format format
-    cdef Edges edges
     cdef str path
+    cdef readonly object unpacking
 
     def __cinit__(self, path):
         self.path = os.fspath(path)
-        self.check(self.source.open(os.fsencode(path)))
-        self.format = read_format(self.source)
+        compression = compression_of(self.path)
+        if compression:
+            self.unpacking = Unpacking(self.path, compression)
+            self.source.adopt(self.unpacking.start())
+        else:
+            self.check(self.source.open(os.fsencode(path)))
+        with nogil:
+            self.format = read_format(self.source)
         self.check(self.source.failure())
         if self.format.fault:
-            raise PcapError(f"{self.path} {self.format.fault.decode()}")
-        if not self.format.blocks and self.format.link_type not in (LINK_ETHERNET, LINK_RAW, LINK_SLL2):
+            raise PcapError(f"{self.path} {self.stopped() or self.format.fault.decode()}")
+        if not self.format.blocks and not known_link(self.format.link_type):
             raise PcapError(
-                f"{self.path} has link type {self.format.link_type};"
-                f" expected {LINK_ETHERNET} (Ethernet), {LINK_RAW} (RAW) or {LINK_SLL2} (SLL2)"
+                f"{self.path} has link type {self.format.link_type}; expected Ethernet (1), Linux cooked"
+                " (113, 276), raw IP (101, 228, 229) or loopback (0, 108)"
             )
 
-    cdef shared_ptr[Columns] decode(self, size_t start, size_t end, Ends ends) except *:
-        cdef shared_ptr[Columns] columns = make_shared[Columns]()
-        with nogil:
-            self.edges = decode(self.source, self.format, start, end, ends, columns.get()[0])
-        self.check(self.source.failure())
-        return columns
+    cdef str stopped(self):
+        """Reads no more; why a compressed file was not read to its end, if so."""
+        self.source.close()
+        return self.unpacking.why if self.unpacking else ""
 
     cdef int check(self, int failure) except -1:
         if failure:
@@ -152,6 +161,8 @@ cdef class Reader:
         return [(each.first, each.second) for each in found]
 
 
+BATCH_ROWS = 1 << 18
+_REASONS = [SKIP_NAMES[reason].decode() for reason in range(1, 14)]
 _INT32, _INT64 = pa.int32(), pa.int64()
 SCHEMA = pa.schema([
     ("sent", pa.bool_()),
@@ -225,12 +236,13 @@ def decode_pcap(path, size_t start=0, end=None, str mac="", str peer_mac=""):
     """One row per CBN packet of the file's records that start in [start, end), and counts.
 
     Reads pcap in either byte order with micro- and nanoseconds; pcapng with any number of
-    sections and interfaces; Ethernet (with VLAN tags), SLL2 and RAW; IPv4 and IPv6, also
-    fragmented; super-datagrams of segmentation offload. `start` is 0 or comes from `index_pcap`.
+    sections and interfaces; Ethernet (with VLAN tags), Linux cooked (SLL and SLL2), raw IP and
+    loopback; IPv4 and IPv6, also fragmented; super-datagrams of segmentation offload. `start` is 0
+    or comes from `index_pcap`. A file compressed by gzip or zstd is read whole, whatever the range.
 
     Columns: those of docs/run-directory.md, table `packets`, that stand in the
     capture. `sent` says that the source address is `mac`, the capturing
-    interface's own; it is null if no `mac` is given (with SLL2 the capture says
+    interface's own; it is null if no `mac` is given (with SLL and SLL2 the capture says
     it). With `peer_mac`, a frame of which neither the source nor the destination is one
     of the two is `foreign`; if the source is neither, the destination decides. `attributes`
     are those of a MESSAGE with hop count 0 that was not sent: of a publication, if the peer
@@ -264,25 +276,86 @@ def decode_range(path, size_t start, end, str mac="", str peer_mac=""):
 
     These are source and destination of the first such frame; None: there is none.
     """
-    cdef size_t stop = <size_t>-1 if end is None else end
+    cdef Decoding decoding = Decoding(path, start, end, mac, peer_mac)
+    batch = decoding.fill(<size_t>-1)
+    return batch, decoding.counts, decoding.edges, decoding.foreign
+
+
+def decode_batches(path, size_t start=0, end=None, str mac="", str peer_mac="", size_t rows=BATCH_ROWS):
+    """As `decode_range`, in batches of about so many rows: memory does not grow with the range."""
+    return Decoding(path, start, end, mac, peer_mac, rows)
+
+
+cdef class Decoding:
+    """An iterator over batches; `counts`, `edges`, `foreign` and `why` are complete when it has ended.
+
+    `why` a compressed file was not read to its end; empty: it was, or it is not compressed.
+    """
+
+    cdef Reader reader
+    cdef unique_ptr[Reading[FileSource]] reading
     cdef Mac own, peer
-    cdef Ends ends
-    if mac:
-        fill(own, mac)
-        ends.own = &own
-    if mac and peer_mac:
-        fill(peer, peer_mac)
-        ends.peer = &peer
-    cdef Reader reader = Reader(path)
-    cdef shared_ptr[Columns] columns = reader.decode(start, stop, ends)
-    cdef Columns *c = columns.get()
-    counts = {"records": c.records, "packets": c.rows}
-    for reason in range(1, 14):
-        counts[SKIP_NAMES[reason].decode()] = c.skipped[reason]
-    edges = RangeEdges(reader.edges.starts_clean, reader.edges.ends_clean, reader.edges.late)
-    seen = bytes(c.foreign[i] for i in range(12))
-    foreign = (seen[6:].hex(":"), seen[:6].hex(":")) if counts["foreign"] else None
-    return batch_of(columns), counts, edges, foreign
+    cdef size_t rows
+    cdef cbool more
+    cdef readonly dict counts
+    cdef readonly object foreign
+    cdef readonly str why
+
+    def __cinit__(self, path, size_t start=0, end=None, str mac="", str peer_mac="", size_t rows=BATCH_ROWS):
+        cdef size_t stop = <size_t>-1 if end is None else end
+        cdef Ends ends
+        if mac:
+            fill(self.own, mac)
+            ends.own = &self.own
+        if mac and peer_mac:
+            fill(self.peer, peer_mac)
+            ends.peer = &self.peer
+        self.rows = rows
+        self.more = True
+        self.why = ""
+        self.counts = dict.fromkeys(["records", "packets", *_REASONS], 0)
+        self.reader = Reader(path)
+        if self.reader.unpacking:
+            start, stop = 0, <size_t>-1  # offsets in a compressed file are none of its records
+        self.reading.reset(
+            new Reading[FileSource](self.reader.source, self.reader.format, start, stop, ends)
+        )
+
+    def __iter__(self):
+        return self
+
+    def __next__(self):
+        if not self.more:
+            raise StopIteration
+        return self.fill(self.rows)
+
+    cdef object fill(self, size_t rows):
+        cdef shared_ptr[Columns] columns = make_shared[Columns]()
+        cdef Reading[FileSource] *reading = self.reading.get()
+        with nogil:
+            self.more = reading.fill(columns.get()[0], rows)
+        self.reader.check(self.reader.source.failure())
+        self.count(columns.get())
+        if not self.more:
+            self.why = self.reader.stopped()
+            if self.why:
+                self.counts["truncated_file"] = 1
+        return batch_of(columns)
+
+    cdef void count(self, Columns *c) except *:
+        self.counts["records"] += c.records
+        self.counts["packets"] += c.rows
+        for reason, name in enumerate(_REASONS, 1):
+            self.counts[name] += c.skipped[reason]
+        if self.foreign is None and c.skipped[_REASONS.index("foreign") + 1]:
+            seen = bytes(c.foreign[i] for i in range(12))
+            self.foreign = (seen[6:].hex(":"), seen[:6].hex(":"))
+
+    @property
+    def edges(self):
+        """How the range begins and ends."""
+        cdef Edges edges = self.reading.get().edges()
+        return RangeEdges(edges.starts_clean, edges.ends_clean, edges.late)
 
 
 def index_pcap(path, target_bytes):
@@ -292,7 +365,10 @@ def index_pcap(path, target_bytes):
     """
     if target_bytes < 1:
         raise ValueError(f"target_bytes is {target_bytes}; expected at least 1")
-    return Reader(path).ranges(target_bytes)
+    reader = Reader(path)
+    if reader.unpacking:
+        raise PcapError(f"{os.fspath(path)} is compressed; it is read from front to back, in one piece")
+    return reader.ranges(target_bytes)
 
 
 def merge_captures(captures, path, uint32_t snap_bytes=262_144):

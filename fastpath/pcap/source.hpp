@@ -1,6 +1,7 @@
 // Bytes of a file where they are asked for: from memory, or through a window that moves along the file.
 //
-// Read, not mapped: a file that is cut shorter meanwhile ends earlier, and ends nobody's process.
+// Read, not mapped: a file that is cut shorter meanwhile ends earlier, and ends nobody's process. What comes out of
+// a pipe (a compressed file that another thread unpacks) is read once, from front to back.
 #pragma once
 
 #include <fcntl.h>
@@ -8,16 +9,26 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <cstdint>
 #include <cstring>
+#include <limits>
 #include <memory>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "wire/types.hpp"
 
 namespace cbn::pcap {
+
+// Something too long for any network: its front, its last four bytes, and whether the file has all of it.
+struct Front {
+    wire::Bytes bytes{};
+    std::array<std::uint8_t, 4> last{};
+    bool whole = false;
+};
 
 // A file that is in memory whole.
 class MemorySource {
@@ -29,6 +40,14 @@ class MemorySource {
         if (offset >= file_.size()) return {};
         return file_.subspan(offset, std::min(bytes, file_.size() - offset));
     }
+    [[nodiscard]] Front front_of(std::size_t offset, std::size_t bytes, std::size_t kept) const noexcept {
+        Front front;
+        const wire::Bytes tail = at(offset + bytes - front.last.size(), front.last.size());
+        std::copy(tail.begin(), tail.end(), front.last.begin());
+        front.whole = tail.size() == front.last.size();
+        front.bytes = at(offset, kept);
+        return front;
+    }
 
   private:
     wire::Bytes file_;
@@ -37,9 +56,7 @@ class MemorySource {
 class FileSource {
   public:
     FileSource() = default;
-    ~FileSource() {
-        if (descriptor_ >= 0) ::close(descriptor_);
-    }
+    ~FileSource() { close(); }
     FileSource(const FileSource&) = delete;
     FileSource& operator=(const FileSource&) = delete;
 
@@ -55,14 +72,39 @@ class FileSource {
         return 0;
     }
 
-    // As it was when the file was opened.
+    // Reads the open descriptor of a pipe from now on, and closes it at the end.
+    void adopt(int descriptor) noexcept {
+        descriptor_ = descriptor;
+        stream_ = true;
+        size_ = UNKNOWN;
+    }
+
+    // Nothing is read any more: whoever writes into a pipe is told so.
+    void close() noexcept {
+        if (descriptor_ >= 0) ::close(descriptor_);
+        descriptor_ = -1;
+    }
+
+    // As it was when the file was opened. Of a pipe: more than there can be, until its end has been read.
     [[nodiscard]] std::size_t size() const noexcept { return size_; }
 
     // So many bytes, or fewer where the file ends; valid until the next call.
     [[nodiscard]] wire::Bytes at(std::size_t offset, std::size_t bytes) {
         if (offset < start_ || offset + bytes > start_ + filled_) [[unlikely]] fill(offset, bytes);
-        const std::size_t skipped = std::min(offset - start_, filled_);
+        const std::size_t skipped = offset < start_ ? filled_ : std::min(offset - start_, filled_);
         return {window_.get() + skipped, std::min(bytes, filled_ - skipped)};
+    }
+
+    // The first `kept` of so many bytes, more than four; valid until the next call.
+    [[nodiscard]] Front front_of(std::size_t offset, std::size_t bytes, std::size_t kept) {
+        Front front;
+        const wire::Bytes begin = at(offset, kept);
+        aside_.assign(begin.begin(), begin.end());  // a pipe does not go back to it
+        const wire::Bytes tail = at(offset + bytes - front.last.size(), front.last.size());
+        std::copy(tail.begin(), tail.end(), front.last.begin());
+        front.whole = tail.size() == front.last.size() && aside_.size() == kept;
+        front.bytes = aside_;
+        return front;
     }
 
     // 0, or why something could not be read; the file seemed to end there.
@@ -70,22 +112,45 @@ class FileSource {
 
   private:
     static constexpr std::size_t WINDOW = 256 << 10;
+    static constexpr std::size_t UNKNOWN = std::numeric_limits<std::size_t>::max() / 4;
 
     void fill(std::size_t offset, std::size_t bytes) {
         const bool within = offset >= start_ && offset < start_ + filled_;
         const std::size_t kept = within ? start_ + filled_ - offset : 0;
         reserve(bytes, within ? offset - start_ : 0, kept);
+        if (!within && stream_ && !pass_over(offset)) return;
         start_ = offset;
         filled_ = kept;
         while (filled_ < bytes) {
-            const ssize_t got = ::pread(descriptor_, window_.get() + filled_, capacity_ - filled_,
-                                        static_cast<off_t>(start_ + filled_));
-            if (got > 0) filled_ += static_cast<std::size_t>(got);
-            else if (got == 0) return;
-            else if (errno != EINTR) {
-                failure_ = errno;
-                return;
-            }
+            const std::size_t got = read(window_.get() + filled_, capacity_ - filled_, start_ + filled_);
+            if (got == 0) return;
+            filled_ += got;
+        }
+    }
+
+    // What a pipe holds before `offset` is read and forgotten; false if it ends before, or has gone on already.
+    [[nodiscard]] bool pass_over(std::size_t offset) {
+        std::size_t here = start_ + filled_;
+        while (here < offset) {
+            const std::size_t got = read(window_.get(), std::min(capacity_, offset - here), here);
+            if (got == 0) break;
+            here += got;
+        }
+        start_ = here;
+        filled_ = 0;
+        return here == offset;
+    }
+
+    // How many bytes were read; 0 at the end, or where it fails.
+    [[nodiscard]] std::size_t read(std::uint8_t* into, std::size_t most, std::size_t offset) {
+        while (true) {
+            const ssize_t got = stream_ ? ::read(descriptor_, into, most)
+                                        : ::pread(descriptor_, into, most, static_cast<off_t>(offset));
+            if (got > 0) return static_cast<std::size_t>(got);
+            if (got < 0 && errno == EINTR) continue;
+            if (got < 0) failure_ = errno;
+            if (stream_) size_ = std::min(size_, offset);
+            return 0;
         }
     }
 
@@ -104,7 +169,9 @@ class FileSource {
 
     int descriptor_ = -1;
     int failure_ = 0;
+    bool stream_ = false;
     std::size_t size_ = 0;
+    std::vector<std::uint8_t> aside_;
     std::unique_ptr<std::uint8_t[]> window_;
     std::size_t capacity_ = 0;
     std::size_t start_ = 0;

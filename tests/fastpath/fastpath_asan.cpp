@@ -8,11 +8,15 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <limits>
 #include <map>
 #include <memory>
 #include <random>
 #include <set>
 #include <string>
+
+#include <sys/mman.h>
+#include <unistd.h>
 
 #include "pcap/records.hpp"
 #include "wire/codec.hpp"
@@ -259,28 +263,64 @@ std::string blocks(Random& random) {
     return {out.begin(), out.end()};
 }
 
+template <class Source>
+void decode_all(Source& source, const pcap::Format& format, std::size_t start, std::size_t end, const pcap::Ends& ends,
+                pcap::Columns& columns) {
+    pcap::Reading<Source>(source, format, start, end, ends).fill(columns, std::numeric_limits<std::size_t>::max());
+}
+
+// The same bytes out of what can only be read forwards, a few rows at a time, are the same rows and counts.
+void decode_forwards(Random& random, wire::Bytes file, const pcap::Columns& whole, Figures& figures) {
+    const int descriptor = ::memfd_create("capture", 0);
+    if (::write(descriptor, file.data(), file.size()) != static_cast<ssize_t>(file.size())) std::abort();
+    ::lseek(descriptor, 0, SEEK_SET);
+    pcap::FileSource source;
+    source.adopt(descriptor);
+    pcap::Format format = pcap::read_format(source);
+    format.link_type = format.blocks ? format.link_type : pcap::LINK_ETHERNET;
+    pcap::Reading<pcap::FileSource> reading(source, format, 0, std::numeric_limits<std::size_t>::max(), {});
+    std::size_t rows = 0, records = 0;
+    std::uint64_t skipped = 0;
+    for (bool more = true; more;) {
+        pcap::Columns part;
+        more = reading.fill(part, 1 + below(random, 5));
+        rows += part.rows;
+        records += part.records;
+        for (const std::uint64_t count : part.skipped) skipped += count;
+    }
+    for (const std::uint64_t count : whole.skipped) skipped -= count;
+    if (rows != whole.rows || records != whole.records || skipped != 0) ++figures.disagreements;
+}
+
 void decode(Random& random, Figures& figures) {
     const bool sections = random() % 2 == 0;
     const Exact file(damaged(random, sections ? blocks(random) : records(random), sections ? 12 : sizeof(pcap::FileHeader)));
     pcap::MemorySource source(file.bytes());
     pcap::Format format = pcap::read_format(source);
     if (format.fault != nullptr) return;
-    constexpr std::uint32_t links[] = {pcap::LINK_ETHERNET, pcap::LINK_ETHERNET, pcap::LINK_RAW, pcap::LINK_SLL2};
-    format.link_type = links[below(random, 4)];
+    const pcap::Format own_format = format;
+    constexpr std::uint32_t links[] = {pcap::LINK_ETHERNET, pcap::LINK_ETHERNET, pcap::LINK_RAW, pcap::LINK_SLL2,
+                                       pcap::LINK_SLL, pcap::LINK_NULL, pcap::LINK_LOOP, pcap::LINK_IPV6};
+    format.link_type = links[below(random, 8)];
     const pcap::Mac own{2, 2, 2, 2, 2, 2}, peer{4, 4, 4, 4, 4, 4};
     pcap::Columns columns;
-    pcap::decode(source, format, 0, source.size(), random() % 2 ? pcap::Ends{&own, random() % 2 ? &peer : nullptr} : pcap::Ends{}, columns);
+    decode_all(source, format, 0, source.size(), random() % 2 ? pcap::Ends{&own, random() % 2 ? &peer : nullptr} : pcap::Ends{}, columns);
     figures.packets += columns.rows;
     figures.records += columns.records;
     std::size_t records = 0;
     for (const auto& [start, end] : pcap::index(source, format, 1 + below(random, 300))) {
         pcap::Columns part;
-        pcap::decode(source, format, start, end, {}, part);
+        decode_all(source, format, start, end, {}, part);
         records += part.records;
     }
     if (records != columns.records) ++figures.disagreements;
     pcap::Columns anywhere;
-    pcap::decode(source, format, below(random, source.size()), source.size(), {&own, &peer}, anywhere);
+    decode_all(source, format, below(random, source.size()), source.size(), {&own, &peer}, anywhere);
+    pcap::Columns whole;
+    pcap::Format ethernet = own_format;
+    ethernet.link_type = pcap::LINK_ETHERNET;
+    decode_all(source, ethernet, 0, source.size(), {}, whole);
+    decode_forwards(random, file.bytes(), whole, figures);
 }
 
 }  // namespace

@@ -167,6 +167,32 @@ def test_a_cooked_capture_says_the_direction_itself(decode, kind, sent):
     assert row["sent"] is sent
 
 
+@pytest.mark.parametrize(("kind", "sent"), [(0, False), (4, True)])
+@pytest.mark.parametrize("tags", [b"", struct.pack("!HH", 5, 0x0800)])
+def test_an_old_cooked_capture_says_the_direction_itself_also_with_vlan_tags(decode, kind, sent, tags):
+    head = struct.pack("!HHH8sH", kind, 1, 6, bytes(8), 0x8100 if tags else 0x0800)
+    rows, skipped = decode([head + tags + ipv4(udp(message()))], link=113)
+    assert ([row["sent"] for row in rows], skipped) == ([sent], {})
+    assert decode([head[:9]], link=113) == ([], {"bad_frame": 1})
+
+
+@pytest.mark.parametrize("order", ["<", ">"])
+@pytest.mark.parametrize(("family", "version"), [(2, 4), (24, 6), (28, 6), (30, 6), (10, 6)])
+def test_loopback_of_every_system_is_read(decode, order, family, version):
+    packet = ipv4(udp(ACK)) if version == 4 else ipv6(udp(ACK))
+    framed = struct.pack(order + "I", family) + packet
+    rows, skipped = decode([framed], link=0)
+    assert ([row["sent"] for row in rows], skipped) == ([None], {})
+    rows, skipped = decode([framed], link=108)  # in network order alone
+    assert (len(rows), skipped) == ((1, {}) if order == ">" else (0, {"not_cbn": 1}))
+    assert decode([framed[:3]], link=0) == ([], {"bad_frame": 1})
+
+
+def test_raw_ip_with_a_version_of_its_own_is_read(decode):
+    assert len(decode([ipv4(udp(ACK))], link=228)[0]) == 1
+    assert len(decode([ipv6(udp(ACK))], link=229)[0]) == 1
+
+
 def test_raw_ip_of_both_versions(decode):
     rows, skipped = decode([ipv4(udp(ACK)), ipv6(udp(ACK)), b"\x50" + bytes(60)], link=101)
     assert len(rows) == 2

@@ -107,7 +107,7 @@ def test_a_block_that_contradicts_itself_costs_no_other(decode):
 
 
 def test_an_interface_of_another_kind_is_counted_and_the_others_are_read(decode):
-    data = section() + interface(113) + interface() + packet(b"x" * 60, on=0) + packet(frame(ACK), on=1)
+    data = section() + interface(147) + interface() + packet(b"x" * 60, on=0) + packet(frame(ACK), on=1)
     rows, skipped = decode(data)
     assert (len(rows), skipped) == (1, {"unknown_link": 1})
 
