@@ -165,8 +165,8 @@ cover-check: ## Hold a million claims of covering against messages at their boun
 	build/cover_check $(or $(SEED),$$RANDOM) 1000000
 
 .PHONY: test-faults
-test-faults: tools ## Break random networks under every scheme, and count what is missing; SEED=1: these.
-	$(BIN)/python -m tests.faults.campaign $(if $(SEED),--seed $(SEED))
+test-faults: tools ## Break random networks under every scheme, and count what is missing; SEED=1: these; ON=local[2]: on Spark.
+	$(BIN)/python -m tests.faults.campaign $(if $(SEED),--seed $(SEED)) $(if $(ON),--on '$(ON)')
 
 .PHONY: test-attacks
 test-attacks: tools ## Play attackers against routers with honest traffic, in memory and in namespaces: a table each.

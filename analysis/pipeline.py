@@ -6,11 +6,9 @@ nothing is computed twice and no run is too big for memory.
 
 from __future__ import annotations
 
-import errno
 import json
 import os
 import shutil
-import tempfile
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
@@ -46,7 +44,7 @@ from analysis.report.page import render
 from analysis.rundir import Run, load_run, network_changes, subscription_changes
 from analysis.schemas import CLIENTS, ENDS, EVENTS, HOMES, KINDS, LINKS, NAMES
 from analysis.scopes import parts_of
-from analysis.session import start_session
+from analysis.session import reason_of, start_session
 from analysis.summary import count_by_scope, slices_of
 from analysis.transforms import to_control_hops, to_hops, to_last_records, to_link_delays
 from analysis.trees import to_stretches, to_trees
@@ -112,7 +110,7 @@ def analyze(run_dir: Path, *, progress: Progress | None = None, master: str | No
             findings = _find(spark, run, partial.absolute() / "tables", progress)
         except (PySparkException, Py4JError) as error:
             raise AnalysisError(
-                f"{run.path}: Spark gave up: {_reason(error)} (more in {SPARK_LOG})"
+                f"{run.path}: Spark gave up: {reason_of(error)} (more in {SPARK_LOG})"
             ) from error
         _write_nodes(run, partial / "tables")
         progress.phase("report")
@@ -383,11 +381,3 @@ def _publish(partial: Path, run_dir: Path) -> None:
 
 def _json(verdict: dict[str, Any]) -> str:
     return json.dumps(verdict, indent=1, ensure_ascii=False) + "\n"
-
-
-def _reason(error: Exception) -> str:
-    """Why Spark could not go on, in a line; its own first line often says less."""
-    full = os.strerror(errno.ENOSPC)
-    if full in str(error):
-        return f"{full}: make room where the run is, or in {tempfile.gettempdir()} for temporary files"
-    return next(iter(str(error).strip().splitlines()), type(error).__name__)

@@ -1,16 +1,21 @@
-"""The Spark session of the analysis: local by default, quiet, and quick on small runs."""
+"""The Spark session: local by default, quiet, and quick on small runs; and what a session can do."""
 
 from __future__ import annotations
 
+import errno
 import logging
 import os
+import re
 import signal
+import socket
 import sys
+import tempfile
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from pyspark import SparkContext
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
@@ -20,11 +25,14 @@ from analysis.java import find_java
 MASTER_VARIABLE = "CBN_SPARK_MASTER"
 SMALL_BYTES = 64 * 1024 * 1024
 """Runs with less captured than this are bound by start-up and compilation, not by data."""
+_TRIES = 4
+"""How often a task may fail."""
+_ANSWER_S = 5.0
 
 _HERE = Path(__file__).resolve().parent
 
 _COMMON = {
-    "spark.app.name": "cbn analyze",
+    "spark.app.name": "cbn",
     "spark.ui.enabled": "false",
     "spark.ui.showConsoleProgress": "false",
     "spark.sql.session.timeZone": "UTC",
@@ -57,18 +65,58 @@ def start_session(
     Raises:
         AnalysisError: no Java, or Spark would not start.
     """
-    running = SparkSession.getActiveSession()
+    running = _running()
     if running is not None:
         return running
     os.environ["JAVA_HOME"] = str(find_java(os.environ))
     os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
     os.environ["PYSPARK_PYTHON"] = os.environ["PYSPARK_DRIVER_PYTHON"] = sys.executable
-    url = master or os.environ.get(MASTER_VARIABLE) or "local[*]"
+    url = _with_second_tries(master or os.environ.get(MASTER_VARIABLE) or "local[*]")
+    _check_reachable(url)
     # What libraries log goes where Spark's words go: py4j logs a stack trace when it is interrupted.
     logging.basicConfig(filename=log_path)
     settings = _settings(captured_bytes) | {"spark.master": url}
     with _standard_error_to(log_path), _interrupt_handler_kept(), jvm.running(settings):
         return _build(url, settings)
+
+
+def _running() -> SparkSession | None:
+    return SparkSession.getActiveSession()
+
+
+def context_of(spark: SparkSession) -> SparkContext:
+    """What hands out tasks that are not SQL."""
+    return spark.sparkContext
+
+
+def reason_of(error: Exception) -> str:
+    """Why Spark could not go on, in a line; its own first line often says less."""
+    full = os.strerror(errno.ENOSPC)
+    if full in str(error):
+        return f"{full}: make room where the run is, or in {tempfile.gettempdir()} for temporary files"
+    lines = str(error).strip().splitlines()
+    if len(lines) > 1 and lines[0].startswith("An error occurred while calling"):
+        return lines[1].removeprefix(": ")
+    return next(iter(lines), type(error).__name__)
+
+
+def _with_second_tries(master: str) -> str:
+    """Spark on one machine does a failed task again only if its master says so; a cluster does by itself."""
+    return re.sub(r"^local\[(\*|\d+)\]$", rf"local[\1,{_TRIES}]", master)
+
+
+def _check_reachable(master: str) -> None:
+    """Spark itself looks for a master for minutes."""
+    found = re.fullmatch(r"spark://([^:/,]+):(\d+)", master)
+    if found is None:
+        return
+    try:
+        socket.create_connection((found[1], int(found[2])), _ANSWER_S).close()
+    except (OSError, OverflowError) as error:
+        raise AnalysisError(
+            f"no Spark master answers at {master} ({error}); "
+            "`cbn spark up` starts one on this machine, and `cbn spark ps` names it"
+        ) from error
 
 
 @contextmanager

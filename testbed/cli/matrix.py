@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import argparse
+import itertools
+import shlex
 import signal
 import sys
 from collections.abc import Callable, Mapping, Sequence
@@ -11,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from testbed.cli import exits, judging
+from testbed.cli.cells import run_in_process
 from testbed.cli.columns import chosen_columns, print_csv, print_table
 from testbed.cli.command import emu_options
 from testbed.cli.comparison import compare_matrix
@@ -26,13 +29,12 @@ from testbed.cli.folder import (
 )
 from testbed.cli.output import print_json
 from testbed.cli.progress import LineProgress, SilentProgress
+from testbed.cli.sweep import Sweep
 from testbed.cli.table import Row, flattened, row_of, write_files
 from testbed.plan.matrix import Cell
 from testbed.plan.model import Plan
 from testbed.plan.recorded import VERDICT, VERDICTS, RecordedRunError, read_manifest
 from testbed.runs.batch import Batch, Job
-from testbed.runs.conduct import conduct
-from testbed.runs.directory import RunDirectory, RunDirectoryError, new_run_id
 from testbed.runs.lock import InUseError, held
 from testbed.runs.world import Progress, World
 from topologies.quantities import how_many
@@ -53,9 +55,9 @@ def run_matrix(
     shown: Progress = SilentProgress() if args.quiet else LineProgress(sys.stderr)
     chosen = _only(cells, args.only)
     to_analyse = any(judging.needs_analysis(args.analyze, plan) for _, plan in chosen)
-    if to_analyse:
+    if to_analyse or args.on:
         check_analysable()
-    elif args.judge:
+    if args.judge and not to_analyse:
         judging.check_judgeable(chosen[0][1])
     worlds = _worlds(args, chosen, shown)
     folder = new_or_resumed(args, chosen, worlds[0].name, runs)
@@ -80,7 +82,8 @@ def _run_planned(
     write_note(folder, planned[0], cells)
     if not args.quiet:
         done = f", {len(planned) - len(missing)} of them done before" if args.resume else ""
-        here = f"in the world {world.name}, {args.jobs} at once, into {folder}"
+        way = f"as tasks of Spark on {args.on}" if args.on else f"{args.jobs} at once"
+        here = f"in the world {world.name}, {way}, into {folder}"
         shown.say(f"{how_many(len(planned), 'run')}{done} {here}")
     stopped = _run_all(args, missing, shown)
     if stopped is None and to_analyse:
@@ -129,6 +132,8 @@ def _text(value: object) -> str:
 
 def _worlds(args: argparse.Namespace, cells: Sequence[tuple[Cell, Plan]], shown: Progress) -> list[World]:
     """One kind of world for all, or their figures could not stand in one table."""
+    if args.on:
+        return [choose_world("sim", plan, shown, emu_options(args)) for _, plan in cells]
     options, first = emu_options(args), choose_world(args.world, cells[0][1], shown, emu_options(args))
     worlds = [first]
     for _, plan in cells[1:]:
@@ -150,19 +155,44 @@ def is_complete(directory: Path) -> bool:
 
 def _run_all(args: argparse.Namespace, planned: Sequence[Planned], shown: Progress) -> str | None:
     """Run them; the name of the signal that ended it, if one did."""
+    ended = itertools.count(1)
+    commands = {run.cell.name: repeating(args, run) for run in planned}
 
     def on_end(name: str, code: int) -> bool:
+        number = next(ended)
         if code != exits.OK or not args.quiet:
-            shown.say(f"[{name}] {_ENDS.get(code, f'ended with {code}')}")
+            shown.say(f"[{name}] {_ENDS.get(code, f'ended with {code}')} ({number} of {len(planned)})")
+        if code not in (exits.OK, exits.INTERRUPTED):
+            shown.say(f"[{name}] again: {commands[name]}")
         return code == exits.OK or not args.fail_fast
 
-    jobs = [Job(run.cell.name, partial(_perform, run)) for run in planned]
-    progress = _progress_of(args.quiet)
     try:
-        Batch(jobs, args.jobs, progress, on_end).run()
+        _runner(args, planned, on_end).run()
     except KeyboardInterrupt as interruption:
         return str(getattr(interruption, "signal_name", signal.SIGINT.name))
     return None
+
+
+def _runner(
+    args: argparse.Namespace, planned: Sequence[Planned], on_end: Callable[[str, int], bool]
+) -> Batch | Sweep:
+    """Processes of this machine, or Spark tasks."""
+    progress = _progress_of(args.quiet)
+    if args.on:
+        return Sweep(planned, args.on, progress, on_end)
+    return Batch(
+        [Job(run.cell.name, partial(run_in_process, run)) for run in planned], args.jobs, progress, on_end
+    )
+
+
+def repeating(args: argparse.Namespace, run: Planned) -> str:
+    """The command that carries out one run again, by itself."""
+    words = ["cbn", "run", str(args.scenario)]
+    words += [] if args.seed is None else ["--seed", str(args.seed)]
+    words += [word for override in args.overrides for word in ("--set", override)]
+    values = [f"{name}={_text(value)}" for name, value in run.cell.values.items()]
+    words += [word for value in values for word in ("--only", value)]
+    return shlex.join([*words, "--world", run.world.name, "--out", f"{run.plan.name}-again"])
 
 
 _ENDS = {
@@ -177,33 +207,6 @@ def _progress_of(quiet: bool) -> Callable[[str], Progress]:
     if quiet:
         return lambda _name: SilentProgress()
     return lambda name: LineProgress(sys.stderr, f"[{name}] ")
-
-
-def _perform(run: Planned, shown: Progress) -> int:
-    """One run, in a process of its own."""
-    with exits.Signals():
-        try:
-            directory = RunDirectory.create(
-                run.directory, new_run_id(run.plan.name, run.world.name), force=True
-            )
-            outcome = conduct(run.plan, run.world, directory, shown, scenario=run.scenario)
-            if run.judge and outcome.outcome == "complete":
-                judging.judge(run.directory, run.plan, shown)
-        except (exits.CommandError, RunDirectoryError, OSError) as error:
-            shown.say(str(error))
-            return exits.FAILED
-        except KeyboardInterrupt:
-            return exits.INTERRUPTED
-    if outcome.outcome == "failed":
-        shown.say(outcome.message)
-    return _CODES[outcome.outcome]
-
-
-_CODES: Mapping[str, int] = {
-    "complete": exits.OK,
-    "failed": exits.FAILED,
-    "interrupted": exits.INTERRUPTED,
-}
 
 
 def _analyse_all(planned: Sequence[Planned], shown: Progress, quiet: bool) -> str | None:

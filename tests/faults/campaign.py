@@ -1,6 +1,7 @@
 """Many random fault schedules over all schemes, some with options, and families: what must hold, counted.
 
     python -m tests.faults.campaign [--seed N] [--schedules 1000] [--owed 1000000] [--scheme NAME ...]
+                                    [--jobs N | --on MASTER]
 
 Goes on until at least so many schedules were run, and so many deliveries
 were owed under each scheme. Schedules that fail are made small and written as
@@ -13,8 +14,9 @@ import argparse
 import os
 import sys
 import time
-from collections.abc import Iterable, Iterator, Mapping
-from concurrent.futures import ProcessPoolExecutor
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from concurrent.futures import Executor, ProcessPoolExecutor
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
 from random import SystemRandom
@@ -45,6 +47,33 @@ def carry_out(task: Task) -> Score:
         return Score(schedules=1, problems=[f"{type(defect).__name__}: {defect}"])
 
 
+class SparkPool:
+    """Carries schedules out as Spark tasks, in the place of processes."""
+
+    def __init__(self, master: str) -> None:
+        from analysis.session import start_session
+
+        self._spark = start_session(0, master)
+
+    def map(
+        self, function: Callable[[Task], Score], tasks: list[Task], chunksize: int = 1
+    ) -> Iterator[Score]:
+        """The scores in the order of the tasks, each as soon as those before it are there."""
+        from analysis.tasks import carried_out
+
+        there: dict[int, Score] = {}
+        following = 0
+        for ended in carried_out(self._spark, function, tasks):
+            there[ended.index] = ended.value or Score(schedules=1, problems=[ended.problem])
+            while following in there:
+                yield there.pop(following)
+                following += 1
+
+
+def _pool(jobs: int, on: str) -> AbstractContextManager[Executor | SparkPool]:
+    return nullcontext(SparkPool(on)) if on else ProcessPoolExecutor(jobs)
+
+
 @dataclass
 class Campaign:
     """What has been run so far."""
@@ -55,10 +84,17 @@ class Campaign:
     failed: list[tuple[Task, Score]] = field(default_factory=list)
     _next: int = 0
 
-    def run(self, schedules: int, owed: int, jobs: int) -> None:
-        """Carry out rounds, each of every scheme over every family, until there is enough of both."""
+    def run(self, schedules: int, owed: int, jobs: int, on: str = "") -> None:
+        """Carry out rounds, each of every scheme over every family, until there is enough of both.
+
+        Args:
+            schedules: At least so many.
+            owed: At least so many deliveries, under each scheme.
+            jobs: So many processes at once.
+            on: A Spark master: each schedule is a task there, in the place of processes.
+        """
         rounds = -(-schedules // (len(self.schemes) * len(FAMILIES)))
-        with ProcessPoolExecutor(jobs) as pool:
+        with _pool(jobs, on) as pool:
             self._carry_out(pool, [t for _ in range(rounds) for t in self._round(self.schemes)])
             while lacking := [s for s in self.schemes if self.total(s).owed < owed]:
                 if any(not self.total(s).owed for s in lacking):
@@ -75,7 +111,7 @@ class Campaign:
             for family in FAMILIES:
                 yield scheme, family, seed
 
-    def _carry_out(self, pool: ProcessPoolExecutor, tasks: list[Task]) -> None:
+    def _carry_out(self, pool: Executor | SparkPool, tasks: list[Task]) -> None:
         scores = pool.map(carry_out, tasks, chunksize=4)
         for done, (task, score) in enumerate(zip(tasks, scores, strict=True), 1):
             self.scores.setdefault(task[:2], Score()).add(score)
@@ -143,12 +179,13 @@ def main() -> int:
     parser.add_argument("--owed", type=int, default=1_000_000, help="deliveries, of each scheme")
     parser.add_argument("--scheme", action="append", choices=list(VARIANTS))
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1)
+    parser.add_argument("--on", default="", metavar="MASTER", help="as tasks of Spark, such as local[2]")
     parser.add_argument("--out", type=Path, default=Path("build/faults"))
     args = parser.parse_args()
     began = time.monotonic()
     campaign = Campaign(args.scheme or list(VARIANTS), args.seed)
     print(f"seed {args.seed}", flush=True)
-    campaign.run(args.schedules, args.owed, args.jobs)
+    campaign.run(args.schedules, args.owed, args.jobs, args.on)
     print(table(campaign.scores))
     print(f"{time.monotonic() - began:.0f} s; the same again: --seed {args.seed}")
     report_failures(campaign.failed, args.out)

@@ -77,6 +77,11 @@ def _matrix_arguments(group: argparse._ArgumentGroup) -> None:
         "--jobs", "-j", type=count, default=1, metavar="N", help="so many runs at once (default: 1)"
     )
     group.add_argument(
+        "--on",
+        metavar="MASTER",
+        help="run them as tasks of Spark, in the simulator: local[2], local[*] or spark://HOST:PORT",
+    )
+    group.add_argument(
         "--only",
         action="append",
         default=[],
@@ -98,6 +103,7 @@ def _run(args: argparse.Namespace) -> int:
     from testbed.cli.judging import needs_analysis
     from testbed.cli.scenario import complaints, read, tell_notes
 
+    _check_on(args)
     scenario = read(args)
     if scenario.cells:
         with complaints():
@@ -123,9 +129,21 @@ def _run(args: argparse.Namespace) -> int:
     return done.exit_code
 
 
+def _check_on(args: argparse.Namespace) -> None:
+    """What does not go together with `--on`."""
+    if args.on and args.world == "emu":
+        raise exits.CommandError("--on is for the simulator; emulated networks are made with --jobs")
+    if args.on and args.jobs > 1:
+        raise exits.CommandError("--jobs and --on: one of them; the master says how many tasks run at once")
+    if args.on and args.on.startswith("sc://"):
+        raise exits.CommandError(
+            f"--on {args.on}: Spark Connect cannot hand out runs; name the master: spark://HOST:PORT"
+        )
+
+
 def _check_options(args: argparse.Namespace) -> None:
     """An option that only a matrix has use for is not ignored where there is none."""
-    given = {"--only": args.only, "--resume": args.resume, "--jobs": args.jobs > 1}
+    given = {"--only": args.only, "--resume": args.resume, "--jobs": args.jobs > 1, "--on": args.on}
     given |= {"--columns": args.columns, "--csv": args.csv}
     for option in (name for name, value in given.items() if value):
         raise exits.CommandError(f"{option} goes with a scenario that has a matrix; {args.scenario} has none")
