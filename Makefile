@@ -86,6 +86,7 @@ check-tests:
 
 .PHONY: test
 test: tools ## Build and run all tests that this machine can run; ROOM=nodes/routing: those of one room.
+	requirements/apt-install packages-test.apt
 	$(SAY) "Running the tests"
 	requirements/as-root $(BIN)/python -m pytest -p tests.parallel -n auto $(PYTEST_OPTIONS) $(TESTS)
 

@@ -9,6 +9,7 @@ from operator import add
 from typing import Any
 
 from analysis.counts import Counts
+from analysis.explorer import Explored
 from analysis.history import FOREVER, Disturbance
 from analysis.network import RouterState
 from analysis.rundir import Run
@@ -279,6 +280,8 @@ class Findings:
     scopes: Sequence[ScopeCounts] = ()
     """The phases, in order of time, the recovery, and the times in which the network was not settled."""
     checks: Checks = field(default_factory=Checks)
+    explored: Explored | None = None
+    """Some messages, one by one; None: tables were not made."""
     course: Sequence[ScopeCounts] = ()
     """What became of the messages that were published in each of many short times, in order."""
 

@@ -28,6 +28,7 @@ from analysis.checks import Found, to_checks
 from analysis.clocks import Way
 from analysis.evidence import Evidence, evidence_of, swapped_access
 from analysis.expected import to_expected, with_agreement
+from analysis.explorer import explore
 from analysis.findings import (
     Findings,
     Ingested,
@@ -240,7 +241,8 @@ class _Tables:
             [*known.notes, *odd_logs],
             scopes[: len(parts)],
             checks,
-            scopes[len(parts) :],
+            explored=explore(self.run, self.folder, claims),
+            course=scopes[len(parts) :],
         )
         self._step()
         return found

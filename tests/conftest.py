@@ -20,10 +20,12 @@ from typing import TYPE_CHECKING
 import pytest
 from hypothesis import HealthCheck, settings
 
+from tests.browser import installed
+
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-SECONDS = {"emu": 240, "spark": 360, "cluster": 360, "vm": 360}
+SECONDS = {"emu": 240, "spark": 360, "cluster": 360, "vm": 360, "browser": 240}
 """Time limits of tests that start more than Python; the others have `timeout` of pyproject.toml."""
 COMPILING_SECONDS = 360
 """The limit of tests in files called `test_sanitized_*`, which compile C++: minutes on a busy machine."""
@@ -69,10 +71,16 @@ def no_nspawn() -> str | None:
     return NOT_ROOT if os.geteuid() != 0 else None
 
 
+def no_browser() -> str | None:
+    """Why pages cannot be tried in a browser here, if so."""
+    return None if installed() else "no Chromium: install chromium (packages-test.apt)"
+
+
 REQUIREMENTS: dict[str, Callable[[], str | None]] = {
     "emu": cache(no_mininet),
     "spark": cache(no_java),
     "cluster": cache(no_nspawn),
+    "browser": cache(no_browser),
 }
 
 

@@ -13,7 +13,7 @@ from analysis.expectations import measured_text
 from analysis.figures import axes
 from analysis.findings import Findings
 from analysis.headline import CLEAN, WRONG
-from analysis.report import course, fidelity, hops, latency, network, overview, scheme
+from analysis.report import course, fidelity, hops, latency, messages, network, overview, scheme
 from analysis.report.section import Section
 
 SECTIONS = (
@@ -25,6 +25,7 @@ SECTIONS = (
     fidelity.SECTION,
     overview.RUN,
     network.SECTION,
+    messages.SECTION,
     latency.SECTION,
     hops.SECTION,
     scheme.SECTION,
@@ -32,6 +33,8 @@ SECTIONS = (
     overview.FAULTS,
 )
 """In the order of the page."""
+
+SCRIPTS = ("page.js", "messages.js")
 
 _HERE = Path(__file__).resolve().parent
 _MACROS = '{% from "macros.html.j2" import number, cell, counted, table, facts %}\n'
@@ -42,7 +45,7 @@ def render(findings: Findings, verdict: Mapping[str, Any]) -> str:
     environment = _environment()
     manifest = findings.run.manifest
     page: str = environment.get_template("page.html.j2").render(
-        script=Markup((_HERE / "page.js").read_text(encoding="utf-8")),
+        scripts=[Markup((_HERE / name).read_text(encoding="utf-8")) for name in SCRIPTS],
         css=Markup((_HERE / "page.css").read_text(encoding="utf-8")),
         headline=(verdict["headline"], tone(verdict)),
         badge=fidelity.badge(findings.run),

@@ -104,7 +104,8 @@ def _description(plan: Plan, links: Sequence[LinkRow]) -> str:
 
 def _links(plan: Plan, links: Sequence[LinkRow], places: Mapping[str, Sequence[float]]) -> str:
     most = max((k.messages for k in links), default=0)
-    lines = [_line(k, places, most) for k in links]
+    ids = {n.name: n.node_id for n in plan.nodes}
+    lines = [_line(k, places, most, f"{ids[k.a]} {ids[k.b]}") for k in links]
     between = [k for k in links if not k.access]
     labels = _labels(plan, between, places) if len(between) <= LABELLED_LINKS else []
     return "".join(lines) + "".join(labels)
@@ -142,13 +143,15 @@ def _overlap(a: Box, b: Box) -> bool:
     return a[0] < b[2] and b[0] < a[2] and a[1] < b[3] and b[1] < a[3]
 
 
-def _line(link: LinkRow, places: Mapping[str, Sequence[float]], most: int) -> str:
+def _line(link: LinkRow, places: Mapping[str, Sequence[float]], most: int, ends: str) -> str:
     (x1, y1), (x2, y2) = places[link.a], places[link.b]
     width = THIN + (THICK - THIN) * math.sqrt(link.messages / most) if most else THIN
     title = element("title", text(_tooltip(link)))
     kind = "access" if link.access else "trunk"
     style = f"link {kind}" if link.messages else f"link {kind} idle"
-    return element("line", title, x1=x1, y1=y1, x2=x2, y2=y2, stroke_width=width, class_=style)
+    return element(
+        "line", title, x1=x1, y1=y1, x2=x2, y2=y2, stroke_width=width, class_=style, data_link=ends
+    )
 
 
 def _tooltip(link: LinkRow) -> str:
@@ -185,10 +188,10 @@ def _nodes(
     size = _size(plan)
     named = len(plan.nodes) <= LABELLED_NODES
     clients = [
-        _placed(_client(n, places, home, harmed.get(n.name, ""), named), places[n.name], size)
+        _placed(_client(n, places, home, harmed.get(n.name, ""), named), places[n.name], size, n)
         for n in plan.clients
     ]
-    routers = [_placed(_router(n, named), places[n.name], size) for n in plan.routers]
+    routers = [_placed(_router(n, named), places[n.name], size, n) for n in plan.routers]
     return "".join(clients) + "".join(routers)
 
 
@@ -201,10 +204,11 @@ def _half_width(router: NodePlan) -> float:
     return max(19.0, 4.2 * len(_short(router.name)) + 8)
 
 
-def _placed(drawn: str, place: Sequence[float], size: float) -> str:
+def _placed(drawn: str, place: Sequence[float], size: float, node: NodePlan) -> str:
     x, y = place
     scaled = f" scale({number(size)})" if size < 1 else ""
-    return element("g", drawn, transform=f"translate({number(x)} {number(y)}){scaled}")
+    where = f"translate({number(x)} {number(y)}){scaled}"
+    return element("g", drawn, transform=where, data_node=node.node_id)
 
 
 def _router(node: NodePlan, named: bool) -> str:

@@ -6,7 +6,6 @@ The report of the scenario `outage` in light and in dark, and a page of `cbn top
 from __future__ import annotations
 
 import os
-import shutil
 import subprocess
 import sys
 import tempfile
@@ -14,13 +13,12 @@ import time
 from pathlib import Path
 
 from analysis.figures.svg import Figure, element, text
+from tests.browser import Browser, installed
 
 ROOT = Path(__file__).parents[2]
 PICTURES = ROOT / "docs" / "pictures"
 CBN = [sys.executable, "-m", "testbed.cli"]
-BROWSERS = ("chromium", "chromium-browser", "google-chrome")
-SCHEMES = {"light": 1, "dark": 0}
-"""As Chromium numbers what a page prefers."""
+SCHEMES = ("light", "dark")
 SIZE = (1180, 1160)
 CHARACTER, LINE, MARGIN, BAR = 7.25, 17.0, 16.0, 30.0
 LINES = 24
@@ -33,30 +31,25 @@ STYLE = """
 
 def main() -> int:
     """Draw all."""
-    browser = next(filter(None, map(shutil.which, BROWSERS)), None)
-    if browser is None or os.geteuid() != 0:
+    if installed() is None or os.geteuid() != 0:
         print("Drawing the pictures needs root and Chromium: apt install chromium", file=sys.stderr)
         return 1
     with tempfile.TemporaryDirectory() as folder:
-        draw_report(browser, Path(folder))
+        draw_report(Path(folder))
         draw_top(Path(folder))
     return 0
 
 
-def draw_report(browser: str, folder: Path) -> None:
+def draw_report(folder: Path) -> None:
     """The first screen of a report."""
     run(*CBN, "run", "outage", "--world", "sim", "--analyze", "--quiet", "--out", str(folder / "outage"))
-    for name, number in SCHEMES.items():
-        picture = PICTURES / f"report-{name}.png"
-        run(
-            browser,
-            *("--headless", "--no-sandbox", "--disable-gpu", "--hide-scrollbars"),
-            f"--blink-settings=preferredColorScheme={number}",
-            f"--window-size={SIZE[0]},{SIZE[1]}",
-            f"--screenshot={picture}",
-            (folder / "outage" / "report.html").as_uri(),
-        )
-        print(picture.relative_to(ROOT))
+    with Browser() as browser:
+        for scheme in SCHEMES:
+            page = browser.open(folder / "outage" / "report.html", width=SIZE[0], height=SIZE[1])
+            page.prefer(scheme)
+            picture = PICTURES / f"report-{scheme}.png"
+            page.screenshot(picture)
+            print(picture.relative_to(ROOT))
 
 
 def draw_top(folder: Path) -> None:

@@ -76,7 +76,8 @@ def quick_differences(run: Path) -> Compared:
 
 def _comparable(quick: dict[str, Any]) -> dict[str, Any]:
     """What the analysis has to say in the very same words: quantiles of many latencies it estimates."""
-    return _without({name: value for name, value in quick.items() if name != "unchecked"}, "latency_ns")
+    estimated = ("unchecked", "latency_curve_ns")
+    return _without({name: value for name, value in quick.items() if name not in estimated}, "latency_ns")
 
 
 def _without(value: Any, name: str) -> Any:

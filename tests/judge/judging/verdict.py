@@ -35,6 +35,7 @@ def judge(path: Path) -> tuple[Counts, Tables]:
         "wasted_crossings": sum(c.copies for c in tables.crossings.values() if c.wasted),
         "delivered_digest": _digest(run, tables),
         "latency_ns": _latency(tables.deliveries.values()),
+        "latency_curve_ns": _curve(tables.deliveries.values()),
         "hops": _hops(tables.deliveries.values()),
         **_traffic(run),
         "captures": _captures(run),
@@ -146,10 +147,16 @@ def _latency(deliveries: Iterable[Delivery]) -> Counts | None:
     }
 
 
+def _curve(deliveries: Iterable[Delivery]) -> list[int | Between]:
+    """In steps of half a per cent."""
+    known = sorted(d.latency_ns for d in deliveries if d.latency_ns is not None)
+    return [_quantile(known, step / 200) for step in range(201)] if known else []
+
+
 def _quantile(ascending: Sequence[int], share: float) -> int | Between:
     """The value at position ceil(q * n), of many values give or take a ten-thousandth of them."""
     count = len(ascending)
-    position = math.ceil(share * count)
+    position = max(1, math.ceil(share * count))
     if count <= EXACT_UP_TO:
         return ascending[position - 1]
     away = math.ceil(count / 10_000)

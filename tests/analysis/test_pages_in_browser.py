@@ -1,0 +1,149 @@
+"""The report and the page of a comparison, as people use them: in Chromium, with mouse and keyboard."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from analysis.pipeline import analyze
+from testbed.cli.progress import SilentProgress
+from testbed.plan.load import read_scenario
+from testbed.runs.conduct import conduct
+from testbed.runs.directory import RunDirectory
+from testbed.sim.world import SimulatedWorld
+from tests.browser import Browser, Page
+
+pytestmark = [pytest.mark.spark, pytest.mark.browser]
+
+SCENARIO = """\
+name: cut
+timing: {settle: 300ms}
+topology:
+  routers: [a, b, c, d]
+  links: [a - b, b - c, c - a, c - d]
+clients:
+  pub: {at: a, publish: [{message: "n = 1, word = \\"</script>&\\"", every: 20ms, count: 150}]}
+  near: {at: b, subscribe: [n = 1]}
+  far: {at: d, subscribe: [n >= 1, n any integer]}
+faults:
+  - {at: 1s, link_down: c - d, for: 1s}
+"""
+LIST, DETAIL, COUNT = "#message-list", "#message-detail", "#message-count"
+
+
+@pytest.fixture(scope="module")
+def report(spark, tmp_path_factory) -> Path:
+    folder = tmp_path_factory.mktemp("report")
+    scenario = folder / "cut.yaml"
+    scenario.write_text(SCENARIO, encoding="utf-8")
+    directory = RunDirectory.create(folder / "run", "cut")
+    conduct(read_scenario(scenario).plan(), SimulatedWorld(), directory, SilentProgress(), scenario=SCENARIO)
+    analyze(directory.path)
+    return directory.path / "report.html"
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    with Browser() as started:
+        yield started
+
+
+@pytest.fixture
+def page(browser: Browser, report: Path) -> Page:
+    return browser.open(report)
+
+
+def text(page: Page, selector: str) -> str:
+    return str(page.value(f"document.querySelector({selector!r}).innerText"))
+
+
+def test_a_page_loads_without_a_word_on_the_console(page: Page) -> None:
+    assert page.value("document.querySelectorAll('main section').length") > 8
+    assert page.errors == []
+
+
+def test_a_message_is_found_and_shown_with_its_tree_and_its_receivers(page: Page) -> None:
+    page.click("#message-search")
+    page.type("pub 3")
+    assert text(page, COUNT) == "1 found"
+    page.click(f"{LIST} button")
+    detail = text(page, DETAIL)
+    assert 'word = "</script>&"' in detail
+    assert "subscribed to n = 1" in detail
+    assert "subscribed to n >= 1 and to n any integer" in detail
+    names = page.value(
+        "[...document.querySelectorAll('svg.tree .tree-name')].map(e => e.textContent.split(' ')[0])"
+    )
+    assert sorted(names) == ["a", "b", "c", "d", "far", "near", "pub"]
+    assert page.value("location.hash") == "#message-5-3"
+    lit = page.value("[...document.querySelectorAll('svg.topology .link.lit')].length")
+    assert lit == 6, "the links over which it went are marked in the drawing of the network"
+    assert page.errors == []
+
+
+def test_what_was_lost_is_shown_with_where_it_was_last_seen(page: Page) -> None:
+    page.value("const kind = document.getElementById('message-kind'); kind.value = 'lost'; "
+               "kind.dispatchEvent(new Event('change'))")  # fmt: skip
+    page.click(f"{LIST} button")
+    assert "last seen at c, which did not send it on towards the client" in text(page, DETAIL)
+
+
+def test_an_address_names_a_message(browser: Browser, report: Path) -> None:
+    page = browser.open(report, fragment="#message-5-7")
+    page.wait("document.querySelector('#message-detail h3') !== null")
+    assert text(page, f"{DETAIL} h3") == "pub 7"
+
+
+def test_a_click_on_a_router_or_a_link_shows_what_went_over_it(page: Page) -> None:
+    total = page.value(f"document.querySelectorAll('{LIST} button').length")
+    page.click("svg.topology [data-node='4']")
+    assert "over d" in text(page, COUNT)
+    over_d = int(text(page, COUNT).split()[0])
+    assert 0 < over_d < 150
+    page.click(f"{COUNT} button")
+    assert text(page, COUNT) == "150 found"
+    assert page.value(f"document.querySelectorAll('{LIST} button').length") == total
+
+
+def test_the_list_is_used_with_the_keyboard(page: Page) -> None:
+    page.value(f"document.querySelector('{LIST} button').focus()")
+    page.press("ArrowDown")
+    page.press("ArrowDown")
+    page.press("Enter")
+    assert text(page, f"{DETAIL} h3") == "pub 3"
+    page.value("document.querySelector(\"svg.topology [data-node='4']\").focus()")
+    page.press("Enter")
+    assert "over d" in text(page, COUNT)
+
+
+def test_tables_are_sorted_by_a_click(page: Page) -> None:
+    rows = "[...document.querySelectorAll('#network table')[0].tBodies[0].rows]"
+    numbers = f"{rows}.map(r => Number(r.cells[1].innerText))"
+    page.click("#network table thead th:nth-child(2) button")
+    found = page.value(numbers)
+    assert found == sorted(found, reverse=True)
+    page.click("#network table thead th:nth-child(2) button")
+    assert page.value(numbers) == sorted(found)
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_text_stands_out_from_its_ground_in_light_and_in_dark(page: Page, scheme: str) -> None:
+    page.prefer(scheme)
+    ink, paper = page.value("(s => [s.color, s.backgroundColor])(getComputedStyle(document.body))")
+    lights = [
+        sum(map(int, colour.removeprefix("rgb(").removesuffix(")").split(", "))) for colour in (ink, paper)
+    ]
+    assert (lights[0] < lights[1]) == (scheme == "light")
+    assert abs(lights[0] - lights[1]) > 500
+
+
+def test_nothing_is_wider_than_a_phone(page: Page) -> None:
+    page.resize(390, 800)
+    page.click(f"{LIST} button")
+    assert page.value("document.documentElement.scrollWidth") <= 390
+
+
+def test_the_page_can_be_printed(page: Page) -> None:
+    assert page.printed().startswith(b"%PDF")
