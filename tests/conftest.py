@@ -20,8 +20,6 @@ from typing import TYPE_CHECKING
 import pytest
 from hypothesis import HealthCheck, settings
 
-from tests.browser import installed
-
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
@@ -73,6 +71,8 @@ def no_nspawn() -> str | None:
 
 def no_browser() -> str | None:
     """Why pages cannot be tried in a browser here, if so."""
+    from tests.browser import installed
+
     return None if installed() else "no Chromium: install chromium (packages-test.apt)"
 
 
