@@ -134,6 +134,10 @@ bench-applications: tools ## Messages a second between applications, beside NATS
 bench-judge: tools ## How long the verdict at the end of a run takes, as Markdown.
 	PYTHONPATH=. $(BIN)/python tests/benchmarks/judge_table.py
 
+.PHONY: bench-verdict
+bench-verdict: tools ## How long it takes from captures to the verdict, by phase, as Markdown; SECONDS=3: of traffic.
+	PYTHONPATH=. $(BIN)/python tests/benchmarks/verdict_time.py --seconds $(or $(SECONDS),3)
+
 .PHONY: bench-match
 bench-match: build ## The table of matching speeds, as Markdown; QUICK=1: small sizes.
 	$(BIN)/python tests/benchmarks/match_table.py $(if $(QUICK),--quick)

@@ -1,23 +1,30 @@
-"""What needs the reference model in Spark's Python workers: table `expected`, and what clients announced.
+"""What needs the model in Spark's Python workers: table `expected`, and what clients announced.
 
-The oracle is asked about every publication. Claims travel there as text. Not here: the oracle itself
-(`oracle`).
+The oracle is asked about all publications of a batch at once. Claims travel there as text. Not here: the
+oracle itself (`oracle`, `dues`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import Any
 
+import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
 from pyspark.sql import DataFrame
 from pyspark.sql.pandas.types import to_arrow_schema
 from pyspark.sql.types import BooleanType, StructField, StructType
 
+from analysis.columns import Numbers
 from analysis.contents import content_of
+from analysis.dues import BulkOracle
 from analysis.history import History
-from analysis.oracle import Claim, Oracle
+from analysis.oracle import Claim, Oracle, Pair
 from analysis.schemas import EXPECTED
-from nodes.model import PredicateSyntaxError, Value, format_message, parse_message
+from nodes.model import PredicateSyntaxError, format_message, parse_message
 from nodes.wire.codec import WireError, decode_attributes
 
 
@@ -44,8 +51,6 @@ def _agree(attributes: bytes | None, count: int, message: str | None) -> bool | 
         return False
 
 
-Publication = tuple[int, int, int, Mapping[str, Value]]
-"""source, sequence, time_ns, attributes"""
 _ARROW = to_arrow_schema(EXPECTED)
 
 
@@ -61,28 +66,50 @@ def _judge(
     claims: tuple[Claim, ...], history: History
 ) -> Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
     def judge(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        oracle = Oracle(claims, history)
+        oracle = BulkOracle(Oracle(claims, history))
         for batch in batches:
             yield expected_batch(oracle, batch)
 
     return judge
 
 
-def expected_batch(oracle: Oracle, batch: pa.RecordBatch) -> pa.RecordBatch:
-    """The expectations of one batch of publications."""
-    rows = [
-        (source, sequence, subscriber, due.owed, due.wanted, due.reason or None)
-        for source, sequence, time_ns, attributes in _publications(batch)
-        for subscriber, due in oracle.expected(source, time_ns, attributes).items()
-    ]
-    columns = list(zip(*rows, strict=True)) or [()] * len(_ARROW)
-    arrays = [pa.array(values, field.type) for values, field in zip(columns, _ARROW, strict=True)]
+def expected_batch(oracle: BulkOracle, batch: pa.RecordBatch) -> pa.RecordBatch:
+    """What is expected of a batch of publications, and where the reference model denies it."""
+    contents = [content_of(*row) for row in zip(*(batch[n].to_pylist() for n in _CONTENT), strict=True)]
+    source, sequence = _numbers(batch["source"]), _numbers(batch["sequence"])
+    time_ns = _numbers(pc.coalesce(batch["time_ns"], batch["announced_ns"], pa.scalar(0, pa.int64())))
+    dues = oracle.dues(source, time_ns, contents)
+    denied = list(oracle.deviating(source, time_ns, contents, dues))
+    messages, clients = (np.array([pair[at] for pair in denied], np.int64) for at in (0, 1))
+    message, client = np.concatenate([dues.message, messages]), np.concatenate([dues.client, clients])
+    due = np.concatenate([dues.due, np.zeros(len(denied), np.int64)])
+    columns = {
+        "source": source[message],
+        "sequence": sequence[message],
+        "subscriber": client,
+        "owed": _of_kind([kind.owed for kind in dues.kinds], pa.bool_(), due),
+        "wanted": _of_kind([kind.wanted for kind in dues.kinds], pa.bool_(), due),
+        "reason": _of_kind([kind.reason or None for kind in dues.kinds], pa.string(), due),
+        "denied": np.arange(len(message)) >= len(dues.message),
+    }
+    arrays = [pa.array(columns[field.name]).cast(field.type) for field in _ARROW]
     return pa.RecordBatch.from_arrays(arrays, schema=_ARROW)
 
 
-def _publications(batch: pa.RecordBatch) -> Iterator[Publication]:
-    for row in batch.to_pylist():
-        attributes = content_of(row["attributes"], row["attribute_count"], row["message"])
-        if attributes is not None:
-            time_ns = row["announced_ns"] if row["time_ns"] is None else row["time_ns"]
-            yield row["source"], row["sequence"], time_ns, attributes
+def denied_pairs(path: Path) -> list[Pair]:
+    """Where the reference model, asked about a sample, says something else than table `expected`."""
+    columns = ["source", "sequence", "subscriber"]
+    rows = pq.read_table(path, columns=columns, filters=[("denied", "=", True)]).to_pylist()
+    return sorted((row["source"], row["sequence"], row["subscriber"]) for row in rows)
+
+
+_CONTENT = ("attributes", "attribute_count", "message")
+
+
+def _numbers(column: pa.Array) -> Numbers:
+    numbers: Numbers = column.to_numpy(zero_copy_only=False).astype(np.int64)
+    return numbers
+
+
+def _of_kind(values: Sequence[Any], kind: pa.DataType, due: Numbers) -> pa.Array:
+    return pa.array(values, kind).take(pa.array(due))

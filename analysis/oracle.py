@@ -1,8 +1,9 @@
 """What is owed: which client wants, must get, and may get, each message.
 
 Truth is `nodes.model`, in the plainest Python: every subscription against every publication.
-The one definition for the analysis (`expected`), the experiments and the test harnesses that
-judge a run in memory. Neither Spark nor run directories are known here.
+The one definition for the analysis, the experiments and the test harnesses that judge a run in
+memory. The analysis asks for all messages at once (`dues`) and holds what it finds to this on a
+sample. Neither Spark nor run directories are known here.
 
 A change of subscriptions takes up to `settle_ns` to be known everywhere, and a
 message up to `settle_ns` to arrive; in between either outcome is right. For a
@@ -29,13 +30,13 @@ message at the seam.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from typing import Any, NamedTuple
 
 from analysis.counts import ARRIVED, Counts, counts_of
-from analysis.history import FOREVER, History, history_of, network_change
+from analysis.history import FOREVER, History, SettledPeriod, history_of, network_change
 from nodes.model import Predicate, PredicateSyntaxError, Value, matches, parse_message, parse_predicate
 from testbed.plan.model import Plan
 
@@ -189,6 +190,28 @@ class Due(NamedTuple):
         return Due(owed, self.wanted or other.wanted, reason)
 
 
+class Moment(NamedTuple):
+    """A time of publication, and what the network was like."""
+
+    time_ns: int
+    period: SettledPeriod | None
+    settled: bool
+    held_until_ns: int
+
+    def due(self, source: int, claim: Claim) -> Due | None:
+        """What a claim that matches comes to; None: nothing, as for the publisher's own."""
+        if claim.subscriber == source:
+            return None
+        connected = self.period is None or self.period.connects(source, claim.subscriber)
+        wanted = claim.wants(self.time_ns)
+        allowed = connected and claim.allows(self.time_ns, self.held_until_ns)
+        if not (wanted or allowed):
+            return None
+        owed = (self.settled and claim.owes(self.time_ns)) if allowed else None
+        reason = "" if owed or not wanted else claim.reason(self.time_ns) if connected else "cut_off"
+        return Due(owed, wanted, reason)
+
+
 class Oracle:
     """Decides which clients want a message, are owed it, and may get it.
 
@@ -208,20 +231,13 @@ class Oracle:
 
     def wanting(self, attributes: Mapping[str, Value]) -> list[Claim]:
         """The claims of all predicates that match, whenever they hold."""
-        return self.claims_of(self.matching(attributes))
+        matching = (held for predicate, held in self._predicates if matches(predicate, attributes))
+        return [claim for held in matching for claim in held]
 
     @property
-    def predicates(self) -> list[Predicate]:
-        """All that anybody subscribed to, each once."""
-        return [predicate for predicate, _ in self._predicates]
-
-    def matching(self, attributes: Mapping[str, Value]) -> tuple[int, ...]:
-        """The predicates that match, by their positions in `predicates`."""
-        return tuple(at for at, (p, _) in enumerate(self._predicates) if matches(p, attributes))
-
-    def claims_of(self, matching: Iterable[int]) -> list[Claim]:
-        """The claims of predicates, by the positions of `matching`."""
-        return [claim for at in matching for claim in self._predicates[at][1]]
+    def predicates(self) -> list[tuple[Predicate, list[Claim]]]:
+        """All that anybody subscribed to, each once, with its claims."""
+        return self._predicates
 
     def bounds(self) -> list[int]:
         """The moments with which times of publication are compared, ascending.
@@ -236,25 +252,30 @@ class Oracle:
 
     def judge(self, source: int, time_ns: int, wanting: Sequence[Claim]) -> dict[int, Due]:
         """What is due to each subscriber that wants or may get it; never to the publisher."""
+        moment = self.moment(time_ns)
+        dues: dict[int, Due] = {}
+        for claim in wanting:
+            due = moment.due(source, claim)
+            if due is not None:
+                earlier = dues.get(claim.subscriber)
+                dues[claim.subscriber] = due if earlier is None else due.joined(earlier)
+        return dict(sorted(dues.items()))
+
+    def alike(self, claim: Claim) -> Hashable:
+        """Claims of one key come to the same, except for what their own clients publish."""
+        return replace(claim, subscriber=0, predicate=""), self.place(claim.subscriber)
+
+    def place(self, node: int) -> tuple[int | None, ...]:
+        """In which part of the network a node is, period by period."""
+        return tuple(period.part_of.get(node) for period in self._history.settled) if self._history else ()
+
+    def moment(self, time_ns: int) -> Moment:
+        """What the network was like for a message published then."""
         history = self._history
         period = history.period_of(time_ns) if history else None
         settled = history is None or period is not None
         held_until_ns = time_ns if settled or history is None else history.held_until(time_ns)
-        dues: dict[int, Due] = {}
-        for claim in wanting:
-            subscriber = claim.subscriber
-            if subscriber == source:
-                continue
-            connected = period is None or period.connects(source, subscriber)
-            wanted = claim.wants(time_ns)
-            allowed = connected and claim.allows(time_ns, held_until_ns)
-            if not (wanted or allowed):
-                continue
-            owed = (settled and claim.owes(time_ns)) if allowed else None
-            reason = "" if owed or not wanted else claim.reason(time_ns) if connected else "cut_off"
-            due = Due(owed, wanted, reason)
-            dues[subscriber] = due.joined(dues[subscriber]) if subscriber in dues else due
-        return dict(sorted(dues.items()))
+        return Moment(time_ns, period, settled, held_until_ns)
 
     def expected(self, source: int, time_ns: int, attributes: Mapping[str, Value]) -> dict[int, Due]:
         """`judge` for a message."""

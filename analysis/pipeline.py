@@ -26,8 +26,9 @@ from pyspark.sql.types import StructType
 from analysis import AnalysisError, calm, clocks, logs, network, summary, transforms
 from analysis.checks import Found, to_checks
 from analysis.clocks import Way
+from analysis.dues import deviations
 from analysis.evidence import Evidence, evidence_of, swapped_access
-from analysis.expected import to_expected, with_agreement
+from analysis.expected import denied_pairs, to_expected, with_agreement
 from analysis.explorer import explore
 from analysis.findings import (
     Findings,
@@ -238,7 +239,7 @@ class _Tables:
             else (),
             summary.delivered_digest(verdicts, self._names()),
             self._scheme(claims, trees, deliveries, publications),
-            [*known.notes, *odd_logs],
+            [*known.notes, *odd_logs, *self._deviations()],
             scopes[: len(parts)],
             checks,
             explored=explore(self.run, self.folder, claims),
@@ -279,6 +280,10 @@ class _Tables:
         partial_routers = known.evidence.partial_routers
         seen = calm.Seen(self.run, columns, known.payloads, known.changes, partial_routers)
         return calm.all_contradictions(seen, fixpoints, history)
+
+    def _deviations(self) -> list[str]:
+        """Where the reference model denied what the oracle found."""
+        return deviations(denied_pairs(self.folder / "expected.parquet"), self.run.names)
 
     def _scheme(
         self, claims: Sequence[Claim], trees: DataFrame, deliveries: DataFrame, publications: DataFrame

@@ -35,7 +35,9 @@ EVENTS = _schema(
 )
 """Of `events.jsonl`, what Spark reads; a line that is not JSON becomes a row of nulls."""
 
-EXPECTED = _schema(source=_LONG, sequence=_LONG, subscriber=_INT, owed=_FLAG, wanted=_FLAG, reason=_TEXT)
+EXPECTED = _schema(
+    source=_LONG, sequence=_LONG, subscriber=_INT, owed=_FLAG, wanted=_FLAG, reason=_TEXT, denied=_FLAG
+)
 TREES = _schema(
     source=_LONG,
     sequence=_LONG,

@@ -18,6 +18,7 @@ import numpy as np
 
 from analysis import AnalysisError, calm, logs, network
 from analysis.checks import Found, to_checks
+from analysis.dues import deviations
 from analysis.evidence import Evidence, evidence_of
 from analysis.findings import CHECKS, Checks, Findings, PublicationCounts, SchemeFindings, TreeCounts
 from analysis.history import History, NetworkChange, history_of
@@ -134,10 +135,15 @@ def _findings(run: Run) -> Findings:
         disagreements=counting.first_of_kind(pairs, messages, kinds, of, odd),
         digest=counting.delivered_digest(pairs, messages, kinds, of, run.names),
         scheme=NO_TABLES,
-        notes=[*known.notes, *odd_logs],
+        notes=[*known.notes, *odd_logs, *_deviations(pairs, messages, run)],
         scopes=list(counting.count_by_scope(timeline, kinds, published, latencies, excused)),
         checks=checks,
     )
+
+
+def _deviations(pairs: Pairs, messages: Messages, run: Run) -> list[str]:
+    found = ((messages.source[at], messages.sequence[at], client) for at, client in pairs.deviating)
+    return deviations([(int(source), int(sequence), client) for source, sequence, client in found], run.names)
 
 
 def _is_odd(excused: Excused, kind: Kind) -> bool:

@@ -1,7 +1,7 @@
 """Pairs of a message and a client: what was due, what left a router, and what the client reports.
 
 What the analysis does with joins in Spark is done here with numbers for messages, clients and dues, in
-columns. What is due is asked of the oracle, once for all messages of which it must be the same.
+columns.
 """
 
 from __future__ import annotations
@@ -11,15 +11,17 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
-import pyarrow as pa
 
+from analysis import AnalysisError
+from analysis.columns import coded
 from analysis.contents import content_of
-from analysis.history import FOREVER
+from analysis.dues import BulkOracle, Dues
+from analysis.matching import TooMuchError
 from analysis.oracle import Due, Oracle
-from analysis.quick.matching import Matcher
 from analysis.quick.sightings import Column, Seen, Sightings
 
-NOTHING_DUE = Due(None, False)
+MOST_CANDIDATES = 200_000_000
+"""Pairs of a message and a filter that may match, some 10 s: more is left to the analysis."""
 UNKNOWN_NS = np.iinfo(np.int64).min
 """A time that is not known."""
 
@@ -70,6 +72,8 @@ class Pairs:
     hop_count: Column
     """Of that copy."""
     dues: Sequence[Due]
+    deviating: Sequence[tuple[int, int]]
+    """Of a sample: messages and clients of which the reference model says that something else was due."""
 
 
 def numbered(seen: Sightings) -> Numbered:
@@ -95,17 +99,10 @@ def numbered(seen: Sightings) -> Numbered:
 
 def _codes(kinds: Sequence[Seen]) -> list[Column]:
     """A number for each (source, sequence), by row."""
-    source = _coded(np.concatenate([each.source for each in kinds]))
-    sequence = _coded(np.concatenate([each.sequence for each in kinds]))
-    both = _coded(sequence * (1 + source.max(initial=0)) + source)
+    source = coded(np.concatenate([each.source for each in kinds]))
+    sequence = coded(np.concatenate([each.sequence for each in kinds]))
+    both = coded(sequence * (1 + source.max(initial=0)) + source)
     return np.split(both, np.cumsum([len(each.source) for each in kinds])[:-1])
-
-
-def _coded(values: Column) -> Column:
-    """Small numbers, the same for the same values."""
-    encoded = pa.array(values).dictionary_encode()
-    codes: Column = encoded.indices.to_numpy().astype(np.int64)
-    return codes
 
 
 def firsts(key: Column, time_ns: Column) -> Column:
@@ -116,78 +113,49 @@ def firsts(key: Column, time_ns: Column) -> Column:
 
 
 def pairs_of(oracle: Oracle, seen: Sightings, found: Numbered) -> Pairs:
-    """Every pair that was due, of which a copy left, or that is reported."""
-    message, client, due, dues = _due(oracle, found.messages)
+    """Every pair that was due, of which a copy left, or that is reported.
+
+    Raises:
+        AnalysisError: It is too much work to find out what was due.
+    """
+    which, dues, deviating = _due(oracle, found.messages)
+    message = which[dues.message]
     messages = np.concatenate([message, found.left, found.reported])
-    clients = np.concatenate([client, seen.left.client, seen.reported.client])
+    clients = np.concatenate([dues.client, seen.left.client, seen.reported.client])
     most = 1 + int(clients.max(initial=0))
-    number = _coded(messages * most + clients)
+    number = coded(messages * most + clients)
     count = 1 + int(number.max(initial=-1))
     of_due, of_left, of_reported = np.split(number, np.cumsum([len(message), len(found.left)]))
     first = firsts(of_left, seen.left.time_ns)
     return Pairs(
         _spread(count, number, messages),
         _spread(count, number, clients),
-        _spread(count, of_due, due),
+        _spread(count, of_due, dues.due),
         np.bincount(of_left, minlength=count),
         np.bincount(of_reported, minlength=count),
         _spread(count, of_left[first], seen.left.time_ns[first], UNKNOWN_NS),
         _spread(count, of_left[first], seen.left.hop_count[first]),
-        dues,
+        dues.kinds,
+        deviating,
     )
+
+
+def _due(oracle: Oracle, messages: Messages) -> tuple[Column, Dues, list[tuple[int, int]]]:
+    """The publications, what is due of them, and where the reference model says something else."""
+    which = np.flatnonzero(messages.published)
+    contents = [content_of(*messages.content[at]) for at in which.tolist()]
+    asked = (messages.source[which], messages.time_ns[which], contents)
+    bulk = BulkOracle(oracle, MOST_CANDIDATES)
+    try:
+        dues = bulk.dues(*asked)
+    except TooMuchError:
+        raise AnalysisError(
+            "too many messages nearly match too many predicates here; `cbn analyze` judges any run"
+        ) from None
+    return which, dues, [(int(which[at]), client) for at, client in bulk.deviating(*asked, dues)]
 
 
 def _spread(count: int, at: Column, values: Column, otherwise: int = 0) -> Column:
     spread = np.full(count, otherwise, dtype=np.int64)
     spread[at] = values
     return spread
-
-
-def _due(oracle: Oracle, messages: Messages) -> tuple[Column, Column, Column, list[Due]]:
-    """Message, client and due of each pair that the oracle knows; and the dues: the first is none."""
-    which = np.flatnonzero(messages.published)
-    matching, sets = _matching(oracle, [messages.content[at] for at in which.tolist()])
-    group, first = _groups(messages.source[which], _cells(oracle, messages.time_ns[which]), matching)
-    answers = [
-        oracle.judge(int(messages.source[at]), int(messages.time_ns[at]), oracle.claims_of(sets[of]))
-        for at, of in zip(which[first].tolist(), matching[first].tolist(), strict=True)
-    ]
-    dues = {NOTHING_DUE: 0}
-    clients = np.array([client for answer in answers for client in answer], dtype=np.int64)
-    codes = [dues.setdefault(due, len(dues)) for answer in answers for due in answer.values()]
-    sizes = np.array([len(answer) for answer in answers], dtype=np.int64)
-    begins = np.cumsum(sizes) - sizes
-    each = sizes[group] if len(group) else np.empty(0, np.int64)
-    within = np.arange(int(each.sum())) - np.repeat(np.cumsum(each) - each, each)
-    place = np.repeat(begins[group], each) + within if len(group) else within
-    return np.repeat(which, each), clients[place], np.array(codes, dtype=np.int64)[place], list(dues)
-
-
-def _matching(
-    oracle: Oracle, contents: Sequence[tuple[bytes | None, int, str | None]]
-) -> tuple[Column, list[tuple[int, ...]]]:
-    """Of each content the number of its set of matching predicates; and the sets."""
-    matcher = Matcher(oracle.predicates)
-    sets: dict[tuple[int, ...], int] = {(): 0}
-    found = np.zeros(len(contents), dtype=np.int64)
-    for at, content in enumerate(contents):
-        attributes = content_of(*content)
-        if attributes is not None:
-            found[at] = sets.setdefault(matcher.matching(attributes), len(sets))
-    return found, list(sets)
-
-
-def _cells(oracle: Oracle, time_ns: Column) -> Column:
-    """Where each time is among the oracle's bounds: at one, or between two."""
-    bounds = np.array([min(max(bound, UNKNOWN_NS), FOREVER) for bound in oracle.bounds()], dtype=np.int64)
-    return np.searchsorted(bounds, time_ns, "left") + np.searchsorted(bounds, time_ns, "right")
-
-
-def _groups(*columns: Column) -> tuple[Column, Column]:
-    """The number of each row's group of equals, and a row of each group."""
-    key = np.zeros(len(columns[0]), dtype=np.int64)
-    for column in columns:
-        code = _coded(column)
-        key = _coded(key * (1 + code.max(initial=0)) + code)
-    _, first = np.unique(key, return_index=True)
-    return key, first

@@ -18,48 +18,8 @@ from analysis import AnalysisError
 from analysis.history import History, SettledPeriod
 from analysis.oracle import Clock, Oracle
 from analysis.quick import judge as judging
-from analysis.quick import matching
+from analysis.quick import pairs
 from analysis.quick.judge import UNCHECKED, judge
-from analysis.quick.matching import Alike, Matcher
-from nodes.model import EVERYTHING, NOTHING, Time, matches, parse_filter, parse_predicate
-
-CONSTRAINTS = (
-    "x < 3", "x >= 5", "x = 4", "x != 4", "x any integer", "x > 2.5", "x any float", 's = "ab"', 's < "b"',
-    's >* "a"', 's *< "b"', 's * "c"', "b = true", "b != true", "t <= @5ns", "t > @7ns", 'n != "x"',
-)  # fmt: skip
-VALUES = {
-    "x": [1, 2, 3, 4, 5, 6, 2.0, 2.5, 3.5, "3", True],
-    "s": ["", "a", "ab", "b", "bc", "cab", 1],
-    "b": [True, False, 1],
-    "t": [Time(4), Time(5), Time(6), Time(7), Time(8), 6],
-    "n": ["x", "y", 3],
-    "unused": [1, 2, 3],
-}
-
-
-def test_a_message_matches_what_the_reference_model_says(
-    rng: Random, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(matching, "MOST_KEPT", 3)
-    for _ in range(200):
-        texts = [" and ".join(rng.sample(CONSTRAINTS, rng.randint(1, 3))) for _ in range(rng.randint(0, 6))]
-        predicates = [parse_predicate(f"{one} or {rng.choice(CONSTRAINTS)}") for one in texts]
-        predicates += rng.sample([EVERYTHING, NOTHING], rng.randint(0, 2))
-        matcher = Matcher(predicates)
-        for _ in range(50):
-            names = rng.sample(sorted(VALUES), rng.randint(0, len(VALUES)))
-            message = {name: rng.choice(VALUES[name]) for name in names}
-            expected = tuple(at for at, predicate in enumerate(predicates) if matches(predicate, message))
-            assert matcher.matching(message) == expected, (texts, message)
-
-
-def test_values_that_no_constraint_tells_apart_are_alike() -> None:
-    constraints = [c for text in ("x < 3", "x = 7", "x < 2.5") for c in parse_filter(text).constraints]
-    alike = Alike(constraints)
-    assert alike.key(1) == alike.key(2) != alike.key(3) != alike.key(4) == alike.key(6)
-    assert len({alike.key(value) for value in (6, 7, 8, 1.0, 2.5, "a", True)}) == 7
-    assert alike.key("a") == alike.key("b")
-    assert Alike(parse_filter('x *< "a"').constraints).key("a") != alike.key("b")
 
 
 def test_between_two_bounds_the_same_is_due_at_any_time(rng: Random) -> None:
@@ -75,7 +35,8 @@ def test_between_two_bounds_the_same_is_due_at_any_time(rng: Random) -> None:
         bounds, dues = oracle.bounds(), {}
         for time_ns in range(400):
             cell = bisect_left(bounds, time_ns), bisect_right(bounds, time_ns)
-            found = oracle.judge(9, time_ns, oracle.claims_of(range(4)))
+            every = [claim for _, held in oracle.predicates for claim in held]
+            found = oracle.judge(9, time_ns, every)
             assert dues.setdefault(cell, found) == found, time_ns
 
 
@@ -170,13 +131,22 @@ def test_a_run_in_which_nothing_was_captured_or_published_can_be_judged(hand_mad
 
 def test_what_is_too_large_is_left_to_the_analysis(hand_made, monkeypatch: pytest.MonkeyPatch) -> None:
     path = _run(hand_made)
-    monkeypatch.setattr(matching, "MOST_EFFORT", 1)
+    monkeypatch.setattr(pairs, "MOST_CANDIDATES", 1)
     with pytest.raises(AnalysisError, match="`cbn analyze` judges any run"):
         judge(path)
     monkeypatch.setattr(judging, "LARGEST_BYTES", 10)
     with pytest.raises(AnalysisError, match="256 MiB of captures"):
         judge(path)
     assert not (path / "judged.json").exists()
+
+
+def test_a_run_in_which_the_reference_model_contradicts_the_oracle_is_doubtful(
+    hand_made, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("analysis.dues.matches", lambda predicate, message: False)
+    verdict = judge(_run(hand_made))
+    assert verdict["verdict"] == "doubtful"
+    assert any("contradicts the reference model about 3 pairs" in problem for problem in verdict["problems"])
 
 
 def test_a_run_without_captures_cannot_be_judged(hand_made) -> None:
