@@ -6,15 +6,18 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from functools import reduce
 from operator import add
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from analysis.counts import Counts
-from analysis.explorer import Explored
 from analysis.history import FOREVER, Disturbance
 from analysis.network import RouterState
 from analysis.rundir import Run
 from nodes.scheme_formulas import Figures
 from nodes.wire.packets import PacketType
+
+if TYPE_CHECKING:
+    from analysis.by_time import ByTime
+    from analysis.explorer import Explored
 
 RECOVERY = "recovery"
 """The part of a run after the last fixpoint; no phase is called so."""
@@ -282,6 +285,8 @@ class Findings:
     checks: Checks = field(default_factory=Checks)
     explored: Explored | None = None
     """Some messages, one by one; None: tables were not made."""
+    by_time: ByTime | None = None
+    """None: there are too many messages, or tables were not made."""
     course: Sequence[ScopeCounts] = ()
     """What became of the messages that were published in each of many short times, in order."""
 

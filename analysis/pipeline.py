@@ -24,6 +24,7 @@ from pyspark.sql import functions as F  # noqa: N812
 from pyspark.sql.types import StructType
 
 from analysis import AnalysisError, calm, clocks, logs, network, summary, transforms
+from analysis.by_time import by_time
 from analysis.checks import Found, to_checks
 from analysis.clocks import Way
 from analysis.dues import deviations
@@ -243,6 +244,7 @@ class _Tables:
             scopes[: len(parts)],
             checks,
             explored=explore(self.run, self.folder, claims),
+            by_time=by_time(self.folder, slices),
             course=scopes[len(parts) :],
         )
         self._step()

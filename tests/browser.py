@@ -175,7 +175,7 @@ class Page:
 
     def press(self, key: str) -> None:
         """A key by its name: `ArrowDown`, `Enter`, `Tab`."""
-        codes = {"Tab": 9, "Enter": 13, "Escape": 27, "ArrowUp": 38, "ArrowDown": 40}
+        codes = {"Tab": 9, "Enter": 13, "Escape": 27, "ArrowUp": 38, "ArrowRight": 39, "ArrowDown": 40}
         text = {"text": "\r"} if key == "Enter" else {}
         for kind in ("keyDown", "keyUp"):
             pressed = text if kind == "keyDown" else {}

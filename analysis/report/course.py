@@ -12,6 +12,7 @@ from analysis.figures.svg import Figure, element, path, text
 from analysis.findings import Findings, ScopeCounts
 from analysis.history import FOREVER
 from analysis.report.section import Data, Section
+from analysis.report.span import data_of
 from topologies.fault_kinds import in_words
 
 WIDTH, LEFT, RIGHT = 1040.0, 52.0, 20.0
@@ -51,7 +52,15 @@ def course_figure(findings: Findings) -> Figure | None:
     start_ns, end_ns = slices[0].scope.from_ns, slices[-1].scope.until_ns
     across = Axis(0.0, float(end_ns - start_ns), LEFT, WIDTH - RIGHT)
     drawn = _Course(findings, across, start_ns, end_ns)
-    body = drawn.bands() + drawn.ratio() + drawn.bars() + drawn.times() + drawn.phases() + drawn.faults()
+    body = (
+        drawn.ground()
+        + drawn.bands()
+        + drawn.ratio()
+        + drawn.bars()
+        + drawn.times()
+        + drawn.phases()
+        + drawn.faults()
+    )
     return Figure("course", "The course of the run", _description(findings), WIDTH, HEIGHT, body)
 
 
@@ -61,6 +70,12 @@ class _Course:
     across: Axis
     start_ns: int
     end_ns: int
+
+    def ground(self) -> str:
+        """What a part of the run is chosen on, and the mark of that part."""
+        place = {"x": LEFT, "y": FAULTS_AT, "width": WIDTH - RIGHT - LEFT, "height": BARS_FOOT - FAULTS_AT}
+        ground = element("rect", **place, class_="ground", data_span="all")
+        return ground + element("rect", **{**place, "width": 0.0}, class_="chosen")
 
     def bands(self) -> str:
         """The times in which the network was not settled."""
@@ -209,6 +224,7 @@ def _data(findings: Findings, _verdict: Data) -> Data | None:
         "disturbed": bool(findings.unrest),
         "course": findings.course,
         "start_ns": findings.course[0].scope.from_ns,
+        **data_of(findings),
     }
 
 
@@ -229,6 +245,18 @@ SECTION = Section(
 {% endif %}
 </figcaption>
 </figure>
+{% if by_time %}
+<div class="span" hidden="hidden">
+<p id="span-said" role="status"></p>
+<label>from <input type="range" id="span-from" min="0" max="{{ course | length }}" value="0" /></label>
+<label>to <input type="range" id="span-until" min="0" max="{{ course | length }}"
+value="{{ course | length }}" /></label>
+<button type="button" id="span-whole">the whole run</button>
+<span class="note">Drag over the drawing to choose a part of the run: the figures below are then of what was
+published in it, and the latencies of it are a red line.</span>
+</div>
+<script type="application/json" id="span-data">{{ by_time }}</script>
+{% endif %}
 <details>
 <summary>As a table</summary>
 {% call table("", ["From", "#Messages", "#Wanted", "#Owed", "#Arrived", "#of them", "#Lost", "#Missing",

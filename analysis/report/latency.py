@@ -29,8 +29,22 @@ def latency_figure(curves: Sequence[LatencyCurve]) -> Figure | None:
         _curve(c, shades[c.hop_count], across, up) for c in reversed(timed) if c.hop_count in shades
     )
     return Figure(
-        "latency", "Latency of deliveries", _description(timed[0]), WIDTH, HEIGHT, _grid(across, up) + lines
+        "latency",
+        "Latency of deliveries",
+        _description(timed[0]),
+        WIDTH,
+        HEIGHT,
+        _grid(across, up) + lines + _of_span(across, up),
     )
+
+
+def _of_span(across: Axis, up: Axis) -> str:
+    """The curve of a part of the run, once one is chosen (`span.js`), and by what it is drawn."""
+    scale = {"low": across.low, "high": across.high, "start": across.start, "end": across.end}
+    data = {f"data_{name}": repr(value) for name, value in scale.items()}
+    ends = {"data_log": int(across.logarithmic), "data_foot": up.start, "data_top": up.end}
+    title = element("title", "of the part of the run that is chosen")
+    return element("path", title, d="M0 0", class_="curve span", **data, **ends)
 
 
 def shades_of(curves: Sequence[LatencyCurve]) -> dict[int | None, str]:

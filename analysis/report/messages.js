@@ -66,6 +66,7 @@ class Explorer {
   }
 
   passed(message) {
+    if (this.span && (message.at < this.span.from || message.at >= this.span.until)) return false;
     if (!this.place) return true;
     const [a, b] = this.place;
     if (b === undefined) return message.router === a || message.source === a
@@ -95,6 +96,10 @@ class Explorer {
       });
     }
     window.addEventListener("hashchange", () => this.fromAddress());
+    document.addEventListener("span", ({ detail }) => {
+      this.span = detail.all ? null : detail;
+      this.show();
+    });
     document.querySelector(".explorer").hidden = false;
     this.show();
     this.fromAddress();

@@ -74,6 +74,7 @@ def _data(findings: Findings, _verdict: Data) -> Data:
         "figure": figure and Markup(figure.to_svg()),
         "between": [k for k in links if not k.access],
         "access": [k for k in links if k.access],
+        "ids": {n.name: n.node_id for n in findings.run.plan.nodes},
         "idle": not all(k.messages for k in links),
         "crossings": sum(k.messages for k in links if not k.access),
     }
@@ -110,7 +111,7 @@ the protocols themselves sent {{ verdict.control.packets | count }} packets,
 {% call table("Links between routers", ["Link", "#Messages", "#→", "#←", "#Wasted", "#of them",
                                         "#Control packets", "#bytes"]) %}
 {% for k in between %}
-<tr><th scope="row">{{ k.a }} &#8211; {{ k.b }}</th>
+<tr data-link="{{ ids[k.a] }} {{ ids[k.b] }}"><th scope="row">{{ k.a }} &#8211; {{ k.b }}</th>
 {{- number(k.messages) }}{{ number(k.to_b) }}{{ number(k.to_a) }}
 {{- number(k.wasted) }}{{ cell(k.wasted | share(k.messages)) }}{{ number(k.control_packets) }}
 {{- cell(k.control_bytes | volume) }}</tr>

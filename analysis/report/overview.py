@@ -154,6 +154,7 @@ RUN = Section("run", "The run", "{{ facts(lines) }}", _run)
 class SubscriberRow:
     """A client's counts under its name."""
 
+    client: int
     name: str
     counts: Counts
     published: int
@@ -165,7 +166,7 @@ def subscriber_rows(findings: Findings) -> list[SubscriberRow]:
     published = _published(findings)
     names = {**{s: f"node {s}" for s in counted}, **{i: name for name, i in findings.run.client_ids.items()}}
     return [
-        SubscriberRow(name, counted[i].counts if i in counted else Counts(), published[name])
+        SubscriberRow(i, name, counted[i].counts if i in counted else Counts(), published[name])
         for i, name in sorted(names.items())
     ]
 
@@ -224,7 +225,7 @@ CLIENTS = Section(
 {% call table("What each client published, wanted, was owed and got", ["Client", "#Published", "#Wanted",
               "#Owed", "#Delivered", "#Missing", "#Duplicate", "#Spurious", "#Lost", "#Unknown"]) %}
 {% for s in subscribers %}
-<tr><th scope="row">{{ s.name }}</th>{{ counted(s) }}</tr>
+<tr data-client="{{ s.client }}"><th scope="row">{{ s.name }}</th>{{ counted(s) }}</tr>
 {% endfor %}
 {% endcall %}
 """,

@@ -1,5 +1,6 @@
 "use strict";
-// Tables are sorted by a click on the head of a column: numbers from large to small first, text from a to z.
+// Tables are sorted by a click on the head of a column: numbers from large to small first, text from a to z; and
+// each can be saved as CSV.
 
 const UNITS = { ns: 1e-9, "\u00b5s": 1e-6, ms: 1e-3, s: 1, B: 1, kB: 1e3, MB: 1e6, GB: 1e9, "%": 1 };
 
@@ -39,4 +40,22 @@ for (const table of document.querySelectorAll("table.sortable")) {
     button.addEventListener("click", () => sort(table, head));
     head.append(button);
   }
+}
+
+function csvOf(table) {
+  const quoted = (text) => (/[",\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text);
+  const plain = (cell) => quoted(cell.textContent.trim().replaceAll("\u202f", ""));
+  return [...table.rows].map((row) => [...row.cells].map(plain).join(",")).join("\n") + "\n";
+}
+
+for (const table of document.querySelectorAll("table.sortable")) {
+  const section = table.closest("section");
+  const link = document.createElement("a");
+  link.className = "csv";
+  link.textContent = "CSV";
+  link.setAttribute("aria-label", `Save this table of ${section.querySelector("h2").textContent} as CSV`);
+  link.download = `${section.id}.csv`;
+  link.href = "#";
+  link.addEventListener("click", () => { link.href = `data:text/csv;charset=utf-8,${encodeURIComponent(csvOf(table))}`; });
+  table.closest(".scroll").after(link);
 }

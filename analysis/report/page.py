@@ -34,7 +34,7 @@ SECTIONS = (
 )
 """In the order of the page."""
 
-SCRIPTS = ("page.js", "messages.js")
+SCRIPTS = ("page.js", "messages.js", "span.js")
 
 _HERE = Path(__file__).resolve().parent
 _MACROS = '{% from "macros.html.j2" import number, cell, counted, table, facts %}\n'

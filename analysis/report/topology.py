@@ -113,7 +113,7 @@ def _links(plan: Plan, links: Sequence[LinkRow], places: Mapping[str, Sequence[f
 
 def _labels(plan: Plan, links: Sequence[LinkRow], places: Mapping[str, Sequence[float]]) -> Iterator[str]:
     """The labels that cover neither a node nor another label, those of the busiest links first."""
-    size = _size(plan)
+    size, ids = _size(plan), {n.name: n.node_id for n in plan.nodes}
     taken = [_box(places[n.name], size * _half_width(n), size * ROUTER_HALF) for n in plan.routers]
     taken += [_box(places[n.name], size * CLIENT_ROOM, size * CLIENT_ROOM) for n in plan.clients]
     if len(plan.nodes) <= LABELLED_NODES:
@@ -127,7 +127,7 @@ def _labels(plan: Plan, links: Sequence[LinkRow], places: Mapping[str, Sequence[
             box = _box((x, y), half, PLATE_HALF)
             if not any(_overlap(box, other) for other in taken):
                 taken.append(box)
-                yield _label(link, x, y)
+                yield _label(link, x, y, f"{ids[link.a]} {ids[link.b]}")
                 break
 
 
@@ -167,14 +167,16 @@ def _label_half(link: LinkRow) -> float:
     return CHARACTER * len(count(link.messages) + _wasted_text(link)) / 2 + 5
 
 
-def _label(link: LinkRow, x: float, y: float) -> str:
+def _label(link: LinkRow, x: float, y: float, ends: str) -> str:
     """The count, on a plate that keeps the line from crossing it out."""
     half, height = _label_half(link), 2 * PLATE_HALF
     place = {"x": x - half, "y": y - PLATE_HALF, "width": 2 * half, "height": height}
     plate = element("rect", **place, rx=9.0, class_="plate")
     wasted = _wasted_text(link)
     waste = element("tspan", wasted, class_="wasted") if wasted else ""
-    return plate + element("text", count(link.messages), waste, x=x, y=y + 4, class_="load middle")
+    return plate + element(
+        "text", count(link.messages), waste, x=x, y=y + 4, class_="load middle", data_link=ends
+    )
 
 
 def _nodes(

@@ -71,7 +71,14 @@ class Tables:
     ) -> None:
         pair = {"source": 3, "sequence": sequence, "subscriber": client}
         self.rows["verdicts"].append(
-            {**pair, "verdict": verdict, "owed": reason is None, "reason": reason, "copies": copies}
+            {
+                **pair,
+                "verdict": verdict,
+                "owed": reason is None,
+                "wanted": True,
+                "reason": reason,
+                "copies": copies,
+            }
         )
         if copies:
             self.rows["deliveries"].append({**pair, "latency_ns": 25})
@@ -80,7 +87,7 @@ class Tables:
         columns = {
             "publications": explorer.PUBLICATION,
             "crossings": explorer.CROSSING,
-            "verdicts": explorer.VERDICT,
+            "verdicts": (*explorer.VERDICT, "wanted"),
             "deliveries": explorer.DELIVERY,
         }
         for name, rows in self.rows.items():

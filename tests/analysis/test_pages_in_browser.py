@@ -128,6 +128,46 @@ def test_tables_are_sorted_by_a_click(page: Page) -> None:
     assert page.value(numbers) == sorted(found)
 
 
+NUMBERS = (
+    "[...document.querySelectorAll('#network tr[data-link], #clients tr[data-client]')].map("
+    "r => [...r.cells].slice(1, 5).map(c => Number(c.textContent.replaceAll('\u202f', ''))))"
+)
+
+
+def test_all_figures_follow_the_part_of_the_run_that_is_chosen(page: Page) -> None:
+    whole, said = page.value(NUMBERS), text(page, "#span-said")
+    parts = []
+    for from_share, to_share in ((0.0, 0.5), (0.5, 1.0)):
+        page.drag("svg.course [data-span]", from_share + 0.004, to_share - 0.004)
+        parts.append(page.value(NUMBERS))
+        assert page.value("document.querySelector('svg.latency .span').getAttribute('d')") != "M0 0"
+        assert int(text(page, COUNT).split()[0]) < 150
+    for first, second, both in zip(*parts, whole, strict=True):
+        assert [a + b for a, b in zip(first, second, strict=True)] == both
+    assert parts[0] != whole
+    page.click("#span-whole")
+    assert (page.value(NUMBERS), text(page, "#span-said")) == (whole, said)
+    assert text(page, COUNT) == "150 found"
+    assert page.errors == []
+
+
+def test_a_part_of_the_run_is_chosen_with_the_keyboard(page: Page) -> None:
+    page.value("document.getElementById('span-from').focus()")
+    for _ in range(3):
+        page.press("ArrowRight")
+    assert page.value("document.getElementById('span-from').value") == "3"
+    assert int(text(page, COUNT).split()[0]) < 150
+    assert page.value("document.getElementById('span-from').getAttribute('aria-valuetext')").endswith("s")
+
+
+def test_every_table_can_be_saved(page: Page) -> None:
+    page.value("document.querySelector('#network a.csv').addEventListener('click', e => e.preventDefault())")
+    page.click("#network a.csv")
+    rows = page.value("decodeURIComponent(document.querySelector('#network a.csv').href.split(',')[1])")
+    assert rows.splitlines()[0].startswith("Link,Messages")
+    assert len(rows.splitlines()) == 5
+
+
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_text_stands_out_from_its_ground_in_light_and_in_dark(page: Page, scheme: str) -> None:
     page.prefer(scheme)
