@@ -16,6 +16,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any, TypedDict
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
@@ -102,19 +103,37 @@ class BinReport(TypedDict):
     """Captures of which a piece does not begin or end where it should."""
     foreign: dict[str, tuple[str, str]]
     """By interface: source and destination of a frame of another link."""
+    between: dict[str, list[tuple[str, str]]]
+    """By interface: the two addresses of its link, if no plan says them; two empty ones: others too."""
+    steps_back_ns: dict[str, int]
+    """By interface: the largest step back of the clock from one packet to the next."""
     control: list[tuple[str, int, str]]
     """Interface, time and packet (hexadecimal) of what is kept of control traffic."""
 
 
+def part_name(number: int) -> str:
+    """Of the file that a task writes."""
+    return f"part-{number:05d}.parquet"
+
+
 def empty_report() -> BinReport:
     """Of a task that has done nothing yet."""
-    return BinReport(counts={}, problems=[], unreadable=[], wrongly_split=[], foreign={}, control=[])
+    return BinReport(
+        counts={},
+        problems=[],
+        unreadable=[],
+        wrongly_split=[],
+        foreign={},
+        between={},
+        steps_back_ns={},
+        control=[],
+    )
 
 
 def decode_bin(number: int, pieces: list[Piece], target: str) -> BinReport:
     """Decode the pieces into one Parquet file that appears whole or not at all."""
     report = empty_report()
-    final = Path(target) / f"part-{number:05d}.parquet"
+    final = Path(target) / part_name(number)
     partial = final.with_name(f".{final.name}.partial")
     with pq.ParquetWriter(partial, SCHEMA, **PARQUET) as writer:
         for piece in pieces:
@@ -149,6 +168,7 @@ def decode_rows(piece: Piece, report: BinReport) -> Iterator[pa.RecordBatch]:
     kept = _Kept(piece)
     for batch in decoding:
         kept.add(batch)
+        _note_clock(piece, batch["time_ns"], report)
         yield _rows(piece, batch)
     _note(piece, decoding, report)
     report["control"] += kept.control()
@@ -159,11 +179,20 @@ def _note(piece: Piece, decoding: Decoding, report: BinReport) -> None:
         report["wrongly_split"].append(piece.path)
     if decoding.foreign:
         report["foreign"].setdefault(piece.interface, decoding.foreign)
+    if decoding.between:
+        report["between"].setdefault(piece.interface, []).extend(sorted(decoding.between))
     if decoding.why:
         report["problems"].append(f"{_shown(Path(piece.path))}: {decoding.why}; what came before was read")
     totals = Counter(report["counts"].get(piece.interface, {}))
     totals.update(decoding.counts)
     report["counts"][piece.interface] = dict(totals)
+
+
+def _note_clock(piece: Piece, time_ns: pa.Int64Array, report: BinReport) -> None:
+    back = -int(np.diff(time_ns.to_numpy()).min(initial=0))
+    if back > 0:
+        known = report["steps_back_ns"]
+        known[piece.interface] = max(known.get(piece.interface, 0), back)
 
 
 def _rows(piece: Piece, batch: pa.RecordBatch) -> pa.RecordBatch:

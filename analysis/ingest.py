@@ -1,63 +1,112 @@
 """Captures into `packets.parquet`: planning the tasks and collecting their reports.
 
-What happens inside a Spark task is in `analysis.decode`. Rows never pass through the
-JVM: tasks write Parquet themselves and only counts come back. If those show that a
-capture was split in wrong places, all is done again without its index.
+What happens inside a task is in `analysis.decode`. Rows never pass through the JVM, nor through this process:
+tasks write Parquet themselves and only counts come back. If those show that a capture was split in wrong
+places, all is done again without its index. What an earlier ingest has decoded is taken over
+(`analysis.kept`).
 """
 
 from __future__ import annotations
 
 import heapq
-import json
 import math
 import shutil
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Sequence
 from pathlib import Path
+from typing import NamedTuple
 
-import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 
-from analysis.decode import BinReport, Piece, decode_bin
+from analysis.decode import BinReport, Piece, decode_bin, part_name
 from analysis.findings import Ingested
-from analysis.pieces import Work, pieces_of
+from analysis.kept import Part, reusable, stamps_of, take_over, write_manifest
+from analysis.numbered_tasks import Tasks, on_spark
+from analysis.pieces import Work, captures_of, cut
 from analysis.rundir import Run
-from analysis.schemas import PACKETS, REPORTS
+from analysis.schemas import PACKETS
+from analysis.session import context_of
 
 SPLIT_BYTES = 64 * 1024 * 1024
 WORTH_A_TASK_BYTES = 8 * 1024 * 1024
 
 
 def ingest(
-    spark: SparkSession, run: Run, target: Path, split_bytes: int = SPLIT_BYTES
+    spark: SparkSession,
+    run: Run,
+    target: Path,
+    split_bytes: int = SPLIT_BYTES,
+    earlier: Path | None = None,
 ) -> tuple[DataFrame, Ingested]:
-    """Decode all captures of a run into Parquet files under `target`; read them back as a table."""
-    work = _decode(spark, run, target, split_bytes, distrusted=())
-    wrong = work.wrongly_split
-    if wrong:
-        shutil.rmtree(target)
-        work = _decode(spark, run, target, split_bytes, distrusted=wrong)
-        work.problems += [
-            f"captures/{Path(path).name}: it changed while it was read" for path in work.wrongly_split
-        ]
+    """Decode all captures of a run into Parquet files under `target`; read them back as a table.
+
+    What has been decoded into `earlier` and has not changed since is taken from there.
+    """
+    cores = context_of(spark).defaultParallelism
+    work = ingest_captures(
+        captures_of(run), target, on_spark(spark), cores, split_bytes=split_bytes, earlier=earlier
+    )
     table = spark.createDataFrame([], PACKETS)
     return spark.read.schema(PACKETS).parquet(str(target)) if work.reports else table, work.summary()
 
 
-def _decode(
-    spark: SparkSession, run: Run, target: Path, split_bytes: int, distrusted: Collection[str]
+def ingest_captures(
+    captures: Sequence[Piece],
+    target: Path,
+    tasks: Tasks,
+    cores: int,
+    *,
+    split_bytes: int = SPLIT_BYTES,
+    earlier: Path | None = None,
 ) -> Work:
-    target.mkdir(parents=True)
-    pieces, work = pieces_of(run, split_bytes, distrusted)
-    bins = pack(pieces, spark.sparkContext.defaultParallelism, split_bytes)
-    work.reports = _run_tasks(spark, bins, target) if bins else []
+    """Decode captures into Parquet files under `target`, a folder that is not there yet."""
+    how = _How(tasks, cores, split_bytes, earlier)
+    work = _decode(captures, target, how, distrusted=())
+    if wrong := work.wrongly_split:
+        shutil.rmtree(target)
+        work = _decode(captures, target, how, distrusted=wrong)
+        work.problems += [
+            f"captures/{Path(path).name}: it changed while it was read" for path in work.wrongly_split
+        ]
     return work
+
+
+class _How(NamedTuple):
+    tasks: Tasks
+    cores: int
+    split_bytes: int
+    earlier: Path | None
+
+
+def _decode(captures: Sequence[Piece], target: Path, how: _How, distrusted: Collection[str]) -> Work:
+    target.mkdir(parents=True)
+    stamps = stamps_of({capture.path for capture in captures})
+    pieces, work = cut(captures, how.split_bytes, distrusted)
+    found = reusable(how.earlier, pieces, stamps)
+    known = {piece for part in found for piece in part.pieces}
+    bins = pack([piece for piece in pieces if piece not in known], how.cores, how.split_bytes)
+    reports = how.tasks(len(bins), _task(bins, str(target)), "ingest")
+    fresh = [
+        Part(target / part_name(number), tuple(bins[number]), report) for number, report in enumerate(reports)
+    ]
+    parts = [*fresh, *(take_over(part, target, number) for number, part in enumerate(found, len(bins)))]
+    write_manifest(target, parts, stamps)
+    work.reports = [part.report for part in parts]
+    work.kept = len(known)
+    return work
+
+
+def _task(bins: list[list[Piece]], target: str) -> Callable[[int], BinReport]:
+    return lambda number: decode_bin(number, bins[number], target)
 
 
 def pack(pieces: Sequence[Piece], cores: int, split_bytes: int = SPLIT_BYTES) -> list[list[Piece]]:
     """Pieces into bins of about equal size, one bin a task: largest first, into the emptiest.
 
-    A task costs more than a small file: few bytes make few bins.
+    A task costs more than a small file: few bytes make few bins. A whole split is a bin of its own, so that
+    it need not be decoded again if another capture changes.
     """
+    alone = [piece for piece in pieces if piece.size >= split_bytes]
+    pieces = [piece for piece in pieces if piece.size < split_bytes]
     total = sum(p.size for p in pieces)
     wanted = max(1, math.ceil(total / split_bytes), min(cores, math.ceil(total / WORTH_A_TASK_BYTES)))
     bins: list[list[Piece]] = [[] for _ in range(min(len(pieces), wanted))]
@@ -66,22 +115,4 @@ def pack(pieces: Sequence[Piece], cores: int, split_bytes: int = SPLIT_BYTES) ->
         size, held, number = heapq.heappop(loads)
         bins[number].append(piece)
         heapq.heappush(loads, (size + piece.size, held + 1, number))
-    return bins
-
-
-def _run_tasks(spark: SparkSession, bins: list[list[Piece]], target: Path) -> list[BinReport]:
-    tasks = spark.range(len(bins), numPartitions=len(bins)).mapInArrow(_task(bins, str(target)), REPORTS)
-    return [json.loads(row.report) for row in tasks.collect()]
-
-
-def _task(
-    bins: list[list[Piece]], target: str
-) -> Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
-    def work(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        for batch in batches:
-            reports = [
-                json.dumps(decode_bin(number, bins[number], target)) for number in batch["id"].to_pylist()
-            ]
-            yield pa.RecordBatch.from_pydict({"report": reports})
-
-    return work
+    return [*([piece] for piece in alone), *bins]

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from analysis.decode import BinReport, Piece, Range, split, unreadable
@@ -18,7 +18,7 @@ from fastpath.pcap import PcapError
 
 def captured_bytes(run: Run) -> int:
     """Size of all captures that are there."""
-    files = (run.path / "captures" / name for c in run.captures for name in c.files)
+    files = (Path(capture.path) for capture in captures_of(run))
     return sum(f.stat().st_size for f in files if f.is_file())
 
 
@@ -31,6 +31,8 @@ class Work:
     unread: list[str]
     """Interfaces of which a capture could not be read."""
     splits: Counter[str]
+    kept: int = 0
+    """Pieces that an earlier ingest had decoded."""
 
     @property
     def wrongly_split(self) -> set[str]:
@@ -62,39 +64,65 @@ class Work:
         )
 
 
+def captures_of(run: Run) -> list[Piece]:
+    """The files of a run's captures, each as one piece of which the size is not known yet.
+
+    One that somebody has compressed since is taken in the place of the one that is listed.
+    """
+    folder = run.path / "captures"
+    return [
+        _whole(stored(folder / name).resolve(), capture) for capture in run.captures for name in capture.files
+    ]
+
+
+def stored(path: Path) -> Path:
+    """Where a capture is: under its name, or compressed beside it."""
+    packed = (path.with_name(path.name + suffix) for suffix in (".gz", ".zst"))
+    return path if path.exists() else next((p for p in packed if p.exists()), path)
+
+
 def pieces_of(run: Run, split_bytes: int, distrusted: Collection[str]) -> tuple[list[Piece], Work]:
-    """What to decode, and what is known before."""
+    """What to decode of a run, and what is known before."""
+    return cut(captures_of(run), split_bytes, distrusted)
+
+
+def cut(captures: Sequence[Piece], split_bytes: int, distrusted: Collection[str]) -> tuple[list[Piece], Work]:
+    """Captures in pieces of about so many bytes, and what is known before they are decoded."""
     pieces: list[Piece] = []
     problems: list[str] = []
     unread: list[str] = []
     splits: Counter[str] = Counter()
-    for capture, name in ((c, name) for c in run.captures for name in c.files):
-        path = (run.path / "captures" / name).resolve()
+    for whole in captures:
+        path = Path(whole.path)
         try:
-            ranges, how = split(path, split_bytes, trusted=str(path) not in distrusted)
+            ranges, how = split(path, split_bytes, trusted=whole.path not in distrusted)
         except FileNotFoundError:
-            problems.append(f"captures/{name}: missing, though index.json lists it")
-            unread.append(capture.interface.name)
+            problems.append(f"captures/{path.name}: missing, though index.json lists it")
+            unread.append(whole.interface)
         except (PcapError, OSError) as error:
             problems.append(unreadable(path, error))
-            unread.append(capture.interface.name)
+            unread.append(whole.interface)
         else:
             splits[how] += 1
-            pieces += [_piece(path, capture, ranges, each) for each in ranges]
+            pieces += [_piece(whole, ranges, each) for each in ranges]
     del splits["whole"]
     return pieces, Work([], problems, unread, splits)
 
 
-def _piece(path: Path, capture: Capture, ranges: Sequence[Range], piece: Range) -> Piece:
+def _whole(path: Path, capture: Capture) -> Piece:
     return Piece(
         str(path),
-        *piece,
+        0,
+        0,
         capture.interface.name,
         capture.interface.mac,
         capture.interface.peer_mac,
         capture.node.node_id,
         capture.peer.node_id,
         capture.peer_is_client,
-        first=piece == ranges[0],
-        last=piece == ranges[-1],
     )
+
+
+def _piece(whole: Piece, ranges: Sequence[Range], piece: Range) -> Piece:
+    start, end = piece
+    return replace(whole, start=start, end=end, first=piece == ranges[0], last=piece == ranges[-1])

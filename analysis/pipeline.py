@@ -128,7 +128,8 @@ def _find(spark: SparkSession, run: Run, tables: Path, progress: Progress) -> Fi
     logged, odd_lines = subscription_changes(run)
     network_events, odd_changes = network_changes(run)
     progress.phase("ingest")
-    packets, ingested = ingest(spark, run, tables / "packets.parquet")
+    earlier = run.path / "tables" / "packets.parquet"
+    packets, ingested = ingest(spark, run, tables / "packets.parquet", earlier=earlier)
     if wrong := ingested.splits.get("distrusted"):
         progress.say(f"The index beside {wrong:,} captures was wrong; their records were counted one by one")
     payloads = list(payloads_of(ingested.control))

@@ -26,6 +26,7 @@ def decode_range(
 class Decoding:
     counts: dict[str, int]
     foreign: tuple[str, str] | None
+    between: set[tuple[str, str]]
     why: str
     @property
     def edges(self) -> RangeEdges: ...

@@ -56,6 +56,9 @@ struct Columns {
     std::array<std::uint64_t, SKIP_NAMES.size()> skipped{};
     std::uint64_t records = 0;
     std::array<std::uint8_t, 12> foreign{};  // destination and source of the first frame that is foreign
+    std::array<std::uint8_t, 12> between{};  // likewise of the first frame, where the link's ends are not known
+    bool has_between = false;
+    bool several = false;                    // others are between others
 
     // Room that is not used costs address space alone; moving what is there costs more than decoding it.
     void reserve(std::size_t likely) {
@@ -136,7 +139,22 @@ class Decoder {
         }
         Slice payload;
         if (const Skip skip = read_udp(network, udp, payload); skip != Skip::None) return skip;
+        if (ends_.own == nullptr && record.link_type == LINK_ETHERNET) note_addresses(record.frame.captured);
         return link.direction == Direction::Foreign ? foreign(record.frame.captured) : datagram(payload, context);
+    }
+
+    // In either direction.
+    void note_addresses(wire::Bytes frame) {
+        Columns& columns = out();
+        if (!columns.has_between) {
+            std::copy_n(frame.begin(), columns.between.size(), columns.between.begin());
+            columns.has_between = true;
+        } else if (std::memcmp(frame.data(), columns.between.data(), columns.between.size()) != 0) {
+            constexpr std::size_t size = 6;
+            const bool reverse = std::memcmp(frame.data(), columns.between.data() + size, size) == 0 &&
+                                 std::memcmp(frame.data() + size, columns.between.data(), size) == 0;
+            columns.several = columns.several || !reverse;
+        }
     }
 
     Skip foreign(wire::Bytes frame) {

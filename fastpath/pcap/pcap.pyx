@@ -70,6 +70,9 @@ cdef extern from "pcap/pcap.hpp" namespace "cbn::pcap" nogil:
         uint64_t skipped[14]
         uint64_t records
         uint8_t foreign[12]
+        uint8_t between[12]
+        cbool has_between
+        cbool several
 
     Bytes memory_of(const BitColumn &)
     Bytes memory_of(const vector[uint8_t] &)
@@ -289,6 +292,7 @@ def decode_batches(path, size_t start=0, end=None, str mac="", str peer_mac="", 
 cdef class Decoding:
     """An iterator over batches; `counts`, `edges`, `foreign` and `why` are complete when it has ended.
 
+    `between` which addresses the frames are, if no `mac` is given; ("", ""): between others too.
     `why` a compressed file was not read to its end; empty: it was, or it is not compressed.
     """
 
@@ -299,6 +303,7 @@ cdef class Decoding:
     cdef cbool more
     cdef readonly dict counts
     cdef readonly object foreign
+    cdef readonly set between
     cdef readonly str why
 
     def __cinit__(self, path, size_t start=0, end=None, str mac="", str peer_mac="", size_t rows=BATCH_ROWS):
@@ -312,6 +317,7 @@ cdef class Decoding:
             ends.peer = &self.peer
         self.rows = rows
         self.more = True
+        self.between = set()
         self.why = ""
         self.counts = dict.fromkeys(["records", "packets", *_REASONS], 0)
         self.reader = Reader(path)
@@ -350,6 +356,11 @@ cdef class Decoding:
         if self.foreign is None and c.skipped[_REASONS.index("foreign") + 1]:
             seen = bytes(c.foreign[i] for i in range(12))
             self.foreign = (seen[6:].hex(":"), seen[:6].hex(":"))
+        if c.has_between:
+            seen = bytes(c.between[i] for i in range(12))
+            self.between.add(tuple(sorted((seen[6:].hex(":"), seen[:6].hex(":")))))
+        if c.several:
+            self.between.add(("", ""))
 
     @property
     def edges(self):

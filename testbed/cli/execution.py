@@ -189,9 +189,20 @@ def check_analysable() -> None:
     Raises:
         CommandError: something is missing; the text names how to get it.
     """
+    check_installed()
     from analysis import AnalysisError
     from analysis.java import find_java
 
+    with exits.explained(AnalysisError, code=exits.MACHINE):
+        find_java(os.environ)
+
+
+def check_installed() -> None:
+    """Find out before any work whether the packages of the analysis are there.
+
+    Raises:
+        CommandError: one is missing; the text names how to get it.
+    """
     missing = [name for name in ("pyspark", "pyarrow") if find_spec(name) is None]
     if missing:
         raise exits.CommandError(
@@ -199,8 +210,6 @@ def check_analysable() -> None:
             "or `pip install 'cbn-testbed[analysis]'`; `cbn doctor` shows what else is missing",
             exits.MACHINE,
         )
-    with exits.explained(AnalysisError, code=exits.MACHINE):
-        find_java(os.environ)
 
 
 def print_verdict(directory: Path, verdict: dict[str, object]) -> None:

@@ -23,6 +23,8 @@ TITLES = {
     "judge": "judging",
     "spark": "starting Spark",
     "ingest": "reading the captures",
+    "survey": "counting the packets",
+    "steps": "following messages from capture to capture",
     "tables": "computing the tables and the verdict",
     "report": "writing the report",
     "compare": "comparing the runs",

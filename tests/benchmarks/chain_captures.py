@@ -88,14 +88,15 @@ def _template(place: int) -> bytes:
     udp = struct.pack("!HHHH", PORT, PORT, 8 + len(packet), 0) + packet
     addresses = b"\x0a\0\0\1\x0a\0\0\2"
     ip = struct.pack("!BBHHHBBH8s", 0x45, 0, 20 + len(udp), 0, 0, 64, 17, 0, addresses) + udp
-    own, peer = bytes([2, 0, 0, 0, place, 1]), bytes([2, 0, 0, 0, place, 2])
-    frame = (peer + own if sent else own + peer) + b"\x08\x00" + ip
+    link = (place + 1) // 2  # both ends are captured, of all but the first and the last
+    sender, receiver = bytes([2, 0, 0, 0, link, 1]), bytes([2, 0, 0, 0, link, 2])
+    frame = receiver + sender + b"\x08\x00" + ip
     return struct.pack("<IIII", 0, 0, len(frame), len(frame)) + frame
 
 
 def mac(place: int) -> str:
     """The address of the interface itself."""
-    return f"02:00:00:00:{place:02x}:01"
+    return f"02:00:00:00:{(place + 1) // 2:02x}:{1 if place % 2 else 2:02x}"
 
 
 if __name__ == "__main__":

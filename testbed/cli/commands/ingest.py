@@ -1,0 +1,116 @@
+"""`cbn ingest`: what captures say that no run of ours made."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from testbed.cli import exits
+from testbed.cli.command import RUNS, Command, add_json, add_quiet
+from testbed.cli.output import columns, show
+from testbed.cli.progress import progress
+from topologies.quantities import how_many
+
+if TYPE_CHECKING:
+    from testbed.runs.world import Progress
+
+_HELP = """\
+examples:
+  cbn ingest r1-eth0.pcap r1-eth1.pcap r2-eth0.pcapng.gz
+      packets, messages by publisher, and latencies from one capture to the next
+  cbn ingest *.pcap --out tables
+      the same, kept: packets.parquet, steps.parquet and summary.json in tables/;
+      again later, only what is new or has changed is read
+  cbn ingest *.pcap --json | jq .steps
+
+For captures of one network that come without a run directory: cbn analyze says
+more of those that have one. A capture has the name of its file. Named
+<router>-eth<number>.pcap, captures of one router are known to be of one router.
+"""
+_SHOWN = 20
+
+
+def _arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "files",
+        type=Path,
+        nargs="+",
+        metavar="FILE",
+        help="a capture: pcap or pcapng, as it is or compressed by gzip or zstd",
+    )
+    parser.add_argument("--out", type=Path, metavar="DIR", help="keep the tables and the summary in DIR")
+    add_json(parser)
+    add_quiet(parser)
+
+
+def _ingest(args: argparse.Namespace) -> int:
+    with progress(args.quiet) as shown:
+        document = _document(args.files, args.out, shown)
+    return show(args.json, document, "\n".join(_lines(document)))
+
+
+def _document(paths: Sequence[Path], out: Path | None, shown: Progress) -> dict[str, Any]:
+    import os
+
+    from testbed.cli.execution import check_installed
+
+    check_installed()
+    from analysis import AnalysisError
+    from analysis.captured import files_of, read_captures
+    from analysis.numbered_tasks import in_threads
+
+    cores = os.cpu_count() or 1
+    try:
+        with exits.explained(AnalysisError):
+            return read_captures(files_of(paths), out, in_threads(cores, shown), cores)
+    except OSError as error:
+        raise exits.CommandError(f"{error.filename}: {error.strerror}", exits.FAILED) from error
+
+
+def _lines(document: Mapping[str, Any]) -> list[str]:
+    """The summary for people."""
+    skipped = ", ".join(f"{count:,} {reason}" for reason, count in document["skipped"].items())
+    packets, records = how_many(document["packets"], "packet"), how_many(document["records"], "record")
+    lines = [
+        f"{packets} in {records} of {how_many(len(document['captures']), 'capture')}",
+        *([f"not read: {skipped}"] if skipped else []),
+        *_section("", ["packets of type", "", "number", "bytes"], map(_kind, document["kinds"])),
+    ]
+    if document["messages"]:
+        heads = ["publisher", "messages", "seen on entry"]
+        lines += _section(
+            how_many(document["messages"], "message"), heads, map(_publisher, document["publishers"])
+        )
+    heads = ["from", "to", "over", "messages", "min", "p50", "p99", "max"]
+    lines += _section("From one capture to the next", heads, map(_step, document["steps"]))
+    for title, key in (("Problems", "problems"), ("Notes", "notes"), ("Unknown", "unknown")):
+        lines += ["", f"{title}:", *(f"  {text}" for text in document[key])] if document[key] else []
+    return lines
+
+
+def _section(title: str, heads: Sequence[str], rows: Any) -> list[str]:
+    rows = list(rows)
+    if not rows:
+        return []
+    more = [f"  ... and {len(rows) - _SHOWN:,} more (--json has all)"] if len(rows) > _SHOWN else []
+    return ["", *([f"{title}:"] if title else []), *columns(heads, rows[:_SHOWN]), *more]
+
+
+def _kind(row: Mapping[str, Any]) -> list[str]:
+    return [row["type"], row["kind"] or "", f"{row['packets']:,}", f"{row['bytes']:,}"]
+
+
+def _publisher(row: Mapping[str, Any]) -> list[str]:
+    return [str(row["publisher"]), f"{row['messages']:,}", f"{row['seen_with_hop_count_0']:,}"]
+
+
+def _step(row: Mapping[str, Any]) -> list[str]:
+    from topologies.quantities import duration_text
+
+    times = [duration_text(row[f"{name}_ns"]) for name in ("min", "p50", "p99", "max")]
+    return [row["from"], row["to"], row["over"], f"{row['messages']:,}", *times]
+
+
+COMMAND = Command("say what captures show that come without a run", _arguments, _ingest, RUNS, _HELP)
