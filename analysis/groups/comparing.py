@@ -19,6 +19,8 @@ class Compared:
     """Groups of runs, and what sets each apart from the reference."""
 
     title: str
+    description: str
+    """What the scenario says about itself."""
     groups: Sequence[Group]
     against: Mapping[str, object]
     """The values of the groups that others are compared with."""
@@ -63,6 +65,7 @@ def compare(
     members: Sequence[Member],
     against: Mapping[str, str] | None = None,
     left_out: Sequence[str] = (),
+    description: str = "",
 ) -> Compared:
     """Compare groups of runs.
 
@@ -72,6 +75,7 @@ def compare(
         against: Values, as text, of the groups that others are compared with, which are the same but for
             these; default: the first value of what is named first.
         left_out: Why runs that should be there are not.
+        description: What the scenario says about itself.
 
     Raises:
         AnalysisError: No group has these values.
@@ -81,6 +85,7 @@ def compare(
     found = differences(groups, values)
     return Compared(
         title,
+        description,
         groups,
         values,
         found,

@@ -25,6 +25,7 @@ class Found:
 
     titles: list[str] = field(default_factory=list)
     members: list[Member] = field(default_factory=list)
+    descriptions: list[str] = field(default_factory=list)
     left_out: list[str] = field(default_factory=list)
     """Runs of a matrix without a verdict, and why they have none."""
 
@@ -55,11 +56,21 @@ def runs_in(directories: Sequence[Path]) -> Found:
 
 def _of_matrix(folder: Path, apart: Mapping[str, Any], found: Found) -> None:
     found.titles.append(str(read_note(folder)["name"]))
-    for cell, values in known_cells(folder).items():
+    cells = known_cells(folder)
+    found.descriptions += [text for cell in list(cells)[:1] if (text := _description(folder / cell))]
+    for cell, values in cells.items():
         try:
             found.members.append(member(folder / cell, {**apart, **values}))
         except AnalysisError as error:
             found.left_out.append(str(error))
+
+
+def _description(run: Path) -> str:
+    """Of the scenario that was run."""
+    try:
+        return str(read_manifest(run).get("description", ""))
+    except RecordedRunError:
+        return ""
 
 
 def _single(directory: Path, found: Found) -> None:
@@ -70,6 +81,17 @@ def _single(directory: Path, found: Found) -> None:
         values |= manifest.get("overrides") or {}
         found.members.append(member(directory, {**values, SEED: manifest.get("seed")}))
     found.titles.append(str(manifest.get("scenario") or directory.name))
+
+
+def compared(found: Found, against: Mapping[str, str] | None = None) -> Compared:
+    """The comparison of the runs.
+
+    Raises:
+        CommandError: No runs have the values that others are to be compared with.
+    """
+    description = " ".join(dict.fromkeys(found.descriptions))
+    with exits.explained(AnalysisError):
+        return compare(found.title, found.members, against, found.left_out, description)
 
 
 def page_of(directories: Sequence[Path], out: Path | None) -> Path:
@@ -85,20 +107,20 @@ def compare_matrix(folder: Path) -> Path | None:
     """Write the page over the runs of a matrix that have a verdict; None if that is one group."""
     found = Found()
     _of_matrix(folder, {}, found)
-    compared = compare(found.title, found.members, left_out=found.left_out) if found.members else None
-    if compared is None or len(compared.groups) < 2:
+    comparison = compared(found) if found.members else None
+    if comparison is None or len(comparison.groups) < 2:
         return None
-    write_page(folder / PAGE, compared)
+    write_page(folder / PAGE, comparison)
     return folder / PAGE
 
 
-def write_page(path: Path, compared: Compared) -> None:
+def write_page(path: Path, comparison: Compared) -> None:
     """Write it whole, or leave what was there.
 
     Raises:
         CommandError: It cannot be written.
     """
     try:
-        write_whole(path, to_page(compared, path.parent))
+        write_whole(path, to_page(comparison, path.parent))
     except OSError as error:
         raise exits.CommandError(f"{path}: {error.strerror}", exits.FAILED) from error

@@ -59,6 +59,7 @@ def about_plan(plan: Plan) -> dict[str, object]:
     """What a manifest has of the plan."""
     return {
         "scenario": plan.name,
+        "description": plan.description,
         "scenario_path": plan.scenario_path,
         "scenario_sha256": plan.scenario_sha256,
         "seed": plan.seed,

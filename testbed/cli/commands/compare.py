@@ -45,23 +45,21 @@ def _arguments(parser: argparse.ArgumentParser) -> None:
 def _compare(args: argparse.Namespace) -> int:
     import shutil
 
-    from analysis import AnalysisError
-    from analysis.groups.comparing import compare, to_text
+    from analysis.groups.comparing import to_text
     from testbed.cli.columns import WIDTH
-    from testbed.cli.comparison import page_of, runs_in, write_page
+    from testbed.cli.comparison import compared, page_of, runs_in, write_page
 
     against = dict(_value(text) for text in args.against)
     found = runs_in(args.directories)
-    with exits.explained(AnalysisError):
-        compared = compare(found.title, found.members, against, found.left_out)
+    comparison = compared(found, against)
     page = page_of(args.directories, args.out)
-    write_page(page, compared)
+    write_page(page, comparison)
     if args.json:
-        print_json({**compared.to_json(), "page": str(page)})
+        print_json({**comparison.to_json(), "page": str(page)})
     elif not args.quiet:
-        print(to_text(compared, shutil.get_terminal_size((WIDTH, 24)).columns))
+        print(to_text(comparison, shutil.get_terminal_size((WIDTH, 24)).columns))
         print(f"page: {page}")
-    return exits.NOT_CLEAN if compared.bad else exits.OK
+    return exits.NOT_CLEAN if comparison.bad else exits.OK
 
 
 def _value(text: str) -> tuple[str, str]:
