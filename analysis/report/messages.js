@@ -229,7 +229,7 @@ class Explorer {
       const c = node.crossing;
       const took = c && c.received !== null && c.sent !== null ? `  ${timeText(c.received - c.sent)}` : "";
       const label = this.name(node.id) + (node.arrived ? took : "  did not arrive") + (c && c.copies > 1 ? `  ${c.copies} copies` : "");
-      drawing.append(mark, make("text", { x: node.x + 9, y: node.y + 4, class: node.arrived ? "tree-name" : "tree-name gone" }, label));
+      drawing.append(mark, make("text", { x: node.x + 9, y: node.y + (node.below.length ? -5 : 4), class: node.arrived ? "tree-name" : "tree-name gone" }, label));
     };
     draw(root);
     return drawing;

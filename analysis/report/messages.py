@@ -93,9 +93,9 @@ SECTION = Section(
     """
 <p class="note">{% if shown == total %}All {{ total | count }} messages.
 {%- else %}{{ shown | count }} of {{ total | count }} messages: first those of which something is wrong or
-was lost, then wanted ones and others, evenly over the run. All are in the tables.{% endif %}
-Search by publisher and number, client, router, or content; a click on a router or a link of the drawing above
-shows what went over it.</p>
+was lost, then wanted ones and others, evenly over the run. All are in the tables.
+{%- endif %} Search by publisher and number, client, router, or content; a click on a router or a link of the
+drawing above shows what went over it.</p>
 <div class="explorer" hidden="hidden">
 <div class="search">
 <label>Search <input type="search" id="message-search" placeholder="pub1 12, price, r3 ..."

@@ -1,6 +1,7 @@
 """Draws the pictures of real output that the README shows: `make pictures`, as root, with Chromium.
 
-The report of the scenario `outage` in light and in dark, and a page of `cbn top` of a running network.
+The report of the scenario `outage`, a single message in it and the comparison of some schemes, in light and
+in dark, and a page of `cbn top` of a running network.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ import time
 from pathlib import Path
 
 from analysis.figures.svg import Figure, element, text
-from tests.browser import Browser, installed
+from tests.browser import Browser, Page, installed
 
 ROOT = Path(__file__).parents[2]
 PICTURES = ROOT / "docs" / "pictures"
@@ -36,6 +37,7 @@ def main() -> int:
         return 1
     with tempfile.TemporaryDirectory() as folder:
         draw_report(Path(folder))
+        draw_comparison(Path(folder))
         draw_top(Path(folder))
     return 0
 
@@ -47,9 +49,34 @@ def draw_report(folder: Path) -> None:
         for scheme in SCHEMES:
             page = browser.open(folder / "outage" / "report.html", width=SIZE[0], height=SIZE[1])
             page.prefer(scheme)
-            picture = PICTURES / f"report-{scheme}.png"
-            page.screenshot(picture)
-            print(picture.relative_to(ROOT))
+            save(page, f"report-{scheme}.png")
+            page.value("document.getElementById('message-kind').value = 'lost'")
+            page.value("document.getElementById('message-kind').dispatchEvent(new Event('change'))")
+            page.click("#message-list button")
+            save(page, f"message-{scheme}.png", "#messages")
+
+
+def draw_comparison(folder: Path) -> None:
+    """The page over the runs of a matrix with several seeds."""
+    shipped = (ROOT / "topologies" / "scenarios" / "schemes.yaml").read_text(encoding="utf-8")
+    scenario, out = folder / "schemes.yaml", folder / "schemes"
+    about = "The same network and workload under four routing schemes"
+    text = shipped.replace("size: [10, 20]", "repeat: 5").replace(
+        f"{about}, at two sizes: one file, eight runs", about
+    )
+    scenario.write_text(text.replace(", one table.", ", five seeds each."), encoding="utf-8")
+    run(*CBN, "run", str(scenario), "--world", "sim", "--analyze", "--quiet", "--out", str(out))
+    with Browser() as browser:
+        for scheme in SCHEMES:
+            page = browser.open(out / "compare.html", width=SIZE[0], height=SIZE[1])
+            page.prefer(scheme)
+            save(page, f"compare-{scheme}.png")
+
+
+def save(page: Page, name: str, selector: str | None = None) -> None:
+    """What a page shows, as a picture of the README or the docs."""
+    page.screenshot(PICTURES / name, selector)
+    print((PICTURES / name).relative_to(ROOT))
 
 
 def draw_top(folder: Path) -> None:
