@@ -7,12 +7,15 @@ from pathlib import Path
 
 import pytest
 
+from analysis.groups.comparing import compare
+from analysis.groups.page import to_page
 from analysis.pipeline import analyze
 from testbed.cli.progress import SilentProgress
 from testbed.plan.load import read_scenario
 from testbed.runs.conduct import conduct
 from testbed.runs.directory import RunDirectory
 from testbed.sim.world import SimulatedWorld
+from tests.analysis.test_groups import run
 from tests.browser import Browser, Page
 
 pytestmark = [pytest.mark.spark, pytest.mark.browser]
@@ -187,3 +190,33 @@ def test_nothing_is_wider_than_a_phone(page: Page) -> None:
 
 def test_the_page_can_be_printed(page: Page) -> None:
     assert page.printed().startswith(b"%PDF")
+
+
+@pytest.fixture(scope="module")
+def comparison(browser: Browser, tmp_path_factory) -> Page:
+    folder = tmp_path_factory.mktemp("comparison")
+    runs = [run(seed, scheme=s, size=n) for s in ("pif", "flood") for n in (3, 5, 9) for seed in (1, 2)]
+    (folder / "compare.html").write_text(to_page(compare("many", runs), folder), encoding="utf-8")
+    return browser.open(folder / "compare.html")
+
+
+def test_the_page_of_a_comparison_loads_sorts_and_fits_a_phone(comparison: Page) -> None:
+    names = "[...document.querySelectorAll('#groups tbody th')].map(e => e.innerText.trim())"
+    assert comparison.value(names)[0] == "scheme pif, size 3"
+    comparison.click("#groups thead th:first-child button")
+    assert comparison.value(names)[0] == "scheme flood, size 3"
+    assert comparison.value("document.querySelectorAll('#quantities svg').length") > 5
+    comparison.resize(390, 800)
+    assert comparison.value("document.documentElement.scrollWidth") <= 390
+    assert comparison.errors == []
+    assert comparison.printed().startswith(b"%PDF")
+
+
+def test_figures_of_a_comparison_have_colours_in_light_and_in_dark(comparison: Page) -> None:
+    colour = "getComputedStyle(document.querySelector('#latency svg .line.group-1')).stroke"
+    found = []
+    for scheme in ("light", "dark"):
+        comparison.prefer(scheme)
+        found.append(comparison.value(colour))
+    assert len(set(found)) == 2
+    assert "none" not in found
