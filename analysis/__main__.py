@@ -10,7 +10,7 @@ from pathlib import Path
 from analysis import AnalysisError
 from analysis.expectations import passed
 from analysis.pipeline import analyze
-from analysis.session import MASTER_VARIABLE
+from analysis.settings import MASTER_VARIABLE, Asked
 
 
 class _Lines:
@@ -40,7 +40,7 @@ def main(arguments: list[str] | None = None) -> int:
     )
     chosen = parser.parse_args(arguments)
     try:
-        verdict = analyze(chosen.run, progress=_Lines(), master=chosen.master)
+        verdict = analyze(chosen.run, progress=_Lines(), asked=Asked(chosen.master or ""))
     except AnalysisError as error:
         print(f"analysis: {error}", file=sys.stderr)
         return 2

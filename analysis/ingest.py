@@ -24,7 +24,7 @@ from analysis.numbered_tasks import Tasks, on_spark
 from analysis.pieces import Work, captures_of, cut
 from analysis.rundir import Run
 from analysis.schemas import PACKETS
-from analysis.session import context_of
+from analysis.session import parallelism
 
 SPLIT_BYTES = 64 * 1024 * 1024
 WORTH_A_TASK_BYTES = 8 * 1024 * 1024
@@ -41,7 +41,7 @@ def ingest(
 
     What has been decoded into `earlier` and has not changed since is taken from there.
     """
-    cores = context_of(spark).defaultParallelism
+    cores = parallelism(spark)
     work = ingest_captures(
         captures_of(run), target, on_spark(spark), cores, split_bytes=split_bytes, earlier=earlier
     )

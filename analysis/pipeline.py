@@ -17,8 +17,6 @@ from typing import Any, Protocol
 
 import pyarrow as pa
 import pyarrow.parquet as pq
-from py4j.protocol import Py4JError  # type: ignore[import-untyped]
-from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812
 from pyspark.sql.types import StructType
@@ -47,15 +45,19 @@ from analysis.report.page import render
 from analysis.rundir import Run, load_run, network_changes, subscription_changes
 from analysis.schemas import CLIENTS, ENDS, EVENTS, HOMES, KINDS, LINKS, NAMES
 from analysis.scopes import parts_of
-from analysis.session import reason_of, start_session
+from analysis.session import GIVEN_UP, reason_of, record_of, start_session
+from analysis.settings import Asked
 from analysis.summary import count_by_scope, slices_of
 from analysis.transforms import to_control_hops, to_hops, to_last_records, to_link_delays
 from analysis.trees import to_stretches, to_trees
 from analysis.verdict import to_verdict
+from analysis.workers import check_workers
 from nodes.wire.packets import Kind, PacketType
 from testbed.plan.recorded import REPORT, VERDICT
 
 SPARK_LOG = "logs/analysis.log"
+SPARK_RECORD = "logs/analysis.json"
+"""The version, the master and the settings of the session."""
 STEPS = 11
 """Of phase `tables`."""
 
@@ -86,7 +88,7 @@ class Silence:
         """Say nothing."""
 
 
-def analyze(run_dir: Path, *, progress: Progress | None = None, master: str | None = None) -> dict[str, Any]:
+def analyze(run_dir: Path, *, progress: Progress | None = None, asked: Asked | None = None) -> dict[str, Any]:
     """Analyse a run: write `tables/`, `report.html` and `verdict.json` into its directory.
 
     Earlier results stay until the new ones are complete and are then replaced.
@@ -94,7 +96,7 @@ def analyze(run_dir: Path, *, progress: Progress | None = None, master: str | No
     Args:
         run_dir: what `cbn run` has written.
         progress: is shown how far the work is.
-        master: Spark master URL; default: all local cores.
+        asked: what a person asks of Spark; default: all local cores.
 
     Returns:
         The verdict, as in `verdict.json`.
@@ -108,10 +110,12 @@ def analyze(run_dir: Path, *, progress: Progress | None = None, master: str | No
         progress.phase("spark")
         log = run.path / SPARK_LOG
         log.parent.mkdir(exist_ok=True)
-        spark = start_session(captured_bytes(run), master, log)
+        spark = start_session(captured_bytes(run), asked, log)
+        _note(record_of(spark), run.path / SPARK_RECORD)
         try:
+            check_workers(spark)
             findings = _find(spark, run, partial.absolute() / "tables", progress)
-        except (PySparkException, Py4JError) as error:
+        except GIVEN_UP as error:
             raise AnalysisError(
                 f"{run.path}: Spark gave up: {reason_of(error)} (more in {SPARK_LOG})"
             ) from error
@@ -122,6 +126,10 @@ def analyze(run_dir: Path, *, progress: Progress | None = None, master: str | No
         (partial / VERDICT).write_text(_json(verdict), encoding="utf-8")
         _publish(partial, run.path)
     return verdict
+
+
+def _note(record: dict[str, Any], path: Path) -> None:
+    path.write_text(_json(record), encoding="utf-8")
 
 
 def _find(spark: SparkSession, run: Run, tables: Path, progress: Progress) -> Findings:

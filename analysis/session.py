@@ -1,4 +1,7 @@
-"""The Spark session: local by default, quiet, and quick on small runs; and what a session can do."""
+"""The Spark session: started here, on another machine, or of Spark Connect; and what each can do.
+
+What differs between a session in this process and one of Spark Connect is decided in this module alone.
+"""
 
 from __future__ import annotations
 
@@ -13,53 +16,39 @@ import tempfile
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
+from importlib.util import find_spec
 from pathlib import Path
+from typing import Any
 
+import pyspark
+from py4j.protocol import Py4JError  # type: ignore[import-untyped]
 from pyspark import SparkContext
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
 from analysis import AnalysisError, jvm
 from analysis.java import find_java
+from analysis.settings import PARALLELISM, Asked, session_settings, settings_for
 
-MASTER_VARIABLE = "CBN_SPARK_MASTER"
-SMALL_BYTES = 64 * 1024 * 1024
-"""Runs with less captured than this are bound by start-up and compilation, not by data."""
-_TRIES = 4
-"""How often a task may fail."""
+GIVEN_UP = (PySparkException, Py4JError)
+"""What is raised where Spark could not do something."""
+CONNECT_PACKAGES = ("grpc", "grpc_status", "google.rpc", "zstandard")
+_NO_CHOICE = re.compile(r"^(?!spark\.)|^spark\.(app|submit)\.|JavaOptions|\.port$|secret|executor\.id$")
+"""Settings of one session alone, of Spark itself, or secret: they are not recorded."""
 _ANSWER_S = 5.0
-
-_HERE = Path(__file__).resolve().parent
-
-_COMMON = {
-    "spark.app.name": "cbn",
-    "spark.ui.enabled": "false",
-    "spark.ui.showConsoleProgress": "false",
-    "spark.sql.session.timeZone": "UTC",
-    "spark.sql.ansi.enabled": "true",
-    "spark.sql.parquet.compression.codec": "zstd",
-    "spark.sql.execution.arrow.pyspark.enabled": "true",
-    "spark.hadoop.mapreduce.fileoutputcommitter.marksuccessfuljobs": "false",
-}
-# Interpreting a plan once costs less than generating, compiling and warming code for it.
-_QUICK = {
-    "spark.sql.codegen.wholeStage": "false",
-    "spark.sql.codegen.factoryMode": "NO_CODEGEN",
-    "spark.sql.adaptive.enabled": "false",
-    "spark.sql.shuffle.partitions": "1",
-}
-_QUICK_JVM = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -Xss4m"
-_LARGE_JVM = "-XX:+UseParallelGC"
+_PYTHON = "spark.pyspark.python"
+_LOOPBACK = ("127.0.0.1", "localhost")
+_CONNECT_PORT = 15002
 
 
 def start_session(
-    captured_bytes: int, master: str | None = None, log_path: Path | None = None
+    captured_bytes: int, asked: Asked | None = None, log_path: Path | None = None
 ) -> SparkSession:
     """A session fit for this much captured data; the running one if there is one.
 
     Args:
         captured_bytes: size of all captures of the run.
-        master: Spark master URL; else `CBN_SPARK_MASTER`, else all local cores.
+        asked: what a person asks of Spark.
         log_path: where Spark's own words go; else to standard error.
 
     Raises:
@@ -68,25 +57,56 @@ def start_session(
     running = _running()
     if running is not None:
         return running
-    os.environ["JAVA_HOME"] = str(find_java(os.environ))
-    os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
-    os.environ["PYSPARK_PYTHON"] = os.environ["PYSPARK_DRIVER_PYTHON"] = sys.executable
-    url = _with_second_tries(master or os.environ.get(MASTER_VARIABLE) or "local[*]")
-    _check_reachable(url)
+    asked = asked or Asked()
+    _check_reachable(asked.url())
     # What libraries log goes where Spark's words go: py4j logs a stack trace when it is interrupted.
     logging.basicConfig(filename=log_path)
-    settings = _settings(captured_bytes) | {"spark.master": url}
+    if asked.connects:
+        return _connected(asked.url(), session_settings(captured_bytes, asked))
+    _prepare_environment(asked.url(), asked.settings.get(_PYTHON, sys.executable))
+    settings = settings_for(captured_bytes, asked)
     with _standard_error_to(log_path), _interrupt_handler_kept(), jvm.running(settings):
-        return _build(url, settings)
+        return _build(asked.url(), settings)
 
 
 def _running() -> SparkSession | None:
     return SparkSession.getActiveSession()
 
 
+def is_connect(spark: SparkSession) -> bool:
+    """Whether Spark runs elsewhere: then there is no SparkContext, and no Java in this process."""
+    return type(spark).__module__.startswith("pyspark.sql.connect")
+
+
+def runs_here(spark: SparkSession) -> bool:
+    """Whether all work is done in processes of this one, with its files."""
+    return not is_connect(spark) and str(spark.sparkContext.master).startswith("local")
+
+
 def context_of(spark: SparkSession) -> SparkContext:
-    """What hands out tasks that are not SQL."""
+    """What hands out tasks that are not SQL.
+
+    Raises:
+        AnalysisError: Spark Connect has none.
+    """
+    if is_connect(spark):
+        raise AnalysisError("Spark Connect cannot hand out tasks; name the master: spark://HOST:PORT")
     return spark.sparkContext
+
+
+def parallelism(spark: SparkSession) -> int:
+    """How many tasks run at once."""
+    if is_connect(spark):
+        return int(spark.conf.get(PARALLELISM, str(os.cpu_count() or 1)) or 1)
+    return spark.sparkContext.defaultParallelism
+
+
+def record_of(spark: SparkSession) -> dict[str, Any]:
+    """What a run notes of the session that analysed it: version, master, settings."""
+    pairs = spark.conf.getAll if is_connect(spark) else dict(spark.sparkContext.getConf().getAll())
+    settings = {key: pairs[key] for key in sorted(pairs) if _NO_CHOICE.search(key) is None}
+    master = "Spark Connect" if is_connect(spark) else spark.sparkContext.master
+    return {"spark": spark.version, "master": master, "settings": settings}
 
 
 def reason_of(error: Exception) -> str:
@@ -100,22 +120,37 @@ def reason_of(error: Exception) -> str:
     return next(iter(lines), type(error).__name__)
 
 
-def _with_second_tries(master: str) -> str:
-    """Spark on one machine does a failed task again only if its master says so; a cluster does by itself."""
-    return re.sub(r"^local\[(\*|\d+)\]$", rf"local[\1,{_TRIES}]", master)
+def missing_for_connect() -> list[str]:
+    """The packages that Spark Connect needs and that are not installed."""
+    return [name for name in CONNECT_PACKAGES if not _is_there(name)]
+
+
+def _is_there(package: str) -> bool:
+    try:
+        return find_spec(package) is not None
+    except ModuleNotFoundError:
+        return False
+
+
+def _prepare_environment(master: str, worker_python: str) -> None:
+    """What Spark and its workers read there."""
+    os.environ["JAVA_HOME"] = str(find_java(os.environ))
+    if master.startswith("local") or any(f"//{host}:" in master for host in _LOOPBACK):
+        os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
+    os.environ |= {"PYSPARK_PYTHON": worker_python, "PYSPARK_DRIVER_PYTHON": sys.executable}
 
 
 def _check_reachable(master: str) -> None:
     """Spark itself looks for a master for minutes."""
-    found = re.fullmatch(r"spark://([^:/,]+):(\d+)", master)
+    found = re.match(r"(spark|sc)://([^:/,;]+)(?::(\d+))?(/;.*)?$", master)
     if found is None:
         return
     try:
-        socket.create_connection((found[1], int(found[2])), _ANSWER_S).close()
+        socket.create_connection((found[2], int(found[3] or _CONNECT_PORT)), _ANSWER_S).close()
     except (OSError, OverflowError) as error:
         raise AnalysisError(
-            f"no Spark master answers at {master} ({error}); "
-            "`cbn spark up` starts one on this machine, and `cbn spark ps` names it"
+            f"nothing answers at {master} ({error}); "
+            "`cbn spark up` starts a Spark cluster on this machine, and `cbn spark ps` names it"
         ) from error
 
 
@@ -147,26 +182,32 @@ def _standard_error_to(path: Path | None) -> Iterator[None]:
         os.close(kept)
 
 
-def _settings(captured_bytes: int) -> dict[str, str]:
-    small = captured_bytes < SMALL_BYTES
-    quiet = f"-Dlog4j2.configurationFile={(_HERE / 'log4j2.properties').as_uri()}"
-    settings = {
-        **_COMMON,
-        "spark.driver.extraJavaOptions": f"{quiet} -XX:-UsePerfData {_QUICK_JVM if small else _LARGE_JVM}",
-        # The workers import the rooms from where this process has them.
-        "spark.executorEnv.PYTHONPATH": str(_HERE.parent),
-    }
-    if small:
-        return settings | _QUICK
-    cores = os.cpu_count() or 1
-    return settings | {"spark.sql.shuffle.partitions": str(2 * cores), "spark.driver.memory": "2g"}
-
-
 def _build(master: str, settings: dict[str, str]) -> SparkSession:
     builder = SparkSession.builder
     for key, value in settings.items():
         builder = builder.config(key, value)
     try:
         return builder.getOrCreate()
+    except (*GIVEN_UP, RuntimeError, OSError) as error:
+        hint = "" if master.startswith("local") else f" (a master must have Spark {pyspark.__version__}, too)"
+        raise AnalysisError(f"Spark did not start on {master}: {reason_of(error)}{hint}") from error
+
+
+def _connected(url: str, settings: dict[str, str]) -> SparkSession:
+    """A session of a server of Spark Connect, which has the same version."""
+    if missing := missing_for_connect():
+        raise AnalysisError(
+            f"Spark Connect needs {', '.join(missing)}, not installed: `pip install 'cbn-testbed[connect]'`"
+        )
+    try:
+        spark = SparkSession.builder.remote(url).getOrCreate()
+        if spark.version != pyspark.__version__:
+            raise AnalysisError(
+                f"{url} has Spark {spark.version}, and here is {pyspark.__version__}: "
+                "install the same on both, or results could differ"
+            )
+        for key, value in settings.items():
+            spark.conf.set(key, value)
     except (PySparkException, RuntimeError, OSError) as error:
-        raise AnalysisError(f"Spark did not start on {master}: {error}") from error
+        raise AnalysisError(f"no session of Spark Connect at {url}: {reason_of(error)}") from error
+    return spark

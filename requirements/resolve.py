@@ -31,7 +31,7 @@ def wanted(project: dict, layer: str) -> list[str]:
         # Sdists among the dependencies are built with this layer too, and pip asks for wheel then.
         "build": [*project["build-system"]["requires"], "wheel"],
         "runtime": project["project"]["dependencies"] + extras["emu"],
-        "analysis": extras["analysis"],
+        "analysis": extras["analysis"] + extras["connect"],
         "dev": extras["cluster"] + extras["dev"],
     }[layer]
 

@@ -10,9 +10,6 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from py4j.protocol import Py4JError  # type: ignore[import-untyped]
-from pyspark.errors import PySparkException
-
 from analysis import AnalysisError
 from analysis.compare.differences import (
     Analysed,
@@ -34,7 +31,8 @@ from analysis.compare.tables import Client, Side, collect_series, compare_delive
 from analysis.pieces import captured_bytes
 from analysis.pipeline import SPARK_LOG, Progress, Silence, analyze
 from analysis.rundir import Run, load_run
-from analysis.session import start_session
+from analysis.session import GIVEN_UP, start_session
+from analysis.settings import Asked
 from analysis.verdict import FORMAT
 from nodes.records import to_plain
 from testbed.plan.model import Fault, Plan
@@ -48,7 +46,12 @@ NEEDED = ("link_delays", "deliveries", "verdicts", "crossings", "publications", 
 
 
 def compare(
-    before: Path, after: Path, *, shift_ns: int | None = None, progress: Progress | None = None
+    before: Path,
+    after: Path,
+    *,
+    shift_ns: int | None = None,
+    progress: Progress | None = None,
+    asked: Asked | None = None,
 ) -> Comparison:
     """Compare the run `after` with the run `before`.
 
@@ -57,23 +60,24 @@ def compare(
         after: Another.
         shift_ns: By how much a median latency must move to count; None: by what the worlds are.
         progress: Is shown how far the work is.
+        asked: What a person asks of Spark.
 
     Raises:
         AnalysisError: One is no run, or cannot be analysed.
     """
     progress = progress or Silence()
-    sides = (_analysed(before, progress), _analysed(after, progress))
+    sides = (_analysed(before, progress, asked), _analysed(after, progress, asked))
     limits = _limits(sides[0], sides[1], shift_ns)
     progress.phase("compare")
     runs = (sides[0].run, sides[1].run)
-    spark = start_session(sum(map(captured_bytes, runs)), None, runs[1].path / SPARK_LOG)
+    spark = start_session(sum(map(captured_bytes, runs)), asked, runs[1].path / SPARK_LOG)
     names = sorted({*runs[0].names.values(), *runs[1].names.values()})
     tables = (Side(spark, runs[0], names, 0), Side(spark, runs[1], names, 1))
     try:
         messages = compare_messages(*tables)
         clients, examples = compare_deliveries(*tables)
         series = [collect_series(side) for side in tables]
-    except (PySparkException, Py4JError) as error:
+    except GIVEN_UP as error:
         first = next(iter(str(error).strip().splitlines()), type(error).__name__)
         raise AnalysisError(f"Spark gave up: {first} (more in {runs[1].path / SPARK_LOG})") from error
     plans = (runs[0].plan, runs[1].plan)
@@ -103,7 +107,7 @@ def compare(
     )
 
 
-def _analysed(path: Path, progress: Progress) -> Analysed:
+def _analysed(path: Path, progress: Progress, asked: Asked | None) -> Analysed:
     run = load_run(path)
     verdict = path / VERDICT
     try:
@@ -114,7 +118,7 @@ def _analysed(path: Path, progress: Progress) -> Analysed:
     if complete and found.get("format") == FORMAT:
         return Analysed(run, found)
     progress.say(f"{path} is not analysed yet, or by an earlier version: analysing it")
-    return Analysed(run, analyze(path, progress=progress))
+    return Analysed(run, analyze(path, progress=progress, asked=asked))
 
 
 def _limits(before: Analysed, after: Analysed, shift_ns: int | None) -> Limits:

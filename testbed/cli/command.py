@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from topologies.quantities import DURATION_FORM, duration_ns
 
 if TYPE_CHECKING:
+    from analysis.settings import Asked
     from testbed.emu.options import EmuOptions
 
 RUNS = "runs of scenarios"
@@ -143,6 +144,42 @@ def add_table(to: argparse._ActionsContainer) -> None:
 def add_quiet(parser: argparse.ArgumentParser) -> None:
     """`--quiet`."""
     parser.add_argument("--quiet", "-q", action="store_true", help="no progress, only the result")
+
+
+def add_spark(to: argparse._ActionsContainer) -> None:
+    """Where Spark runs, and how."""
+    to.add_argument(
+        "--master",
+        default="",
+        metavar="URL",
+        help="where Spark runs: local[N], spark://HOST:PORT, sc://HOST:PORT, or another of Spark's "
+        "(default: $CBN_SPARK_MASTER, else all cores of this machine)",
+    )
+    to.add_argument(
+        "--conf",
+        action="append",
+        default=[],
+        type=_setting,
+        metavar="KEY=VALUE",
+        help="a setting of Spark, in the place of what is chosen; repeatable",
+    )
+    to.add_argument("--event-log", type=Path, metavar="DIR", help="keep the log of Spark's history server")
+
+
+def asked_of_spark(args: argparse.Namespace) -> Asked:
+    """The options that `add_spark` has read."""
+    from analysis.settings import Asked
+
+    return Asked(args.master, dict(args.conf), args.event_log)
+
+
+def _setting(text: str) -> tuple[str, str]:
+    key, equals, value = text.partition("=")
+    if not (equals and key.startswith("spark.")):
+        raise argparse.ArgumentTypeError(
+            f"expected KEY=VALUE, such as spark.driver.memory=4g; found {text!r}"
+        )
+    return key, value
 
 
 def count(text: str) -> int:

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING
 
 from analysis.expectations import passed
 from testbed.cli import exits, judging
+from testbed.cli.command import asked_of_spark
 from testbed.cli.progress import progress
 from testbed.emu.options import EmuOptions
 from testbed.plan.model import Plan
@@ -27,6 +28,8 @@ from testbed.runs.world import Outcome, Progress, World
 
 if TYPE_CHECKING:
     from rich.table import Table
+
+    from analysis.settings import Asked
 
 RUNS = Path("runs")
 Verdict = dict[str, object]
@@ -102,8 +105,9 @@ def execute(
     Raises:
         CommandError: it cannot be done on this machine, or there.
     """
-    if to_analyse:
-        check_analysable()
+    asked = asked_of_spark(args) if to_analyse else None
+    if asked is not None:
+        check_analysable(asked)
     elif args.judge:
         judging.check_judgeable(plan)
     with progress(args.quiet) as shown:
@@ -119,8 +123,8 @@ def execute(
             hint = "; make room, or name another place with --out" if error.errno == errno.ENOSPC else ""
             raise exits.CommandError(f"the run broke off: {why}{hint}", exits.FAILED) from error
         verdict = None
-        if outcome.outcome == "complete" and to_analyse:
-            verdict = analyse(directory.path, shown)
+        if outcome.outcome == "complete" and asked is not None:
+            verdict = analyse(directory.path, shown, asked)
         elif outcome.outcome == "complete" and args.judge:
             verdict = judging.judge(directory.path, plan, shown)
     return Executed(directory, chosen.name, outcome, verdict, to_analyse)
@@ -164,27 +168,30 @@ def directory_for(name: str, world: str, out: Path | None, force: bool) -> RunDi
         return RunDirectory.create(out or RUNS / run_id, run_id, force=force)
 
 
-def analyse(directory: Path, shown: Progress) -> dict[str, object]:
+def analyse(directory: Path, shown: Progress, asked: Asked) -> dict[str, object]:
     """The verdict over the run in `directory`.
 
     Raises:
         CommandError: the analysis cannot be done here, or this is no run.
     """
-    check_analysable()
+    check_analysable(asked)
     from analysis import AnalysisError
     from analysis.pipeline import analyze as run_analysis
 
     try:
         with held(directory):
-            return run_analysis(directory, progress=shown)
+            return run_analysis(directory, progress=shown, asked=asked)
     except (AnalysisError, InUseError) as error:
         raise exits.CommandError(str(error), exits.FAILED) from error
     except OSError as error:
         raise exits.CommandError(f"{error.filename}: {error.strerror}", exits.FAILED) from error
 
 
-def check_analysable() -> None:
+def check_analysable(asked: Asked | None = None) -> None:
     """Find out before any work that this machine cannot analyse.
+
+    Args:
+        asked: What a person asks of Spark; with Spark Connect, there is no Java here.
 
     Raises:
         CommandError: something is missing; the text names how to get it.
@@ -193,8 +200,9 @@ def check_analysable() -> None:
     from analysis import AnalysisError
     from analysis.java import find_java
 
-    with exits.explained(AnalysisError, code=exits.MACHINE):
-        find_java(os.environ)
+    if asked is None or not asked.connects:
+        with exits.explained(AnalysisError, code=exits.MACHINE):
+            find_java(os.environ)
 
 
 def check_installed() -> None:

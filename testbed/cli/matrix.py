@@ -15,7 +15,7 @@ from typing import Any
 from testbed.cli import exits, judging
 from testbed.cli.cells import run_in_process
 from testbed.cli.columns import chosen_columns, print_csv, print_table
-from testbed.cli.command import emu_options
+from testbed.cli.command import asked_of_spark, emu_options
 from testbed.cli.comparison import compare_matrix
 from testbed.cli.execution import analyse, check_analysable, choose_world
 from testbed.cli.folder import (
@@ -56,7 +56,7 @@ def run_matrix(
     chosen = _only(cells, args.only)
     to_analyse = any(judging.needs_analysis(args.analyze, plan) for _, plan in chosen)
     if to_analyse or args.on:
-        check_analysable()
+        check_analysable(asked_of_spark(args))
     if args.judge and not to_analyse:
         judging.check_judgeable(chosen[0][1])
     worlds = _worlds(args, chosen, shown)
@@ -87,7 +87,7 @@ def _run_planned(
         shown.say(f"{how_many(len(planned), 'run')}{done} {here}")
     stopped = _run_all(args, missing, shown)
     if stopped is None and to_analyse:
-        stopped = _analyse_all(planned, shown, args.quiet)
+        stopped = _analyse_all(planned, shown, args)
     elif stopped is None:
         _judge_kept([run for run in planned if run not in missing], shown)
     rows = [row_of(run.cell.name, run.cell.values, run.directory) for run in planned]
@@ -179,7 +179,7 @@ def _runner(
     """Processes of this machine, or Spark tasks."""
     progress = _progress_of(args.quiet)
     if args.on:
-        return Sweep(planned, args.on, progress, on_end)
+        return Sweep(planned, asked_of_spark(args), progress, on_end)
     return Batch(
         [Job(run.cell.name, partial(run_in_process, run)) for run in planned], args.jobs, progress, on_end
     )
@@ -209,22 +209,22 @@ def _progress_of(quiet: bool) -> Callable[[str], Progress]:
     return lambda name: LineProgress(sys.stderr, f"[{name}] ")
 
 
-def _analyse_all(planned: Sequence[Planned], shown: Progress, quiet: bool) -> str | None:
+def _analyse_all(planned: Sequence[Planned], shown: Progress, args: argparse.Namespace) -> str | None:
     """What is complete and not analysed yet; the name of the signal that ended it, if one did."""
     places = [run.directory for run in planned if not (run.directory / VERDICT).exists()]
-    return _analyse_each(places, shown, quiet)
+    return _analyse_each(places, shown, args)
 
 
-def _analyse_each(places: Sequence[Path], shown: Progress, quiet: bool) -> str | None:
+def _analyse_each(places: Sequence[Path], shown: Progress, args: argparse.Namespace) -> str | None:
     """One after the other in this process, so that Spark is started once.
 
     The largest comes first: the session is made to fit it.
     """
     for place in sorted(filter(is_complete, places), key=lambda place: -_captured_bytes(place)):
-        if not quiet:
+        if not args.quiet:
             shown.say(f"[{place.name}] analysing")
         try:
-            analyse(place, SilentProgress())
+            analyse(place, SilentProgress(), asked_of_spark(args))
         except exits.CommandError as error:
             shown.say(f"[{place.name}] {error}")
         except KeyboardInterrupt as interruption:
@@ -248,7 +248,7 @@ def _captured_bytes(directory: Path) -> int:
 
 def analyse_matrix(args: argparse.Namespace) -> int:
     """Analyse all complete runs in the folder of a matrix, and make its table anew; returns the exit code."""
-    check_analysable()
+    check_analysable(asked_of_spark(args))
     folder, shown = args.directory, SilentProgress() if args.quiet else LineProgress(sys.stderr)
     cells = known_cells(folder)
     if not cells:
@@ -256,7 +256,7 @@ def analyse_matrix(args: argparse.Namespace) -> int:
             f"{folder / MATRIX} names no run; `cbn run SCENARIO --resume {folder}` makes them"
         )
     with exits.explained(InUseError), held(folder):
-        stopped = _analyse_each([folder / name for name in cells], shown, args.quiet)
+        stopped = _analyse_each([folder / name for name in cells], shown, args)
         rows = [row_of(name, values, folder / name) for name, values in cells.items()]
         about = about_folder(folder)
         write_files(folder, about, rows)

@@ -12,12 +12,16 @@ from contextlib import closing, contextmanager
 from dataclasses import replace
 from glob import escape
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from testbed.cli import exits
 from testbed.cli.cells import CellEnded, CellTask, apart_prefix, run_as_task
 from testbed.cli.folder import Planned
 from testbed.runs.directory import new_run_id
 from testbed.runs.world import Progress
+
+if TYPE_CHECKING:
+    from analysis.settings import Asked
 
 LOG = "spark.log"
 
@@ -27,7 +31,7 @@ class Sweep:
 
     Args:
         runs: All of them, of one folder.
-        master: The Spark master.
+        asked: Where Spark runs.
         shown: Makes the progress of a run, by its name.
         on_end: Called with each run that has ended, with its exit code; says whether
             the others are to go on.
@@ -36,12 +40,12 @@ class Sweep:
     def __init__(
         self,
         runs: Sequence[Planned],
-        master: str,
+        asked: Asked,
         shown: Callable[[str], Progress],
         on_end: Callable[[str, int], bool],
     ) -> None:
         self._runs = runs
-        self._master = master
+        self._asked = asked
         self._shown = shown
         self._on_end = on_end
 
@@ -62,7 +66,7 @@ class Sweep:
         from analysis.tasks import carried_out
 
         with exits.explained(AnalysisError, code=exits.FAILED):
-            spark = start_session(0, self._master, token.parent / LOG)
+            spark = start_session(0, self._asked, token.parent / LOG)
             with closing(carried_out(spark, run_as_task, self._tasks(token))) as results:
                 for ended in results:
                     if not self._ended(ended.index, ended.value, ended.problem):

@@ -14,9 +14,10 @@ import pyspark
 import pytest
 from pyspark.cloudpickle import dumps
 
-from analysis import AnalysisError, tasks
+from analysis import AnalysisError, session, tasks, workers
 from analysis.session import start_session
-from analysis.tasks import carried_out, perform_checked
+from analysis.settings import Asked
+from analysis.tasks import carried_out
 
 pytestmark = pytest.mark.spark
 
@@ -72,8 +73,16 @@ def test_workers_with_another_version_are_refused(spark: Any, monkeypatch: pytes
     monkeypatch.setattr(tasks, "code_digest", lambda: "of another version")
     with pytest.raises(AnalysisError, match=r"^the Spark worker on \S+ has another version of cbn-testbed"):
         list(carried_out(spark, doubled, [1]))
-    with pytest.raises(RuntimeError, match="install the same on all machines"):
-        perform_checked((0, b""), "of yet another")
+    monkeypatch.setattr(workers, "code_digest", lambda: "of another version")
+    monkeypatch.setattr(workers, "runs_here", lambda _spark: False)
+    with pytest.raises(AnalysisError, match=r"install the same on all machines$"):
+        workers.check_workers(spark)
+
+
+def test_workers_with_this_version_take_part(spark: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(workers, "runs_here", lambda _spark: False)
+    workers.check_workers(spark)
+    assert session.runs_here(spark)
 
 
 def test_a_worker_without_the_package_says_so(tmp_path: Path) -> None:
@@ -94,5 +103,5 @@ def test_a_worker_without_the_package_says_so(tmp_path: Path) -> None:
 
 def test_a_master_that_does_not_answer_is_named_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("analysis.session._running", lambda: None)
-    with pytest.raises(AnalysisError, match=r"no Spark master answers at spark://127.0.0.1:9 .*cbn spark up"):
-        start_session(0, "spark://127.0.0.1:9")
+    with pytest.raises(AnalysisError, match=r"nothing answers at spark://127.0.0.1:9 .*cbn spark up"):
+        start_session(0, Asked("spark://127.0.0.1:9"))

@@ -107,7 +107,7 @@ def test_a_run_that_fails_is_named_with_the_command_that_repeats_it(
         (("--on", "local[2]", "--world", "emu"), "--on is for the simulator"),
         (("--on", "local[2]", "--jobs", "2"), "--jobs and --on: one of them"),
         (("--on", "sc://127.0.0.1:15002"), "Spark Connect cannot hand out runs"),
-        (("--on", "spark://127.0.0.1:9"), "no Spark master answers at spark://127.0.0.1:9"),
+        (("--on", "spark://127.0.0.1:9"), "nothing answers at spark://127.0.0.1:9"),
     ],
 )
 def test_what_cannot_run_on_spark_is_refused(

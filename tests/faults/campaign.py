@@ -52,8 +52,9 @@ class SparkPool:
 
     def __init__(self, master: str) -> None:
         from analysis.session import start_session
+        from analysis.settings import Asked
 
-        self._spark = start_session(0, master)
+        self._spark = start_session(0, Asked(master))
 
     def map(
         self, function: Callable[[Task], Score], tasks: list[Task], chunksize: int = 1

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from testbed.cli import exits
-from testbed.cli.command import RUNS, Command, add_json, add_quiet, seconds
+from testbed.cli.command import RUNS, Command, add_json, add_quiet, add_spark, asked_of_spark, seconds
 from testbed.cli.output import print_json
 from testbed.cli.progress import progress
 
@@ -43,6 +43,7 @@ def _arguments(parser: argparse.ArgumentParser) -> None:
         "(default: 100us in the simulator, 1ms elsewhere, and 10 %% in either)",
     )
     parser.add_argument("--out", type=Path, metavar="FILE", help="also write an HTML page")
+    add_spark(parser.add_argument_group("Spark"))
     add_json(parser)
     add_quiet(parser)
 
@@ -50,14 +51,15 @@ def _arguments(parser: argparse.ArgumentParser) -> None:
 def _diff(args: argparse.Namespace) -> int:
     from testbed.cli.execution import check_analysable
 
-    check_analysable()
+    asked = asked_of_spark(args)
+    check_analysable(asked)
     from analysis import AnalysisError
     from analysis.compare.comparing import compare
     from analysis.compare.output import to_text
 
     shift_ns = None if args.threshold is None else round(args.threshold * 1e9)
     with exits.explained(AnalysisError), progress(args.quiet) as shown:
-        found = compare(args.before, args.after, shift_ns=shift_ns, progress=shown)
+        found = compare(args.before, args.after, shift_ns=shift_ns, progress=shown, asked=asked)
     if args.out is not None:
         _write(args.out, found)
     if args.json:

@@ -16,6 +16,7 @@ from testbed.cli.command import (
     add_judge,
     add_out,
     add_quiet,
+    add_spark,
     emu_options,
 )
 from testbed.cli.output import print_json
@@ -49,6 +50,7 @@ def _arguments(parser: argparse.ArgumentParser) -> None:
     add_out(parser)
     parser.add_argument("--analyze", action="store_true", help="make tables and a report when complete")
     add_judge(parser)
+    add_spark(parser.add_argument_group("Spark, for --analyze"))
     add_emulation(parser)
     parser.set_defaults(dilate=None)
     add_json(parser)

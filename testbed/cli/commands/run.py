@@ -16,6 +16,7 @@ from testbed.cli.command import (
     add_out,
     add_quiet,
     add_scenario,
+    add_spark,
     add_table,
     count,
     emu_options,
@@ -67,6 +68,7 @@ def _arguments(parser: argparse.ArgumentParser) -> None:
     )
     add_judge(parser)
     _matrix_arguments(parser.add_argument_group("scenarios with a matrix"))
+    add_spark(parser.add_argument_group("Spark, for --analyze and --on"))
     add_emulation(parser, auto=True)
     add_json(parser)
     add_quiet(parser)
@@ -131,6 +133,9 @@ def _run(args: argparse.Namespace) -> int:
 
 def _check_on(args: argparse.Namespace) -> None:
     """What does not go together with `--on`."""
+    if args.on and args.master:
+        raise exits.CommandError("--on and --master: one of them; runs are analysed where they have run")
+    args.master = args.on or args.master
     if args.on and args.world == "emu":
         raise exits.CommandError("--on is for the simulator; emulated networks are made with --jobs")
     if args.on and args.jobs > 1:
