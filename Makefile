@@ -138,6 +138,10 @@ bench-judge: tools ## How long the verdict at the end of a run takes, as Markdow
 bench-verdict: tools ## How long it takes from captures to the verdict, by phase, as Markdown; SECONDS=3: of traffic.
 	PYTHONPATH=. $(BIN)/python tests/benchmarks/verdict_time.py --seconds $(or $(SECONDS),3)
 
+.PHONY: bench-sweep
+bench-sweep: tools ## What the cells of a sweep cost as Spark tasks, with one worker and two, as Markdown.
+	PYTHONPATH=. $(BIN)/python tests/benchmarks/sweep_table.py
+
 .PHONY: bench-match
 bench-match: build ## The table of matching speeds, as Markdown; QUICK=1: small sizes.
 	$(BIN)/python tests/benchmarks/match_table.py $(if $(QUICK),--quick)
