@@ -47,6 +47,7 @@ from analysis.schemas import CLIENTS, ENDS, EVENTS, HOMES, KINDS, LINKS, NAMES
 from analysis.scopes import parts_of
 from analysis.session import GIVEN_UP, reason_of, record_of, start_session
 from analysis.settings import Asked
+from analysis.status import told
 from analysis.summary import count_by_scope, slices_of
 from analysis.transforms import to_control_hops, to_hops, to_last_records, to_link_delays
 from analysis.trees import to_stretches, to_trees
@@ -114,7 +115,8 @@ def analyze(run_dir: Path, *, progress: Progress | None = None, asked: Asked | N
         _note(record_of(spark), run.path / SPARK_RECORD)
         try:
             check_workers(spark)
-            findings = _find(spark, run, partial.absolute() / "tables", progress)
+            with told(spark, progress.say):
+                findings = _find(spark, run, partial.absolute() / "tables", progress)
         except GIVEN_UP as error:
             raise AnalysisError(
                 f"{run.path}: Spark gave up: {reason_of(error)} (more in {SPARK_LOG})"

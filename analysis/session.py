@@ -36,6 +36,7 @@ CONNECT_PACKAGES = ("grpc", "grpc_status", "google.rpc", "zstandard")
 _NO_CHOICE = re.compile(r"^(?!spark\.)|^spark\.(app|submit)\.|JavaOptions|\.port$|secret|executor\.id$")
 """Settings of one session alone, of Spark itself, or secret: they are not recorded."""
 _ANSWER_S = 5.0
+_SQL_LOGGER = "SQLQueryContextLogger"
 _PYTHON = "spark.pyspark.python"
 _LOOPBACK = ("127.0.0.1", "localhost")
 _CONNECT_PORT = 15002
@@ -61,6 +62,7 @@ def start_session(
     _check_reachable(asked.url())
     # What libraries log goes where Spark's words go: py4j logs a stack trace when it is interrupted.
     logging.basicConfig(filename=log_path)
+    logging.getLogger(_SQL_LOGGER).disabled = True  # what it prints is in the exception, too
     if asked.connects:
         return _connected(asked.url(), session_settings(captured_bytes, asked))
     _prepare_environment(asked.url(), asked.settings.get(_PYTHON, sys.executable))

@@ -20,7 +20,7 @@ from pyspark.accumulators import Accumulator, AddingAccumulatorParam
 from pyspark.sql import SparkSession
 
 from analysis import AnalysisError
-from analysis.session import GIVEN_UP, context_of, reason_of
+from analysis.session import GIVEN_UP, context_of, reason_of, runs_here
 from analysis.workers import checked, code_digest, explain
 
 _POLL_S = 0.02
@@ -54,9 +54,10 @@ def carried_out(
     Raises:
         AnalysisError: Workers cannot take part, or Spark gave up.
     """
+    expected = "" if runs_here(spark) else code_digest()
     waiting = {index: _pickled(function, item) for index, item in enumerate(items)}
     while waiting:
-        for ended in _Round(context_of(spark), waiting).results():
+        for ended in _Round(context_of(spark), waiting, expected).results():
             if waiting.pop(ended.index, None) is not None:
                 yield ended
 
@@ -68,8 +69,9 @@ def _pickled(function: Callable[[Any], Any], item: Any) -> bytes:
 class _Round:
     """One Spark job over calls that wait; it ends early if one of them ends its process again and again."""
 
-    def __init__(self, context: SparkContext, waiting: Mapping[int, bytes]) -> None:
+    def __init__(self, context: SparkContext, waiting: Mapping[int, bytes], expected: str) -> None:
         self._context = context
+        self._expected = expected
         self._calls = list(waiting.items())
         self._group = f"cbn-{uuid4()}"
         self._done: Accumulator[Any] = context.accumulator([], AddingAccumulatorParam([]))
@@ -96,7 +98,7 @@ class _Round:
         try:
             self._context.setJobGroup(self._group, "cbn: calls as tasks", interruptOnCancel=True)
             tasks = self._context.parallelize(self._calls, len(self._calls))
-            tasks.foreach(_task(self._done, code_digest()))
+            tasks.foreach(_task(self._done, self._expected))
         except GIVEN_UP as error:
             self._error = error
 

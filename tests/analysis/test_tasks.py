@@ -71,6 +71,7 @@ def test_an_exception_is_a_problem_of_its_call_and_told_in_full(spark: Any) -> N
 
 def test_workers_with_another_version_are_refused(spark: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(tasks, "code_digest", lambda: "of another version")
+    monkeypatch.setattr(tasks, "runs_here", lambda _spark: False)
     with pytest.raises(AnalysisError, match=r"^the Spark worker on \S+ has another version of cbn-testbed"):
         list(carried_out(spark, doubled, [1]))
     monkeypatch.setattr(workers, "code_digest", lambda: "of another version")

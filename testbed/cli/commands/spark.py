@@ -161,7 +161,7 @@ COMMAND = Command(
     group=MACHINE,
     help=_HELP,
     commands={
-        "up": Command("start a master and workers", _up_arguments, _up, help=_HELP),
+        "up": Command("start a master and workers", _up_arguments, _up),
         "ps": Command("list the clusters that are running", add_json, _ps),
         "down": Command("end a cluster", _down_arguments, _down),
     },
