@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import csv
 import json
+import signal
+import subprocess
+import sys
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -157,3 +161,26 @@ def test_a_defect_in_a_task_is_told_and_leaves_nothing_half_made(
     assert ended.code == exits.DEFECT
     assert "ZeroDivisionError: on purpose" in ended.said[0]
     assert [p.name for p in task.token.parent.iterdir()] == [".token"]
+
+
+@pytest.mark.spark
+def test_ctrl_c_ends_a_sweep_on_spark_in_order_and_keeps_what_there_is(
+    sweep: Path, tmp_path: Path, environment: dict[str, str]
+) -> None:
+    text = SWEEP.replace("count: 20}", 'count: "${count}"}').replace("{size: 3}", "{size: 3, count: 9}")
+    sweep.write_text(text.replace("  size: [3, 5]", "  count: [20, 500000]"))
+    command = [sys.executable, "-m", "testbed.cli", "run", str(sweep), "--on", "local[1]", "--out", "out"]
+    with subprocess.Popen(
+        command, cwd=tmp_path, env=environment, stderr=subprocess.PIPE, text=True
+    ) as process:
+        assert process.stderr is not None
+        for line in process.stderr:
+            if "complete (1 of 4)" in line:
+                break
+        process.send_signal(signal.SIGINT)
+        said = process.stderr.read()
+        assert process.wait(60) == exits.INTERRUPTED, said
+    assert "Traceback" not in said
+    with (tmp_path / "out" / "table.csv").open(encoding="utf-8", newline="") as table:
+        assert [row["outcome"] for row in csv.DictReader(table)] == ["complete", *["not run"] * 3]
+    assert list((tmp_path / "out").glob(".*")) == []
