@@ -103,7 +103,7 @@ def server_settings(cores: int, memory_mb: int) -> dict[str, str]:
     return _COMMON | {
         PARALLELISM: str(cores),
         "spark.driver.memory": f"{memory_mb}m",
-        "spark.driver.extraJavaOptions": f"-XX:-UsePerfData {_LARGE_JVM} -Xss4m",
+        "spark.driver.extraJavaOptions": f"{_quiet()} -XX:-UsePerfData {_LARGE_JVM} -Xss4m",
         "spark.executorEnv.PYTHONPATH": str(_HERE.parent),
     }
 
