@@ -1,0 +1,128 @@
+"""Table `packets` a second time, slowly: Scapy reads files, frames and packets, plain Python the rest.
+
+Shares no code with the compiled reader: docs/captures.md and docs/wire-format.md say what a row holds. Frames
+in IP fragments are not put together here; runs that are compared have none.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from scapy.layers.inet import IP, UDP
+from scapy.layers.l2 import Ether
+from scapy.packet import Raw
+from scapy.utils import RawPcapNgReader, RawPcapReader, checksum
+
+from nodes.wire.layers import CBN
+from nodes.wire.packets import PORT, PacketType
+
+Row = dict[str, Any]
+RECORDS = {1: "LINK_STATE", 2: "INTEREST", 5: "INTEREST_CHANGE"}
+FIRST_FRAGMENT = 2
+MASK = (1 << 64) - 1
+
+
+def rows_of(path: Path, about: Row, mac: str, peer_mac: str) -> Iterator[Row]:
+    """The rows of one file; `about` says whose it is."""
+    for time_ns, data, original in _records(path):
+        frame = Ether(data)
+        sent = _sent(frame, mac, peer_mac)
+        if sent is None or not _is_ours(frame):
+            continue
+        common = {**about, "sent": sent, "time_ns": time_ns, "frame_bytes": original}
+        for packet, raw in _packets(bytes(frame[UDP].payload)):
+            yield common | _row(packet, raw, bool(sent), bool(about["peer_is_client"]))
+
+
+def _records(path: Path) -> Iterator[tuple[int, bytes, int]]:
+    if path.suffix == ".pcapng":
+        for data, meta in RawPcapNgReader(str(path)):
+            ticks = (meta.tshigh << 32) | meta.tslow
+            assert meta.tsresol == 10**9
+            yield ticks, data, meta.wirelen
+    else:
+        for data, meta in RawPcapReader(str(path)):
+            yield meta.sec * 10**9 + meta.usec, data, meta.wirelen  # a file in nanoseconds
+
+
+def _sent(frame: Any, mac: str, peer_mac: str) -> bool | None:
+    """By the source; if that is damaged, by the destination; None: of another link."""
+    if frame.src in (mac, peer_mac):
+        return bool(frame.src == mac)
+    if frame.dst in (mac, peer_mac):
+        return bool(frame.dst == peer_mac)
+    return None
+
+
+def _is_ours(frame: Any) -> bool:
+    if UDP not in frame or PORT not in (frame[UDP].sport, frame[UDP].dport):
+        return False
+    ip, udp = frame[IP], frame[UDP]
+    assert not ip.flags.MF
+    assert ip.frag == 0
+    datagram = bytes(udp)[: udp.len]
+    if udp.len < 8 or udp.len > len(bytes(ip)) - 4 * ip.ihl:
+        return False
+    pseudo = bytes(ip)[12:20] + b"\0\x11" + len(datagram).to_bytes(2)
+    said_only = checksum(pseudo) ^ 0xFFFF
+    return udp.chksum in (0, said_only) or checksum(pseudo + datagram) == 0
+
+
+def _packets(payload: bytes) -> list[tuple[Any, bytes]]:
+    """The packets of a datagram; none if its framing is wrong."""
+    found, at = [], 0
+    while at < len(payload):
+        size = int.from_bytes(payload[at + 2 : at + 4])
+        raw = payload[at : at + size]
+        layer = CBN(raw)
+        if isinstance(layer, Raw) or not raw:
+            return []
+        found.append((layer, raw))
+        at += size
+    return found
+
+
+def _row(packet: Any, raw: bytes, sent: bool, from_client: bool) -> Row:
+    is_message, is_control = packet.type == PacketType.MESSAGE, packet.type == PacketType.CONTROL
+    row: Row = {"packet_bytes": len(raw), "type": packet.type, "kind": packet.kind if is_control else None}
+    row |= dict.fromkeys(("source", "sequence", "attributes", *_OF_MESSAGES))
+    row["content"] = 0
+    if is_message:
+        row |= {name: getattr(packet, name) for name in ("source", "sequence", *_OF_MESSAGES)}
+        start = 36 + packet.route_length
+        size = sum(len(bytes(attribute)) for attribute in packet.attributes)
+        end = len(raw) - (len(bytes(packet.trailer)) if packet.flags.AUTH else 0)
+        row["content"] = digest(raw[start:end], packet.publish_time_ns)
+        if from_client and not sent and packet.hop_count == 0:
+            row["attributes"] = raw[start : start + size]
+    if is_control:
+        row["content"] = digest(raw[8:28], 0)
+        if packet.kind in RECORDS and raw[4] & FIRST_FRAGMENT and len(raw) >= 44:
+            row["source"], row["sequence"] = int.from_bytes(raw[32:36]), int.from_bytes(raw[36:44])
+    return row
+
+
+_OF_MESSAGES = ("header_class", "publish_time_ns", "hop_limit", "hop_count", "attribute_count")
+
+
+def digest(data: bytes, start: int) -> int:
+    """The number of a content, as `packets` has it: two words of eight bytes a time, multiplied and folded."""
+    state = (start ^ (len(data) * 0x9E3779B97F4A7C15)) & MASK
+    data = data.ljust(16, b"\0")
+    at = 0
+    while len(data) - at > 16:
+        state = _folded(_word(data, at) ^ state, _word(data, at + 8) ^ 0xC2B2AE3D27D4EB4F)
+        at += 16
+    end = _folded(_word(data, len(data) - 16) ^ state, _word(data, len(data) - 8) ^ 0xC2B2AE3D27D4EB4F)
+    return end - (1 << 64) if end >> 63 else end
+
+
+def _word(data: bytes, at: int) -> int:
+    return int.from_bytes(data[at : at + 8], "little")
+
+
+def _folded(left: int, right: int) -> int:
+    product = left * right
+    return (product ^ (product >> 64)) & MASK
