@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 from analysis import AnalysisError
 from analysis.groups.comparing import Compared, compare
 from analysis.groups.model import SEED, Member, member
-from analysis.groups.page import to_page
 from testbed.cli import exits
 from testbed.cli.folder import MATRIX, known_cells, read_note
 from testbed.plan.recorded import RecordedRunError, read_manifest
@@ -104,7 +104,13 @@ def page_of(directories: Sequence[Path], out: Path | None) -> Path:
 
 
 def compare_matrix(folder: Path) -> Path | None:
-    """Write the page over the runs of a matrix that have a verdict; None if that is one group."""
+    """Write the page over the runs of a matrix that have a verdict.
+
+    Returns:
+        Where it is; None: they are one group, or Jinja, which draws pages, is not installed.
+    """
+    if find_spec("jinja2") is None:
+        return None
     found = Found()
     _of_matrix(folder, {}, found)
     comparison = compared(found) if found.members else None
@@ -120,6 +126,8 @@ def write_page(path: Path, comparison: Compared) -> None:
     Raises:
         CommandError: It cannot be written.
     """
+    from analysis.groups.page import to_page
+
     try:
         write_whole(path, to_page(comparison, path.parent))
     except OSError as error:
