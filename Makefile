@@ -142,6 +142,10 @@ bench-verdict: tools ## How long it takes from captures to the verdict, by phase
 bench-sweep: tools ## What the cells of a sweep cost as Spark tasks, with one worker and two, as Markdown.
 	PYTHONPATH=. $(BIN)/python tests/benchmarks/sweep_table.py
 
+.PHONY: bench-analysis
+bench-analysis: tools ## Captures to tables, beside tshark, Scapy and DuckDB, as Markdown; LARGE=1: 100 M packets, 25 GB.
+	PYTHONPATH=. $(BIN)/python tests/benchmarks/analysis_table.py $(if $(LARGE),--large $(or $(PACKETS),100000000))
+
 .PHONY: bench-match
 bench-match: build ## The table of matching speeds, as Markdown; QUICK=1: small sizes.
 	$(BIN)/python tests/benchmarks/match_table.py $(if $(QUICK),--quick)

@@ -108,7 +108,7 @@ _OF_MESSAGES = ("header_class", "publish_time_ns", "hop_limit", "hop_count", "at
 
 
 def digest(data: bytes, start: int) -> int:
-    """The number of a content, as `packets` has it: two words of eight bytes a time, multiplied and folded."""
+    """The number of a content, as `packets` has it: two words of eight bytes a time, multiplied, folded."""
     state = (start ^ (len(data) * 0x9E3779B97F4A7C15)) & MASK
     data = data.ljust(16, b"\0")
     at = 0

@@ -275,3 +275,13 @@ def test_a_distribution_in_parts_is_that_of_all_and_its_quantiles_are_near(rng):
     for share in (0.01, 0.5, 0.99, 1.0):
         exact = np.sort(values)[max(int(np.ceil(share * 5000)) - 1, 0)]
         assert abs(whole.quantile(share) - exact) <= max(abs(exact) * 0.008, 1)
+
+
+def test_the_captures_that_benchmarks_generate_are_followed_from_end_to_end(tmp_path):
+    from tests.benchmarks.chain_captures import names, write
+
+    document = read_captures(files_of(write(tmp_path / "chain", 1600)), None, in_threads(2), 2)
+    assert (document["packets"], document["messages"], document["ambiguous_steps"]) == (1600, 200, 0)
+    in_a_row = list(zip(names(), names()[1:], strict=False))
+    assert [(step["from"], step["to"]) for step in document["steps"]] == in_a_row
+    assert {step["messages"] for step in document["steps"]} == {200}

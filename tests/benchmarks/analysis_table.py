@@ -1,0 +1,254 @@
+"""How fast captures become tables, beside tshark, Scapy and DuckDB in the same run; prints Markdown.
+
+    python tests/benchmarks/analysis_table.py [--packets N ...] [--large N]
+
+Captures are generated into build/bench-analysis (237 bytes a packet) and kept for the next time, except
+large ones. Files are in the page cache. A tool that is not installed is named and left out. With `--large`:
+one ingest in a process of its own, with the memory that it took over time in build/bench-analysis/memory.csv.
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib.util
+import json
+import os
+import shutil
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from analysis.captured import Document, files_of
+from analysis.ingest import ingest_captures
+from analysis.numbered_tasks import in_threads
+from analysis.steps import Places, spans, take_steps
+from tests.benchmarks.chain_captures import names, write
+
+ROOT = Path(__file__).parents[2]
+FOLDER = ROOT / "build" / "bench-analysis"
+CORES = os.cpu_count() or 1
+REPEATS = 3
+SCAPY_PACKETS = 10_000
+TSHARK_PACKETS = 250_000
+TARGETS = {2_000_000: 7.0, 8_000_000: 9.0}
+"""Seconds from captures to latencies, in a new process."""
+
+
+class Line(NamedTuple):
+    """One line of the table."""
+
+    what: str
+    packets: int
+    seconds: float
+    note: str = ""
+
+    def markdown(self) -> str:
+        rate = self.packets / self.seconds / 1e6
+        return f"| {self.what} | {self.packets:,} | {self.seconds:.2f} | {rate:.3g} | {self.note} |"
+
+
+def captures(packets: int) -> list[Path]:
+    """The captures of so many packets, made unless they are there, and read once: then they are in memory."""
+    folder = FOLDER / f"{packets}"
+    done = folder / "made"
+    if not done.exists():
+        write(folder, packets)
+        done.touch()
+    paths = sorted(folder.glob("*.pcap"))
+    for path in paths:
+        with path.open("rb", buffering=0) as file:
+            while file.read(1 << 24):
+                pass
+    return paths
+
+
+def best(work: Callable[[], Any], repeats: int = REPEATS) -> float:
+    """Seconds of the fastest of a few repetitions."""
+    times = []
+    for _ in range(repeats):
+        began = time.perf_counter()
+        work()
+        times.append(time.perf_counter() - began)
+    return min(times)
+
+
+@contextmanager
+def scratch() -> Iterator[Path]:
+    """A folder that is empty, and gone afterwards."""
+    folder = FOLDER / "scratch"
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir(parents=True)
+    try:
+        yield folder
+    finally:
+        shutil.rmtree(folder)
+
+
+def measure(packets: int) -> list[Line]:
+    """Ours, warm and cold, and DuckDB on what we have written."""
+    paths = captures(packets)
+    pieces = files_of(paths).pieces
+    lines = []
+    with scratch() as folder:
+        rounds = iter(range(REPEATS))
+        ingested = best(lambda: ingest_captures(pieces, folder / str(next(rounds)), in_threads(CORES), CORES))
+        lines.append(Line("captures to Parquet, warm", packets, ingested))
+        table = folder / "0"
+        followed = best(lambda: _follow(table))
+        lines.append(Line("latencies from that Parquet, warm", packets, followed))
+        lines += _with_duckdb(table, packets, followed)
+    cold = best(lambda: _cold(paths), 2)
+    target = TARGETS.get(packets)
+    lines.append(
+        Line(
+            "captures to latencies, cold (`cbn ingest`)",
+            packets,
+            cold,
+            f"target {target:.0f} s" if target else "",
+        )
+    )
+    return lines
+
+
+def _follow(table: Path) -> list[Any]:
+    places = Places.of(names(), _ends())
+    parts = spans(table)
+    return in_threads(CORES)(len(parts), lambda n: take_steps(table, parts[n], places, None), "steps")
+
+
+def _ends() -> dict[str, tuple[str, str]]:
+    """Which interfaces share a link, in place of the addresses that ingest has seen."""
+    return {name: (str((place + 1) // 2), "") for place, name in enumerate(names())}
+
+
+def _cold(paths: Sequence[Path]) -> Document:
+    command = [sys.executable, "-m", "testbed.cli", "ingest", *map(str, paths), "--quiet", "--json"]
+    done = subprocess.run(command, cwd=ROOT, check=True, capture_output=True, text=True)
+    document: Document = json.loads(done.stdout)
+    assert len(document["steps"]) == len(names()) - 1
+    return document
+
+
+def _with_duckdb(table: Path, packets: int, ours: float) -> list[Line]:
+    if importlib.util.find_spec("duckdb") is None:
+        return []
+    import duckdb
+
+    pairs = ", ".join(f"('{a}', '{b}')" for a, b in zip(names(), names()[1:], strict=False))
+    question = f"""
+        WITH pairs(a, b) AS (VALUES {pairs}), seen AS (FROM '{table}/*.parquet' WHERE type = 1)
+        SELECT a, b, count(*), min(latency), approx_quantile(latency, [0.5, 0.99]), max(latency)
+        FROM (SELECT a, b, later.time_ns - earlier.time_ns AS latency
+              FROM seen AS earlier JOIN pairs ON interface = a
+              JOIN seen AS later USING (source, sequence, publish_time_ns, content) WHERE later.interface = b)
+        GROUP BY a, b"""
+    connection = duckdb.connect(config={"threads": CORES})
+    assert len(connection.execute(question).fetchall()) == len(names()) - 1
+    theirs = best(lambda: connection.execute(question).fetchall())
+    return [Line("latencies from that Parquet, DuckDB", packets, theirs, f"ours takes {ours / theirs:.1f} x")]
+
+
+def others(paths: Sequence[Path]) -> list[Line]:
+    """Tools that read captures."""
+    lines = []
+    if shutil.which("tshark"):
+        fields = ["frame.time_epoch", "ip.src", "ip.dst", "udp.srcport", "frame.len", "udp.payload"]
+        command = ["tshark", "-n", "-r", str(paths[0]), "-c", str(TSHARK_PACKETS), "-T", "fields"]
+        command += [word for name in fields for word in ("-e", name)]
+        with Path(os.devnull).open("w") as nowhere:
+            seconds = best(lambda: subprocess.run(command, check=True, stdout=nowhere, stderr=nowhere), 1)
+        lines.append(Line("tshark -T fields, without our dissector", TSHARK_PACKETS, seconds))
+    from scapy.layers.l2 import Ether
+    from scapy.utils import RawPcapReader
+
+    def scapy() -> None:
+        for number, (data, _) in enumerate(RawPcapReader(str(paths[0]))):
+            if number == SCAPY_PACKETS:
+                break
+            Ether(data)
+
+    lines.append(Line("Scapy, with our layers", SCAPY_PACKETS, best(scapy, 1)))
+    return lines
+
+
+def missing() -> list[str]:
+    """What would be compared with if it were there."""
+    found = [] if shutil.which("tshark") else ["tshark"]
+    return found + ([] if importlib.util.find_spec("duckdb") else ["duckdb"])
+
+
+def large(packets: int) -> Line:
+    """One ingest with all tables in a process of its own, and how much memory it takes over time."""
+    folder = FOLDER / f"{packets}"
+    paths = write(folder, packets)
+    size = sum(path.stat().st_size for path in paths)
+    command = [sys.executable, "-m", "testbed.cli", "ingest", *map(str, paths)]
+    command += ["--out", str(folder / "out"), "--quiet", "--json"]
+    began = time.perf_counter()
+    with (folder / "summary.json").open("w") as out, (FOLDER / "memory.csv").open("w") as curve:
+        process = subprocess.Popen(command, cwd=ROOT, stdout=out)
+        most = _watch(process, curve, began)
+    seconds = time.perf_counter() - began
+    assert process.returncode == 0
+    assert json.loads((folder / "summary.json").read_text())["packets"] == packets
+    written = sum(path.stat().st_size for path in (folder / "out").rglob("*") if path.is_file())
+    shutil.rmtree(folder)
+    note = f"{size / 1e9:.1f} GB read, {written / 1e9:.1f} GB written, {most / 1e9:.2f} GB of memory at most"
+    return Line("captures to all tables, cold", packets, seconds, note)
+
+
+def _watch(process: subprocess.Popen[bytes], curve: Any, began: float) -> int:
+    """Seconds and bytes, twice a second; the most."""
+    most = 0
+    print("seconds,bytes", file=curve)
+    while process.poll() is None:
+        held = sum(_resident(pid) for pid in _family(process.pid))
+        most = max(most, held)
+        print(f"{time.perf_counter() - began:.1f},{held}", file=curve)
+        time.sleep(0.5)
+    return most
+
+
+def _family(pid: int) -> list[int]:
+    """A process and all that it has started."""
+    try:
+        children = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
+    except OSError:
+        return [pid]
+    return [pid, *(each for child in children for each in _family(int(child)))]
+
+
+def _resident(pid: int) -> int:
+    try:
+        return int(Path(f"/proc/{pid}/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+    except OSError:
+        return 0  # it has just ended
+
+
+def main() -> None:
+    """Measure and print."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--packets", type=int, nargs="*", default=list(TARGETS))
+    parser.add_argument("--large", type=int, metavar="N")
+    args = parser.parse_args()
+    FOLDER.mkdir(parents=True, exist_ok=True)
+    print(f"{CORES} cores, load {os.getloadavg()[0]:.1f} before\n")
+    print("| | packets | seconds | M packets/s | |\n|---|---:|---:|---:|---|", flush=True)
+    if args.large:
+        print(large(args.large).markdown())
+        return
+    for packets in args.packets:
+        for line in measure(packets):
+            print(line.markdown(), flush=True)
+    for line in others(captures(args.packets[0])):
+        print(line.markdown(), flush=True)
+    for name in missing():
+        print(f"\n{name} is not installed: it was left out.")
+
+
+if __name__ == "__main__":
+    main()
