@@ -1,11 +1,26 @@
-"""The digest of lines in Arrow's memory."""
+"""The digest of what was delivered: of the sorted lines `publisher sequence subscriber`."""
 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import pyarrow as pa
+import pyarrow.compute as pc
+
+
+def delivered_digest(source: pa.Array, sequence: pa.Array, client: pa.Array, names: Mapping[int, str]) -> str:
+    """Of pairs of a message and a client, in any order."""
+    publishers, subscribers = _named(source, names), _named(client, names)
+    lines = pc.binary_join_element_wise(publishers, sequence.cast(pa.string()), subscribers, " ")
+    return digest_of([pc.binary_join_element_wise(lines.sort(), "", "\n")])
+
+
+def _named(ids: pa.Array, names: Mapping[int, str]) -> pa.StringArray:
+    """The name of each node; its number, if it is in no plan."""
+    encoded = ids.dictionary_encode()
+    texts = [names.get(each, str(each)) for each in encoded.dictionary.to_pylist()]
+    return pa.array(texts, pa.string()).take(encoded.indices)
 
 
 def digest_of(chunks: Sequence[pa.StringArray]) -> str:

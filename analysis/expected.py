@@ -87,6 +87,7 @@ def expected_batch(oracle: BulkOracle, batch: pa.RecordBatch) -> pa.RecordBatch:
         "source": source[message],
         "sequence": sequence[message],
         "subscriber": client,
+        "published_ns": time_ns[message],
         "owed": _of_kind([kind.owed for kind in dues.kinds], pa.bool_(), due),
         "wanted": _of_kind([kind.wanted for kind in dues.kinds], pa.bool_(), due),
         "reason": _of_kind([kind.reason or None for kind in dues.kinds], pa.string(), due),

@@ -11,7 +11,7 @@ import os
 import shutil
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -25,6 +25,8 @@ from analysis import AnalysisError, calm, clocks, logs, network, summary, transf
 from analysis.by_time import by_time
 from analysis.checks import Found, to_checks
 from analysis.clocks import Way
+from analysis.counts import ARRIVED
+from analysis.digest import delivered_digest
 from analysis.dues import deviations
 from analysis.evidence import Evidence, evidence_of, swapped_access
 from analysis.expected import denied_pairs, to_expected, with_agreement
@@ -43,13 +45,13 @@ from analysis.payloads import Payload, payloads_of
 from analysis.pieces import captured_bytes
 from analysis.report.page import render
 from analysis.rundir import Run, load_run, network_changes, subscription_changes
-from analysis.schemas import CLIENTS, ENDS, EVENTS, HOMES, KINDS, LINKS, NAMES
+from analysis.schemas import CLIENTS, ENDS, EVENTS, HOMES, KINDS, LINKS
 from analysis.scopes import parts_of
 from analysis.session import GIVEN_UP, reason_of, record_of, start_session
 from analysis.settings import Asked
 from analysis.status import told
 from analysis.summary import count_by_scope, slices_of
-from analysis.transforms import to_control_hops, to_hops, to_last_records, to_link_delays
+from analysis.transforms import PAIR, local, to_control_hops, to_hops, to_last_records, to_link_delays
 from analysis.trees import to_stretches, to_trees
 from analysis.verdict import to_verdict
 from analysis.workers import check_workers
@@ -159,7 +161,10 @@ def _find(spark: SparkSession, run: Run, tables: Path, progress: Progress) -> Fi
         claims,
         [*odd_lines, *odd_changes, *odd_claims, *unreadable],
     )
-    return work.findings(known)
+    try:
+        return work.findings(known)
+    finally:
+        work.forget()
 
 
 @dataclass(frozen=True, slots=True)
@@ -189,12 +194,13 @@ class _Tables:
     progress: Progress
     packets: DataFrame
     _done: int = 0
+    _held: list[DataFrame] = field(default_factory=list)
 
     def findings(self, known: Known) -> Findings:
         """Write all tables and count what the verdict and the report show."""
         claims, unseen = known.claims, known.evidence.unseen_clients
         history = history_of(self.run.plan, known.network_events, self.run.start_ns)
-        events = self.spark.read.schema(EVENTS).json(str(self.run.shared_path / "events.jsonl"))
+        events = self._kept(self._events())
         published = with_agreement(transforms.to_publications(self.packets, events))
         publications = self._stage("publications", published)
         expected = self._stage("expected", to_expected(publications, claims, history))
@@ -210,7 +216,7 @@ class _Tables:
         )
         delays = to_link_delays(hops, to_control_hops(self.packets), self._ends())
         ways = self._ways(self._stage("link_delays", delays))
-        traffic = transforms.to_traffic(self.packets)
+        traffic = self._kept(transforms.to_traffic(self.packets))
         self._stage("control", transforms.to_control(traffic, self._links(), self._kinds()))
         lossy = network.lossy_clients(self.run)
         subscribers = summary.count_by_subscriber(verdicts, lossy)
@@ -235,7 +241,7 @@ class _Tables:
         )
         parts = parts_of(self.run, history)
         slices = slices_of(self.run)
-        scopes = count_by_scope(self.spark, parts, publications, verdicts, deliveries, slices=slices)
+        scopes = count_by_scope(self.spark, parts, publications, verdicts, slices=slices)
         found = Findings(
             self.run,
             known.ingested,
@@ -249,7 +255,7 @@ class _Tables:
             summary.first_disagreements(verdicts, lossy)
             if any(s.unreported or s.unseen for s in subscribers)
             else (),
-            summary.delivered_digest(verdicts, self._names()),
+            self._digest(),
             self._scheme(claims, trees, deliveries, publications),
             [*known.notes, *odd_logs, *self._deviations()],
             scopes[: len(parts)],
@@ -260,6 +266,21 @@ class _Tables:
         )
         self._step()
         return found
+
+    def _events(self) -> DataFrame:
+        """What clients published and got."""
+        events = self.spark.read.schema(EVENTS).json(str(self.run.shared_path / "events.jsonl"))
+        return events.where("event in ('publish', 'deliver')")
+
+    def _kept(self, table: DataFrame) -> DataFrame:
+        """What several steps need, and is no table of its own: computed once."""
+        self._held.append(table.persist())
+        return table
+
+    def forget(self) -> None:
+        """Give back what was kept."""
+        for table in self._held:
+            table.unpersist()
 
     def _ways(self, link_delays: DataFrame) -> list[Way]:
         rows = link_delays.where(F.col("least_ns").isNotNull()).orderBy("from_id", "to_id").collect()
@@ -294,6 +315,13 @@ class _Tables:
         seen = calm.Seen(self.run, columns, known.payloads, known.changes, partial_routers)
         return calm.all_contradictions(seen, fixpoints, history)
 
+    def _digest(self) -> str:
+        """Of what was delivered."""
+        arrived = [("verdict", "in", ARRIVED)]
+        rows = pq.read_table(self.folder / "verdicts.parquet", columns=[*PAIR], filters=arrived)
+        source, sequence, client = (rows[name].combine_chunks() for name in PAIR)
+        return delivered_digest(source, sequence, client, self.run.names)
+
     def _deviations(self) -> list[str]:
         """Where the reference model denied what the oracle found."""
         return deviations(denied_pairs(self.folder / "expected.parquet"), self.run.names)
@@ -304,11 +332,12 @@ class _Tables:
         """What the scheme took."""
         delays = network.delay_edges(self.run)
         stretches = to_stretches(deliveries, publications, delays)
+        counts, routers = summary.count_trees(trees)
         return SchemeFindings(
-            summary.count_trees(trees),
+            counts,
             summary.measure_stretch(stretches) if delays else None,
             network.router_states(self.run),
-            network.figures(self.run, claims, summary.first_routers(trees)),
+            network.figures(self.run, claims, routers),
         )
 
     def _stage(self, name: str, table: DataFrame) -> DataFrame:
@@ -322,13 +351,10 @@ class _Tables:
         self.progress.advance(self._done)
 
     def _rows(self, rows: Iterable[tuple[Any, ...]], schema: StructType) -> DataFrame:
-        return self.spark.createDataFrame(list(rows), schema)
+        return local(self.spark, rows, schema)
 
     def _clients(self) -> DataFrame:
         return self._rows(self.run.client_ids.items(), CLIENTS)
-
-    def _names(self) -> DataFrame:
-        return self._rows(self.run.names.items(), NAMES)
 
     def _homes(self) -> DataFrame:
         return self._rows(network.homes(self.run).items(), HOMES)

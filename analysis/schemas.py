@@ -36,7 +36,41 @@ EVENTS = _schema(
 """Of `events.jsonl`, what Spark reads; a line that is not JSON becomes a row of nulls."""
 
 EXPECTED = _schema(
-    source=_LONG, sequence=_LONG, subscriber=_INT, owed=_FLAG, wanted=_FLAG, reason=_TEXT, denied=_FLAG
+    source=_LONG,
+    sequence=_LONG,
+    subscriber=_INT,
+    published_ns=_LONG,
+    owed=_FLAG,
+    wanted=_FLAG,
+    reason=_TEXT,
+    denied=_FLAG,
+)
+VISITS = _schema(
+    source=_LONG,
+    sequence=_LONG,
+    from_id=_INT,
+    to_id=_INT,
+    hop_count=_INT,
+    sent=_FLAG,
+    time_ns=_LONG,
+    access=_FLAG,
+    content=_LONG,
+)
+"""What `descent` makes crossings of: where a message was captured, entered the network, and left it."""
+CROSSINGS = _schema(
+    source=_LONG,
+    sequence=_LONG,
+    from_id=_INT,
+    to_id=_INT,
+    access=_FLAG,
+    time_ns=_LONG,
+    hop_count=_INT,
+    copies=_LONG,
+    received_ns=_LONG,
+    arrived=_LONG,
+    wasted=_FLAG,
+    flaw=_TEXT,
+    altered=_FLAG,
 )
 TREES = _schema(
     source=_LONG,
@@ -54,6 +88,5 @@ HOMES = _schema(subscriber=_INT, router=_INT)
 LINKS = _schema(interface=_TEXT, link=_TEXT)
 ENDS = _schema(from_id=_INT, to_id=_INT, link=_TEXT)
 CLIENTS = _schema(node=_TEXT, subscriber=_INT)
-NAMES = _schema(id=_LONG, name=_TEXT)
 KINDS = _schema(type=_INT, kind=_INT, kind_name=_TEXT)
 POSITIONS = _schema(id=_INT, position=_INT)

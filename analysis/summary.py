@@ -13,7 +13,6 @@ from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812
 
 from analysis.counts import ARRIVED, REASONS, TALLIED, Counts, counts_of
-from analysis.digest import digest_of
 from analysis.findings import (
     FLAWS,
     NO_SLICES,
@@ -35,7 +34,7 @@ from analysis.findings import (
 from analysis.history import History
 from analysis.rundir import Run
 from analysis.schemas import SCOPES
-from analysis.transforms import MESSAGE_ID, PAIR
+from analysis.transforms import PAIR, local
 
 ACCURACY = 10_000
 SLICES = 60
@@ -57,35 +56,29 @@ def count_publications(
         history: When the network was settled.
         excused_clients: Those of which not everything was captured, or whose access links lose packets.
     """
-    excused = _while_unsettled(history) | _among("source", excused_clients)
+    excused = f"({_while_unsettled(history)} or {_among('source', excused_clients)})"
     rows = (
         publications.groupBy("source")
         .agg(
-            F.count("*").alias("total"),
-            F.count_if(F.col("time_ns").isNull() & ~excused).alias("not_captured"),
-            F.count_if(F.col("announced_ns").isNull()).alias("not_announced"),
-            how_many(~F.col("as_announced"), "otherwise_announced"),
-            F.min(F.when(~F.col("as_announced"), F.col("sequence"))).alias("first_otherwise"),
+            F.expr("count(*) as total"),
+            how_many(f"time_ns is null and not {excused}", "not_captured"),
+            how_many("announced_ns is null", "not_announced"),
+            how_many("not as_announced", "otherwise_announced"),
+            F.expr("min(if(not as_announced, sequence, null)) as first_otherwise"),
         )
-        .orderBy("source")
         .collect()
     )
-    return [PublicationCounts(**row.asDict()) for row in rows]
+    found = (PublicationCounts(**row.asDict()) for row in rows)
+    return sorted(found, key=lambda client: client.source)
 
 
-def _among(column: str, ids: Collection[int]) -> Column:
-    return F.col(column).isin(*ids) if ids else F.lit(False)
+def _among(column: str, ids: Collection[int]) -> str:
+    return f"{column} in ({', '.join(map(str, ids))})" if ids else "false"
 
 
-def _while_unsettled(history: History) -> Column:
-    unsettled = history.unsettled()
-    if not unsettled:
-        return F.lit(False)
-    begins, ends = (F.lit(list(times)) for times in zip(*unsettled, strict=True))
-    announced_ns = F.col("announced_ns")
-    return F.exists(
-        F.arrays_zip(begins.alias("b"), ends.alias("e")), lambda t: announced_ns.between(t["b"], t["e"])
-    )
+def _while_unsettled(history: History) -> str:
+    times = ", ".join(f"struct({b}L as b, {e}L as e)" for b, e in history.unsettled())
+    return f"exists(array({times}), t -> announced_ns between t.b and t.e)" if times else "false"
 
 
 def count_by_subscriber(verdicts: DataFrame, lossy: Collection[int] = ()) -> list[SubscriberCounts]:
@@ -97,66 +90,63 @@ def count_by_subscriber(verdicts: DataFrame, lossy: Collection[int] = ()) -> lis
     """
     rows = (
         verdicts.groupBy("subscriber")
-        .agg(*_counted(), how_many(_unreported(lossy), "unreported"), how_many(_unseen(), "unseen"))
+        .agg(*_counted(), how_many(_unreported(lossy), "unreported"), how_many(_UNSEEN, "unseen"))
         .collect()
     )
     found = (SubscriberCounts(r.subscriber, _counts(r.asDict()), r.unreported, r.unseen) for r in rows)
     return sorted(found, key=lambda c: c.subscriber)
 
 
-def _unreported(lossy: Collection[int]) -> Column:
+def _unreported(lossy: Collection[int]) -> str:
     """A copy left for the client, which does not report it, though nothing was wrong with the way there."""
-    unsettled = F.coalesce(F.col("reason").isin("network", "cut_off"), F.lit(False))
-    excused = unsettled | _among("subscriber", lossy)
-    return (F.col("copies") > 0) & (F.col("reports") == 0) & ~excused
+    unsettled = "coalesce(reason in ('network', 'cut_off'), false)"
+    return f"(copies > 0 and reports = 0 and not {unsettled} and not {_among('subscriber', lossy)})"
 
 
-def _unseen() -> Column:
-    """The client reports what no copy left for."""
-    return (F.col("reports") > 0) & (F.col("copies") == 0)
+_UNSEEN = "(reports > 0 and copies = 0)"
+"""The client reports what no copy left for."""
 
 
 def _counted() -> list[Column]:
     """The aggregates behind `Counts`, over rows of `verdicts`."""
-    verdict, owed, reason = F.col("verdict"), F.col("owed"), F.col("reason")
-    came, allowed = verdict.isin(*ARRIVED), F.coalesce(~owed, F.lit(False))
+    came = f"verdict in {ARRIVED}"
+    conditions = {
+        "wanted": "wanted",
+        "owed": "owed",
+        "delivered": came,
+        "allowed": f"{came} and not owed",
+        **{name: f"verdict = '{name}'" for name in ("missing", "spurious", "lost", "unknown")},
+        **{f"not_owed {reason}": f"reason = '{reason}'" for reason in REASONS},
+        **{f"lost_by {reason}": f"reason = '{reason}' and verdict = 'lost'" for reason in REASONS},
+    }
+    allowed, too_many = "coalesce(not owed, false)", "greatest(copies - 1, 0)"
     return [
-        how_many(F.col("wanted"), "wanted"),
-        how_many(owed, "owed"),
-        how_many(came, "delivered"),
-        how_many(came & ~owed, "allowed"),
-        *(how_many(verdict == name, name) for name in ("missing", "spurious", "lost", "unknown")),
-        _copies_too_many(~allowed, "duplicate"),
-        _copies_too_many(allowed, "duplicate_allowed"),
-        *(how_many(reason == name, f"not_owed {name}") for name in REASONS),
-        *(how_many((reason == name) & (verdict == "lost"), f"lost_by {name}") for name in REASONS),
+        *(how_many(condition, name) for name, condition in conditions.items()),
+        F.expr(f"sum(if({allowed}, 0, {too_many})) as duplicate"),
+        F.expr(f"sum(if({allowed}, {too_many}, 0)) as duplicate_allowed"),
     ]
-
-
-def _copies_too_many(of: Column, name: str) -> Column:
-    return F.sum(F.when(of, F.greatest(F.col("copies") - 1, F.lit(0))).otherwise(0)).alias(name)
 
 
 def _counts(row: Mapping[str, Any]) -> Counts:
     return counts_of({name: int(row.get(name) or 0) for name in TALLIED})
 
 
-def how_many(condition: Column, name: str) -> Column:
+def how_many(condition: str, name: str) -> Column:
     """How many rows a condition is true of; where it is null, it is not."""
-    return F.count_if(F.coalesce(condition, F.lit(False))).alias(name)
+    return F.expr(f"count_if(coalesce({condition}, false)) as `{name}`")
 
 
 def latency_curves(deliveries: DataFrame) -> list[LatencyCurve]:
     """The distribution over all deliveries first, then by hop count, ascending."""
-    points = F.array(*(F.lit(q) for q in QUANTILES))
+    points = ", ".join(map(str, QUANTILES))
     rows = (
         deliveries.rollup("hop_count")
         .agg(
-            F.grouping("hop_count").alias("all"),
-            F.count("*").alias("deliveries"),
-            F.count("latency_ns").alias("timed"),
-            F.avg(F.col("latency_ns").cast("double")).alias("mean"),
-            F.percentile_approx("latency_ns", points, ACCURACY).alias("quantiles"),
+            F.expr("grouping(hop_count) as all"),
+            F.expr("count(*) as deliveries"),
+            F.expr("count(latency_ns) as timed"),
+            F.expr("avg(cast(latency_ns as double)) as mean"),
+            F.expr(f"percentile_approx(latency_ns, array({points}), {ACCURACY}) as quantiles"),
         )
         .collect()
     )
@@ -172,24 +162,24 @@ def latency_curves(deliveries: DataFrame) -> list[LatencyCurve]:
 
 def count_crossings(crossings: DataFrame) -> tuple[list[CrossingCounts], list[Oddity]]:
     """Messages and wasted messages by direction of a link between routers; and what is odd about any."""
-    where = {"altered": F.col("altered"), **{flaw: F.col("flaw") == flaw for flaw in FLAWS}}
-    example, when = F.struct("source", "sequence", "hop_count"), F.coalesce("time_ns", "received_ns")
-    none = F.lit(0).cast("bigint")
-    rows = (
+    where = {"altered": "altered", **{flaw: f"flaw = '{flaw}'" for flaw in FLAWS}}
+    example, when = "struct(source, sequence, hop_count)", "coalesce(time_ns, received_ns)"
+    firsts = (
+        F.expr(f"min_by(if({odd}, {example}, null), if({odd}, {when}, null)) as {name}_first")
+        for name, odd in where.items()
+    )
+    found = (
         crossings.groupBy("from_id", "to_id")
         .agg(
-            F.first("access").alias("access"),
-            F.sum("copies").alias("messages"),
-            F.sum(F.when(F.col("wasted"), F.col("copies")).otherwise(none)).alias("wasted"),
+            F.expr("first(access) as access"),
+            F.expr("sum(copies) as messages"),
+            F.expr("sum(if(wasted, copies, 0L)) as wasted"),
             *(how_many(odd, name) for name, odd in where.items()),
-            *(
-                F.min_by(F.when(odd, example), F.when(odd, when)).alias(f"{n}_first")
-                for n, odd in where.items()
-            ),
+            *firsts,
         )
-        .orderBy("from_id", "to_id")
         .collect()
     )
+    rows = sorted(found, key=lambda row: (row.from_id, row.to_id))
     counts = [CrossingCounts(r.from_id, r.to_id, r.messages, r.wasted) for r in rows if not r.access]
     oddities = [
         Oddity(name, r.from_id, r.to_id, r[name], *r[f"{name}_first"])
@@ -200,31 +190,28 @@ def count_crossings(crossings: DataFrame) -> tuple[list[CrossingCounts], list[Od
     return [c for c in counts if c.messages], oddities
 
 
-def count_trees(trees: DataFrame) -> TreeCounts:
-    """The sums over all messages."""
-    sums = [F.coalesce(F.sum(name), F.lit(0)).alias(name) for name in ("crossings", "wasted", "ideal")]
+def count_trees(trees: DataFrame) -> tuple[TreeCounts, list[int]]:
+    """The sums over all messages, and the routers at which they entered, ascending."""
+    sums = (F.expr(f"coalesce(sum({name}), 0L) as {name}") for name in ("crossings", "wasted", "ideal"))
     row = trees.agg(
-        F.count("*").alias("messages"),
+        F.expr("count(*) as messages"),
         *sums,
-        F.count_if(F.col("crossings") > F.col("ideal")).alias("beyond"),
-        F.count_if(~F.col("exact")).alias("inexact"),
+        F.expr("count_if(crossings > ideal) as beyond"),
+        F.expr("count_if(not exact) as inexact"),
+        F.expr("sort_array(collect_set(node_id)) as routers"),
     ).first()
     assert row is not None, "an aggregate without groups has one row"
-    return TreeCounts(**row.asDict())
-
-
-def first_routers(trees: DataFrame) -> list[int]:
-    """The routers at which messages entered, ascending."""
-    return sorted(row.node_id for row in trees.select("node_id").distinct().collect())
+    counts = row.asDict()
+    routers = counts.pop("routers")
+    return TreeCounts(**counts), list(routers)
 
 
 def measure_stretch(stretches: DataFrame) -> Stretch | None:
     """Of all deliveries; None if there are none."""
-    shares = F.array(F.lit(0.5), F.lit(0.99), F.lit(1.0))
     row = stretches.agg(
-        F.count("*").alias("deliveries"),
-        F.avg("stretch").alias("mean"),
-        F.percentile_approx("stretch", shares, ACCURACY).alias("quantiles"),
+        F.expr("count(*) as deliveries"),
+        F.expr("avg(stretch) as mean"),
+        F.expr(f"percentile_approx(stretch, array(0.5D, 0.99D, 1.0D), {ACCURACY}) as quantiles"),
     ).first()
     assert row is not None, "an aggregate without groups has one row"
     return Stretch(row.deliveries, row.mean, *row.quantiles) if row.deliveries else None
@@ -245,31 +232,9 @@ def first_failures(verdicts: DataFrame, limit: int = SHOWN) -> list[Failure]:
 
 def first_disagreements(verdicts: DataFrame, lossy: Collection[int] = (), limit: int = 3) -> list[Failure]:
     """The first deliveries that are in a capture and not in the client's events, or the reverse."""
-    odd = verdicts.where(_unreported(lossy) | _unseen())
+    odd = verdicts.where(f"{_unreported(lossy)} or {_UNSEEN}")
     rows = odd.select(*PAIR, F.lit("").alias("verdict"), "copies").orderBy(*PAIR).limit(limit).collect()
     return [Failure(**r.asDict()) for r in rows]
-
-
-def delivered_digest(verdicts: DataFrame, names: DataFrame) -> str:
-    """SHA-256 of the sorted lines `publisher sequence subscriber` of all delivered pairs."""
-    publisher = names.select(F.col("id").alias("source"), F.col("name").alias("publisher"))
-    receiver = names.select(F.col("id").cast("int").alias("subscriber"), F.col("name").alias("receiver"))
-    lines = (
-        verdicts.where(F.col("verdict").isin(*ARRIVED))
-        .join(F.broadcast(publisher), "source", "left")
-        .join(F.broadcast(receiver), "subscriber", "left")
-        .select(_line().alias("line"))
-        .orderBy("line")
-    )
-    return digest_of(lines.toArrow().column("line").chunks)
-
-
-def _line() -> Column:
-    publisher = F.coalesce("publisher", F.col("source").cast("string"))
-    receiver = F.coalesce("receiver", F.col("subscriber").cast("string"))
-    return F.concat(
-        publisher, F.lit(" "), F.col("sequence").cast("string"), F.lit(" "), receiver, F.lit("\n")
-    )
 
 
 def slices_of(run: Run) -> Slices:
@@ -285,39 +250,25 @@ def count_by_scope(
     scopes: Sequence[Scope],
     publications: DataFrame,
     verdicts: DataFrame,
-    deliveries: DataFrame,
     *,
     slices: Slices = NO_SLICES,
 ) -> list[ScopeCounts]:
-    """One row a scope, in their order, then one a slice: all of them in one pass over the verdicts."""
-    rows = [(number, scope.from_ns, scope.until_ns) for number, scope in enumerate(scopes)]
-    parts = F.broadcast(spark.createDataFrame(rows, SCOPES))
-    published = F.coalesce("time_ns", "announced_ns")
-    scoped = publications.join(
-        parts, (published >= F.col("from_ns")) & (published < F.col("until_ns"))
-    ).select(*MESSAGE_ID, "scope")
-    if slices.count:
-        number = F.floor((published - slices.from_ns) / slices.width_ns)
-        sliced = publications.where((number >= 0) & (number < slices.count))
-        scoped = scoped.unionByName(
-            sliced.select(*MESSAGE_ID, (number + len(scopes)).cast("int").alias("scope"))
-        )
-    judged = verdicts.join(deliveries.select(*PAIR, "latency_ns"), list(PAIR), "left")
-    facts = scoped.join(judged, list(MESSAGE_ID)).select("scope", *_FACTS, F.lit(0).alias("published"))
-    nobody = scoped.select(
-        "scope",
-        *(F.lit(None).cast(judged.schema[name].dataType).alias(name) for name in _FACTS),
-        F.lit(1).alias("published"),
+    """One row a scope, in their order, then one a slice."""
+    published = publications.selectExpr(
+        "coalesce(time_ns, announced_ns) as published_ns",
+        *(f"cast(null as {kind}) as {name}" for name, kind in _FACTS.items()),
+        "1 as published",
     )
-    points = F.array(*(F.lit(share) for share in SHARES.values()))
+    facts = verdicts.selectExpr("published_ns", *_FACTS, "0 as published").unionByName(published)
+    shares = ", ".join(map(str, SHARES.values()))
     counted = (
-        facts.unionByName(nobody)
+        _scoped(spark, facts, scopes, slices)
         .groupBy("scope")
         .agg(
-            F.sum("published").alias("publications"),
+            F.expr("sum(published) as publications"),
             *_counted(),
-            F.avg(F.col("latency_ns").cast("double")).alias("mean"),
-            F.percentile_approx("latency_ns", points, ACCURACY).alias("quantiles"),
+            F.expr("avg(cast(latency_ns as double)) as mean"),
+            F.expr(f"percentile_approx(latency_ns, array({shares}), {ACCURACY}) as quantiles"),
         )
     )
     found = {row.scope: row.asDict() for row in counted.collect()}
@@ -325,7 +276,33 @@ def count_by_scope(
     return [_scope_counts(scope, found.get(number, {})) for number, scope in every]
 
 
-_FACTS = ("verdict", "owed", "wanted", "reason", "copies", "latency_ns")
+_FACTS = {
+    "verdict": "string",
+    "owed": "boolean",
+    "wanted": "boolean",
+    "reason": "string",
+    "copies": "bigint",
+    "latency_ns": "bigint",
+}
+
+
+def _scoped(spark: SparkSession, facts: DataFrame, scopes: Sequence[Scope], slices: Slices) -> DataFrame:
+    """The facts, once for each scope and slice in which they were published."""
+    parts = []
+    if scopes:
+        rows = [(number, scope.from_ns, scope.until_ns) for number, scope in enumerate(scopes)]
+        within = F.expr("published_ns >= from_ns and published_ns < until_ns")
+        parts.append(facts.join(F.broadcast(local(spark, rows, SCOPES)), within))
+    if slices.count:
+        number = f"floor((published_ns - {slices.from_ns}) / {slices.width_ns})"
+        sliced = facts.where(f"{number} >= 0 and {number} < {slices.count}")
+        parts.append(sliced.selectExpr(*facts.columns, f"cast({number} + {len(scopes)} as int) as scope"))
+    columns = ("scope", *facts.columns)
+    none = facts.selectExpr("-1 as scope", *facts.columns).where("false")
+    first, *others = [part.select(*columns) for part in parts] or [none]
+    for other in others:
+        first = first.union(other)
+    return first
 
 
 def _scope_counts(scope: Scope, row: Mapping[str, Any]) -> ScopeCounts:

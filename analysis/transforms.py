@@ -7,18 +7,31 @@ BIGINT nanoseconds. The oracle is in `analysis.oracle`.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from functools import reduce
 
-from pyspark.sql import Column, DataFrame
+import pyarrow as pa
+from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 (the name all of Spark's documentation uses)
+from pyspark.sql.pandas.types import to_arrow_schema
+from pyspark.sql.types import StructType
 
 from analysis.calm import LAST_CLASS, RECORDS
+from analysis.descent import OUTSIDE, crossings_of
 from analysis.findings import NO_CONTROL
+from analysis.schemas import CROSSINGS, VISITS
 from nodes.wire.packets import PacketType
 
 MESSAGE_ID = ("source", "sequence")
 PAIR = (*MESSAGE_ID, "subscriber")
+
+
+def local(spark: SparkSession, rows: Iterable[Sequence[object]], schema: StructType) -> DataFrame:
+    """A small table of the driver's: handed over as columns, it costs neither a task nor a worker."""
+    arrow = to_arrow_schema(schema)
+    columns = list(zip(*rows, strict=True)) or [()] * len(arrow)
+    arrays = [pa.array(values, field.type) for values, field in zip(columns, arrow, strict=True)]
+    return spark.createDataFrame(pa.Table.from_arrays(arrays, schema=arrow), schema)
 
 
 def to_publications(packets: DataFrame, events: DataFrame) -> DataFrame:
@@ -79,50 +92,25 @@ def to_deliveries(packets: DataFrame, publications: DataFrame) -> DataFrame:
         F.min("node_id").alias("node_id"),
         F.count("*").alias("copies"),
     )
-    entered = publications.select(*MESSAGE_ID, F.col("time_ns").alias("entered_ns"))
-    return first.join(entered, list(MESSAGE_ID), "left").select(
+    entered = publications.selectExpr(
+        *MESSAGE_ID, "time_ns as entered_ns", "coalesce(time_ns, announced_ns) as published_ns"
+    )
+    return first.join(entered, list(MESSAGE_ID), "left").selectExpr(
         *PAIR,
         "node_id",
         "time_ns",
-        (F.col("time_ns") - F.col("entered_ns")).alias("latency_ns"),
+        "time_ns - entered_ns as latency_ns",
         "hop_count",
         "copies",
+        "published_ns",
     )
 
 
 def to_crossings(packets: DataFrame, deliveries: DataFrame, publications: DataFrame) -> DataFrame:
     """Each message over each link away from a router, as sent and as received, with what is odd about it.
 
-    Both ends of a link between routers are captured and what is on it does not change on its
-    way, so one grouping brings both captures of a crossing together.
-    """
-    sent, node, peer = F.col("sent"), F.col("node_id"), F.col("peer_id")
-    moves = packets.where(_is_message() & (sent | ~F.col("peer_is_client")))
-    seen = moves.groupBy(
-        *MESSAGE_ID,
-        F.when(sent, node).otherwise(peer).alias("from_id"),
-        F.when(sent, peer).otherwise(node).alias("to_id"),
-        "hop_count",
-    ).agg(
-        F.min(F.when(sent, F.col("time_ns"))).alias("time_ns"),
-        F.count_if(sent).alias("copies"),
-        F.min(F.when(~sent, F.col("time_ns"))).alias("received_ns"),
-        F.count_if(~sent).alias("arrived"),
-        F.first("peer_is_client").alias("access"),
-        F.when(F.min("content") == F.max("content"), F.min("content")).alias("content"),
-    )
-    return with_descent(seen, deliveries, publications)
-
-
-_OF_CROSSING = ("time_ns", "copies", "received_ns", "arrived", "access", "content")
-
-
-def with_descent(crossings: DataFrame, deliveries: DataFrame, publications: DataFrame) -> DataFrame:
-    """Add where the copies of a crossing came from, and whether they were for nothing.
-
-    A router forwards with one hop more, so what descends from a crossing to router v at hop h
-    left v at hop h + 1: no clock is needed. All visits of a message are put together: its crossings,
-    its first entry (from node 0) and its deliveries (to node 0).
+    Both ends of a link between routers are captured and what is on it does not change on its way. All visits
+    of a message come together in one task: what was captured, its first entry, and its deliveries.
 
     - `wasted`: no delivery descends from it. The visits are passed from the last hop to the
       first, keeping the (router, hop) places from which a delivery descends.
@@ -131,106 +119,23 @@ def with_descent(crossings: DataFrame, deliveries: DataFrame, publications: Data
       `pathless`, if it never did.
     - `altered`: its copies are the first of the message whose content is not that of the publication.
     """
-    visits = crossings.unionByName(_entries(publications)).unionByName(_exits(deliveries))
-    visit = F.struct("hop_count", "from_id", "to_id", *_OF_CROSSING)
-    came = (F.col("arrived") > 0) & (F.col("to_id") != 0)
-    visited = visits.groupBy(*MESSAGE_ID).agg(
-        F.sort_array(F.collect_list(visit), asc=False).alias("visits"),
-        F.sort_array(F.collect_set(F.when(F.col("to_id") == 0, _place("hop_count", "from_id")))).alias(
-            "ancestors"
-        ),
-        F.collect_set(F.when(came, _place("hop_count", "to_id") + F.lit(_HOP))).alias("reached"),
-        F.max(F.when(F.col("from_id") == 0, F.col("content"))).alias("entered"),
-    )
-    marked = visited.select(
+    moves = packets.where(f"type = {int(PacketType.MESSAGE)} and (sent or not peer_is_client)")
+    captured = moves.selectExpr(
         *MESSAGE_ID,
-        "visits",
-        F.expr(_ANCESTORS).alias("ancestors"),
-        "reached",
-        F.expr(_FIRST_ALTERED).alias("altered_at"),
+        "if(sent, node_id, peer_id) as from_id",
+        "if(sent, peer_id, node_id) as to_id",
+        *("hop_count", "sent", "time_ns", "peer_is_client as access", "content"),
     )
-    return (
-        marked.select(*MESSAGE_ID, "ancestors", "reached", "altered_at", F.explode("visits").alias("v"))
-        .where((F.col("v.to_id") != 0) & (F.col("v.from_id") != 0))
-        .select(
-            *MESSAGE_ID,
-            "v.from_id",
-            "v.to_id",
-            "v.access",
-            "v.time_ns",
-            "v.hop_count",
-            "v.copies",
-            "v.received_ns",
-            "v.arrived",
-            (~F.expr("array_contains(ancestors, (v.hop_count + 1) * 4294967296L + v.to_id)")).alias("wasted"),
-            F.expr(_FLAW).alias("flaw"),
-            F.expr(f"coalesce(altered_at = {_WHEN_WHERE}, false)").alias("altered"),
-        )
+    nothing = ("false as sent", "0L as time_ns", "false as access")
+    entries = publications.where("node_id is not null").selectExpr(
+        *MESSAGE_ID, f"{OUTSIDE} as from_id", "node_id as to_id", "hop_count", *nothing, "content"
     )
-
-
-def _entries(publications: DataFrame) -> DataFrame:
-    """The first entry of each captured message into the network: a visit from node 0."""
-    return publications.where(F.col("node_id").isNotNull()).select(
-        *MESSAGE_ID,
-        F.lit(0).alias("from_id"),
-        F.col("node_id").alias("to_id"),
-        "hop_count",
-        *_visit(arrived=1),
-        "content",
+    exits = deliveries.selectExpr(
+        *MESSAGE_ID, "node_id as from_id", f"{OUTSIDE} as to_id", "hop_count", *nothing, "null as content"
     )
-
-
-def _exits(deliveries: DataFrame) -> DataFrame:
-    """The first copy of each delivery: a visit to node 0."""
-    return deliveries.select(
-        *MESSAGE_ID,
-        F.col("node_id").alias("from_id"),
-        F.lit(0).alias("to_id"),
-        "hop_count",
-        *_visit(arrived=0),
-        F.lit(None).cast("bigint").alias("content"),
-    )
-
-
-def _visit(arrived: int) -> list[Column]:
-    return [
-        *(F.lit(value).cast("bigint").alias(name) for name, value in (("time_ns", 0), ("copies", 0))),
-        *(
-            F.lit(value).cast("bigint").alias(name)
-            for name, value in (("received_ns", 0), ("arrived", arrived))
-        ),
-        F.lit(False).alias("access"),
-    ]
-
-
-def _place(hop_count: str, node: str) -> Column:
-    return F.col(hop_count) * F.lit(_HOP) + F.col(node)
-
-
-# A place is a number, hop * 2^32 + router.
-_HOP = 4294967296
-# A crossing that leads to an ancestor of a delivery starts at one.
-_ANCESTORS = """
-aggregate(visits, ancestors, (places, v) ->
-  if(v.copies > 0 and array_contains(places, (v.hop_count + 1) * 4294967296L + v.to_id)
-     and not array_contains(places, v.hop_count * 4294967296L + v.from_id),
-     array_append(places, v.hop_count * 4294967296L + v.from_id), places))
-"""
-_FLAW = """
-case when v.copies = 0 then 'unsent'
-     when array_contains(reached, v.hop_count * 4294967296L + v.from_id) then null
-     when exists(reached, p -> p % 4294967296L = v.from_id) then 'hops'
-     else 'pathless' end
-"""
-_WHEN_WHERE = (
-    "named_struct('t', coalesce(v.time_ns, v.received_ns), 'f', v.from_id, 'o', v.to_id, 'h', v.hop_count)"
-)
-_FIRST_ALTERED = f"""
-array_min(transform(
-  filter(visits, v -> v.from_id != 0 and v.to_id != 0 and coalesce(v.content != entered, v.content is null)),
-  v -> {_WHEN_WHERE}))
-"""
+    visits = captured.unionByName(entries).unionByName(exits).to(VISITS)
+    in_order = visits.repartition(*MESSAGE_ID).sortWithinPartitions(*MESSAGE_ID)
+    return in_order.mapInArrow(crossings_of, CROSSINGS)
 
 
 def to_verdicts(
@@ -249,31 +154,27 @@ def to_verdicts(
         clients: `subscriber` by `node`.
         unseen: Clients to whose access interface the capture is incomplete.
     """
-    due = expected.select(*PAIR, "owed", "wanted", "reason", *_counts(copies=0, reports=0))
-    left = deliveries.select(*PAIR, *_nothing_due(), "copies", *_counts(reports=0))
+    due = expected.selectExpr(*PAIR, "owed", "wanted", "reason", "published_ns", *_NOT_LEFT, "0L as reports")
+    left = deliveries.selectExpr(
+        *PAIR, *_NOTHING_DUE, "published_ns", "copies", "latency_ns", "0L as reports"
+    )
     reported = (
-        events.where(F.col("event") == "deliver")
+        events.where("event = 'deliver'")
         .join(F.broadcast(clients), "node")
-        .select(*PAIR, *_nothing_due(), *_counts(copies=0, reports=1))
+        .selectExpr(*PAIR, *_NOTHING_DUE, "null as published_ns", *_NOT_LEFT, "1L as reports")
     )
     pairs = due.unionByName(left).unionByName(reported).groupBy(*PAIR)
-    greatest = (F.max(c).alias(c) for c in ("owed", "wanted", "reason", "copies"))
-    facts = pairs.agg(*greatest, F.sum("reports").alias("reports"))
+    greatest = (F.expr(f"max({name}) as {name}") for name in _OF_PAIR)
+    facts = pairs.agg(*greatest, F.expr("sum(reports) as reports"))
     verdict = _verdict(F.col("subscriber").isin(*unseen) if unseen else F.lit(False))
-    judged = facts.select(*PAIR, verdict.alias("verdict"), "owed", "wanted", "reason", "copies", "reports")
-    return judged.where(F.col("verdict").isNotNull() | (F.col("reports") > 0))
+    judged = facts.select(*PAIR, verdict.alias("verdict"), *_VERDICT)
+    return judged.where("verdict is not null or reports > 0")
 
 
-def _counts(**values: int) -> list[Column]:
-    return [F.lit(value).cast("bigint").alias(name) for name, value in values.items()]
-
-
-def _nothing_due() -> list[Column]:
-    return [
-        F.lit(None).cast("boolean").alias("owed"),
-        F.lit(False).alias("wanted"),
-        F.lit(None).cast("string").alias("reason"),
-    ]
+_NOTHING_DUE = ("null as owed", "false as wanted", "null as reason")
+_NOT_LEFT = ("0L as copies", "null as latency_ns")
+_OF_PAIR = ("owed", "wanted", "reason", "published_ns", "copies", "latency_ns")
+_VERDICT = ("owed", "wanted", "reason", "copies", "reports", "published_ns", "latency_ns")
 
 
 def _verdict(unseen: Column) -> Column:

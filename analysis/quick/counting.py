@@ -12,10 +12,9 @@ from dataclasses import dataclass
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
+from analysis import digest
 from analysis.counts import ARRIVED, counts_of
-from analysis.digest import digest_of
 from analysis.findings import (
     QUANTILES,
     SHARES,
@@ -122,21 +121,12 @@ def first_of_kind(
 def delivered_digest(
     pairs: Pairs, messages: Messages, kinds: Sequence[Kind], of: Column, names: Mapping[int, str]
 ) -> str:
-    """As `summary.delivered_digest`: of the sorted lines of what was delivered."""
+    """Of what was delivered."""
     came = np.array([verdict_of(kind.due, kind.copies) in ARRIVED for kind in kinds], dtype=bool)
     rows = np.flatnonzero(came[of]) if len(of) else of
     message = pairs.message[rows]
-    publishers, subscribers = _named(messages.source[message], names), _named(pairs.client[rows], names)
-    sequences = pa.array(messages.sequence[message]).cast(pa.string())
-    lines = pc.binary_join_element_wise(publishers, sequences, subscribers, " ")
-    return digest_of([pc.binary_join_element_wise(lines.sort(), "", "\n")])
-
-
-def _named(ids: Column, names: Mapping[int, str]) -> pa.StringArray:
-    """The name of each node; its number, if it is in no plan."""
-    encoded = pa.array(ids).dictionary_encode()
-    texts = [names.get(each, str(each)) for each in encoded.dictionary.to_pylist()]
-    return pa.array(texts, pa.string()).take(encoded.indices)
+    source, sequence = pa.array(messages.source[message]), pa.array(messages.sequence[message])
+    return digest.delivered_digest(source, sequence, pa.array(pairs.client[rows]), names)
 
 
 def count_publications(

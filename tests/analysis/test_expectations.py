@@ -207,7 +207,16 @@ def test_messages_belong_to_the_part_in_which_they_were_published(spark, table):
     )
     pair = ("source bigint", "sequence bigint", "subscriber int")
     verdicts = table(
-        columns(*pair, "verdict string", "owed boolean", "wanted boolean", "reason string", "copies bigint"),
+        columns(
+            *pair,
+            "verdict string",
+            "owed boolean",
+            "wanted boolean",
+            "reason string",
+            "copies bigint",
+            "published_ns bigint",
+            "latency_ns bigint",
+        ),
         [
             {
                 "source": 3,
@@ -217,6 +226,8 @@ def test_messages_belong_to_the_part_in_which_they_were_published(spark, table):
                 "owed": True,
                 "wanted": True,
                 "copies": 1,
+                "published_ns": 10,
+                "latency_ns": 7,
             },
             {
                 "source": 3,
@@ -227,6 +238,8 @@ def test_messages_belong_to_the_part_in_which_they_were_published(spark, table):
                 "wanted": True,
                 "reason": "network",
                 "copies": 3,
+                "published_ns": 20,
+                "latency_ns": 8,
             },
             {
                 "source": 3,
@@ -237,6 +250,7 @@ def test_messages_belong_to_the_part_in_which_they_were_published(spark, table):
                 "wanted": True,
                 "reason": "network",
                 "copies": 0,
+                "published_ns": 20,
             },
             {
                 "source": 3,
@@ -246,15 +260,9 @@ def test_messages_belong_to_the_part_in_which_they_were_published(spark, table):
                 "owed": True,
                 "wanted": True,
                 "copies": 0,
+                "published_ns": 29,
             },
             {"source": 9, "sequence": 9, "subscriber": 5, "verdict": "spurious", "copies": 1},
-        ],
-    )
-    deliveries = table(
-        columns(*pair, "latency_ns bigint"),
-        [
-            {"source": 3, "sequence": 1, "subscriber": 5, "latency_ns": 7},
-            {"source": 3, "sequence": 2, "subscriber": 5, "latency_ns": 8},
         ],
     )
     assert SCOPES.names == ["scope", "from_ns", "until_ns"]
@@ -264,7 +272,7 @@ def test_messages_belong_to_the_part_in_which_they_were_published(spark, table):
         Scope("empty", 40, 50),
         Scope("recovery", 30, FOREVER),
     ]
-    early, late, empty, recovery = count_by_scope(spark, scopes, publications, verdicts, deliveries)
+    early, late, empty, recovery = count_by_scope(spark, scopes, publications, verdicts)
     assert (early.publications, early.counts.delivered, early.counts.missing) == (1, 1, 0)
     assert early.latency_ns == {"min": 7, "p50": 7, "p90": 7, "p99": 7, "max": 7, "mean": 7}
     assert late.publications == 2
@@ -276,10 +284,10 @@ def test_messages_belong_to_the_part_in_which_they_were_published(spark, table):
     assert recovery.publications == 1
     assert recovery.as_verdict()["until_ns"] is None
     *_, first, second, third = count_by_scope(
-        spark, scopes, publications, verdicts, deliveries, slices=Slices(10, 10, 3)
+        spark, scopes, publications, verdicts, slices=Slices(10, 10, 3)
     )
     assert [s.publications for s in (first, second, third)] == [1, 2, 1]
     assert [s.counts.arrived for s in (first, second, third)] == [1, 1, 0]
     assert (second.scope.from_ns, second.scope.until_ns, second.counts) == (20, 30, late.counts)
-    (alone,) = count_by_scope(spark, [], publications, verdicts, deliveries, slices=Slices(0, 100, 1))
+    (alone,) = count_by_scope(spark, [], publications, verdicts, slices=Slices(0, 100, 1))
     assert alone.publications == 4

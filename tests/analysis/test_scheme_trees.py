@@ -10,7 +10,7 @@ import pytest
 
 from analysis.pipeline import analyze
 from analysis.schemas import HOMES
-from analysis.summary import count_trees, first_routers, measure_stretch
+from analysis.summary import count_trees, measure_stretch
 from analysis.trees import to_stretches, to_trees
 from testbed.plan.load import read_scenario
 from testbed.runs.conduct import conduct
@@ -49,9 +49,9 @@ def test_E8_three_crossings_are_beside_two_of_the_ideal_tree(trees):
     assert [row.asDict() for row in made.collect()] == [
         MESSAGE | {"node_id": 1, "destinations": 2, "crossings": 3, "wasted": 1, "ideal": 2, "exact": True}
     ]
-    counts = count_trees(made)
+    counts, routers = count_trees(made)
     assert (counts.messages, counts.crossings, counts.ideal, counts.beyond) == (1, 3, 2, 1)
-    assert first_routers(made) == [1]
+    assert routers == [1]
 
 
 def test_the_ideal_tree_reaches_who_was_missed_and_leaves_out_who_got_it_wrongly(trees):
