@@ -283,9 +283,7 @@ def test_messages_belong_to_the_part_in_which_they_were_published(spark, table):
     assert (empty.counts, empty.latency_ns) == (Counts(), None)
     assert recovery.publications == 1
     assert recovery.as_verdict()["until_ns"] is None
-    *_, first, second, third = count_by_scope(
-        spark, scopes, publications, verdicts, slices=Slices(10, 10, 3)
-    )
+    *_, first, second, third = count_by_scope(spark, scopes, publications, verdicts, slices=Slices(10, 10, 3))
     assert [s.publications for s in (first, second, third)] == [1, 2, 1]
     assert [s.counts.arrived for s in (first, second, third)] == [1, 1, 0]
     assert (second.scope.from_ns, second.scope.until_ns, second.counts) == (20, 30, late.counts)
