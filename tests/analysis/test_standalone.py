@@ -138,6 +138,20 @@ def test_an_analysis_by_spark_connect_gives_the_same_tables_and_verdict(tmp_path
     assert record["master"] == "Spark Connect"
 
 
+def test_settings_that_are_asked_for_are_in_force_and_recorded_and_history_is_kept(
+    tmp_path: Path,
+) -> None:
+    (tmp_path / "one.yaml").write_text(ONE)
+    cbn("run", "one.yaml", "--world", "sim", "--out", "run", cwd=tmp_path)
+    asked = ("--master", "local[1]", "--conf", "spark.sql.shuffle.partitions=3", "--event-log", "history")
+    cbn("analyze", "run", *asked, cwd=tmp_path)
+    record = json.loads((tmp_path / "run" / "logs" / "analysis.json").read_text())
+    assert record["settings"]["spark.sql.shuffle.partitions"] == "3"
+    assert record["settings"]["spark.eventLog.enabled"] == "true"
+    assert record["master"] == "local[1,4]"
+    assert [path for path in (tmp_path / "history").rglob("*") if path.is_file() and path.stat().st_size]
+
+
 def test_a_sweep_is_whole_when_a_worker_is_killed(tmp_path: Path, cluster: Cluster) -> None:
     (tmp_path / "many.yaml").write_text(MANY)
     arguments = ("run", "many.yaml", "--on", cluster.master, "--out", "killed")
