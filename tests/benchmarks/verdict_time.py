@@ -3,8 +3,9 @@
     python tests/benchmarks/verdict_time.py [--seconds S] [--keep DIR] [--warm]
 
 The run is simulated: 40 routers, 200 subscribers whose predicates join two filters by `or`, 20 publishers
-with 1,000 messages a second each. Three seconds of it are 60,000 messages and 2.25 million captured packets. With `--keep` the run is made in DIR, or
-taken from there if it is there already. With `--warm` it is analysed a second time in the same Spark session.
+with 1,000 messages a second each. Three seconds of it are 60,000 messages and 2.25 million captured packets.
+With `--keep` the run is made in DIR, or taken from there if it is there already. With `--warm` it is analysed
+a second time in the same Spark session.
 On a machine that others use, too, the processor time (of Java and Spark's workers as well) says more than the
 time by the clock.
 """
