@@ -18,17 +18,17 @@ import pyarrow.compute as pc
 import pyarrow.dataset as ds
 from numpy.typing import NDArray
 
+from analysis.columns import Numbers, groups
 from analysis.counts import ARRIVED
 from analysis.findings import Slices
-
-Column = NDArray[np.int64]
+from analysis.tables import open_table
 
 MOST_ROWS = 20_000_000
 """Of crossings and of pairs together: more are not read twice."""
 MOST_NUMBERS = 150_000
 """In the page: about half a megabyte."""
 BINS_A_DECADE = 24
-"""Of latencies: a bin is 10 % wide."""
+"""Of latencies: a bin is 10 % wide. Coarser than those of `distribution`, for a page holds many of them."""
 OF_CLIENT = (
     "published", "wanted", "owed", "delivered", "missing", "duplicate", "spurious", "lost", "unknown",
 )  # fmt: skip
@@ -48,9 +48,9 @@ class ByTime:
     """How many were in each bin (`bin_of`)."""
 
 
-def bin_of(latency_ns: Column) -> Column:
+def bin_of(latency_ns: Numbers) -> Numbers:
     """The number of each latency's bin: those of one have the same tens and, about, the same first digits."""
-    found: Column = np.floor(BINS_A_DECADE * np.log10(np.maximum(latency_ns, 1))).astype(np.int64)
+    found: Numbers = np.floor(BINS_A_DECADE * np.log10(np.maximum(latency_ns, 1))).astype(np.int64)
     return found
 
 
@@ -66,10 +66,8 @@ def by_time(tables: Path, slices: Slices) -> ByTime | None:
         tables: Where the tables of the run are.
         slices: Of its time.
     """
-    files = {
-        name: ds.dataset(str(tables / f"{name}.parquet"), format="parquet", exclude_invalid_files=True)
-        for name in ("publications", "crossings", "verdicts", "deliveries")
-    }
+    names = ("publications", "crossings", "verdicts", "deliveries")
+    files = {name: open_table(tables, name) for name in names}
     if not slices.count or sum(file.count_rows() for file in files.values()) > MOST_ROWS:
         return None
     when = _Published(files["publications"], slices)
@@ -95,7 +93,7 @@ class _Published:
         self.codes = codes[order]
         self.slots = np.where((slots >= 0) & (slots < slices.count), slots, -1)[order]
 
-    def of(self, batch: pa.RecordBatch) -> Column:
+    def of(self, batch: pa.RecordBatch) -> Numbers:
         """Of the message of each row; -1: none that is known, or at another time."""
         if not len(self.codes):
             return np.full(len(batch), -1, dtype=np.int64)
@@ -105,7 +103,7 @@ class _Published:
         return np.where(known & known_source & known_sequence, self.slots[at], -1)
 
 
-def _positions(ascending: Column, values: Column) -> tuple[Column, NDArray[np.bool_]]:
+def _positions(ascending: Numbers, values: Numbers) -> tuple[Numbers, NDArray[np.bool_]]:
     """Where each value is, and whether it is there."""
     at = np.minimum(np.searchsorted(ascending, values), len(ascending) - 1)
     return at, ascending[at] == values
@@ -120,7 +118,7 @@ def _links(crossings: ds.Dataset, when: _Published) -> dict[tuple[int, int], dic
         wasted = batch["wasted"].to_numpy(zero_copy_only=False) & ~batch["access"].to_numpy(
             zero_copy_only=False
         )
-        keys = np.stack([*of_nodes, when.of(batch), wasted.astype(np.int64)])
+        keys = [*of_nodes, when.of(batch), wasted.astype(np.int64)]
         for (from_id, to_id, slot, is_wasted), copies in _sums(keys, batch["copies"].to_numpy()):
             if slot >= 0 and copies:
                 ends = (min(from_id, to_id), max(from_id, to_id))
@@ -139,7 +137,7 @@ def _clients(files: Mapping[str, ds.Dataset], when: _Published) -> dict[int, dic
             counts[OF_CLIENT.index(name)] += number
 
     for batch in files["publications"].to_batches(columns=["source", "sequence", "node_id"]):
-        keys = np.stack([batch["source"].to_numpy(), when.of(batch)])
+        keys = [batch["source"].to_numpy(), when.of(batch)]
         captured = batch["node_id"].is_valid().to_numpy(zero_copy_only=False).astype(np.int64)
         for (client, slot), number in _sums(keys, captured):
             add(client, slot, "published", number)
@@ -150,12 +148,12 @@ def _clients(files: Mapping[str, ds.Dataset], when: _Published) -> dict[int, dic
     return found
 
 
-def _verdicts(batch: pa.RecordBatch, slots: Column) -> Iterator[tuple[tuple[int, ...], str, int]]:
+def _verdicts(batch: pa.RecordBatch, slots: Numbers) -> Iterator[tuple[tuple[int, ...], str, int]]:
     verdict = batch["verdict"].to_numpy(zero_copy_only=False).astype(object)
     owed = batch["owed"].to_numpy(zero_copy_only=False).astype(object)
     wanted = batch["wanted"].to_numpy(zero_copy_only=False).astype(bool)
     again = np.maximum(batch["copies"].to_numpy() - 1, 0)
-    keys = np.stack([batch["subscriber"].to_numpy().astype(np.int64), slots])
+    keys = [batch["subscriber"].to_numpy().astype(np.int64), slots]
     counts = {
         "wanted": wanted,
         "owed": owed == True,  # noqa: E712 (null is neither)
@@ -172,17 +170,16 @@ def _latencies(deliveries: ds.Dataset, when: _Published) -> dict[int, Counter[in
     found: dict[int, Counter[int]] = {}
     known = deliveries.filter(pc.field("latency_ns").is_valid())
     for batch in known.to_batches(columns=["source", "sequence", "latency_ns"]):
-        keys = np.stack([when.of(batch), bin_of(batch["latency_ns"].to_numpy())])
+        keys = [when.of(batch), bin_of(batch["latency_ns"].to_numpy())]
         for (slot, number), count in _sums(keys, np.ones(len(batch), dtype=np.int64)):
             if slot >= 0:
                 found.setdefault(slot, Counter())[number] += count
     return found
 
 
-def _sums(keys: Column, numbers: Column) -> Iterator[tuple[tuple[int, ...], int]]:
+def _sums(keys: Sequence[Numbers], numbers: Numbers) -> Iterator[tuple[tuple[int, ...], int]]:
     """The sum of the numbers of each key; keys are columns."""
-    if not keys.shape[1]:
-        return
-    unique, at = np.unique(keys, axis=1, return_inverse=True)
-    sums = np.bincount(at.reshape(-1), weights=numbers).astype(np.int64)
-    yield from zip(map(tuple, unique.T.tolist()), sums.tolist(), strict=True)
+    group, first = groups(*keys)
+    sums = np.bincount(group, weights=numbers, minlength=len(first)).astype(np.int64)
+    rows = zip(*(column[first].tolist() for column in keys), strict=True)
+    yield from zip(rows, sums.tolist(), strict=True)

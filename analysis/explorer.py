@@ -20,6 +20,7 @@ import pyarrow.dataset as ds
 from analysis.contents import content_of
 from analysis.oracle import Claim, predicate_of
 from analysis.rundir import Run
+from analysis.tables import open_table
 from nodes.model import Value, format_message, matches
 
 MOST_MESSAGES = 1_000
@@ -102,7 +103,9 @@ def explore(run: Run, tables: Path, claims: Sequence[Claim]) -> Explored:
         tables: Where its tables are.
         claims: What its clients subscribed to.
     """
-    files = {name: _table(tables, name) for name in ("publications", "crossings", "verdicts", "deliveries")}
+    files = {
+        name: open_table(tables, name) for name in ("publications", "crossings", "verdicts", "deliveries")
+    }
     total = files["publications"].count_rows()
     rows = files["crossings"].count_rows() + files["verdicts"].count_rows()
     most = min(total, MOST_MESSAGES, max(1, MOST_ROWS * max(total, 1) // max(rows, 1)))
@@ -143,10 +146,6 @@ CROSSING = (
 )  # fmt: skip
 VERDICT = ("source", "sequence", "subscriber", "verdict", "owed", "reason", "copies")
 DELIVERY = ("source", "sequence", "subscriber", "latency_ns")
-
-
-def _table(tables: Path, name: str) -> ds.Dataset:
-    return ds.dataset(str(tables / f"{name}.parquet"), format="parquet", exclude_invalid_files=True)
 
 
 def _chosen(publications: ds.Dataset, verdicts: ds.Dataset, most: int) -> set[MessageId]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from functools import cache
 
@@ -24,11 +24,20 @@ def spread(values: Sequence[float]) -> Spread | None:
     """Mean and interval of values that are drawn independently; None if there is none."""
     if not values:
         return None
-    count, mean = len(values), math.fsum(values) / len(values)
-    if count == 1:
-        return Spread(1, mean, None)
-    variance = math.fsum((value - mean) ** 2 for value in values) / (count - 1)
-    return Spread(count, mean, student_t(count - 1) * math.sqrt(variance / count))
+    count = len(values)
+    half = student_t(count - 1) * math.sqrt(variance(values) / count) if count > 1 else None
+    return Spread(count, mean(values), half)
+
+
+def mean(values: Collection[float]) -> float:
+    """Of at least one value."""
+    return math.fsum(values) / len(values)
+
+
+def variance(values: Collection[float]) -> float:
+    """Estimated from at least two values of what they are drawn from."""
+    middle = mean(values)
+    return math.fsum((value - middle) ** 2 for value in values) / (len(values) - 1)
 
 
 @cache

@@ -8,11 +8,11 @@ more than nothing in all runs is compared by its logarithm, so by what factor it
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from analysis.groups.model import QUANTITIES, Group, Quantity
-from analysis.spread import CONFIDENCE, student_t
+from analysis.spread import CONFIDENCE, mean, student_t, variance
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,8 +77,8 @@ def _difference(quantity: Quantity, group: Group, reference: Group, comparisons:
         quantity,
         group,
         reference,
-        _mean(before.values()),
-        _mean(after.values()),
+        mean(before.values()),
+        mean(after.values()),
         is_factor,
         back(found.mean),
         None if low is None else back(low),
@@ -109,27 +109,18 @@ class _Shift:
 
 
 def _paired(shifts: Sequence[float]) -> _Shift:
-    error = math.sqrt(_variance(shifts) / len(shifts)) if len(shifts) > 1 else 0.0
-    return _Shift(_mean(shifts), error, len(shifts) - 1)
+    error = math.sqrt(variance(shifts) / len(shifts)) if len(shifts) > 1 else 0.0
+    return _Shift(mean(shifts), error, len(shifts) - 1)
 
 
 def _apart(before: Sequence[float], after: Sequence[float]) -> _Shift:
     """Of runs that are not paired; degrees of freedom by Welch and Satterthwaite, rounded down."""
-    mean = _mean(after) - _mean(before)
+    shift = mean(after) - mean(before)
     if len(before) < 2 or len(after) < 2:
-        return _Shift(mean, 0.0, 0)
-    parts = [(_variance(values) / len(values), len(values) - 1) for values in (before, after)]
+        return _Shift(shift, 0.0, 0)
+    parts = [(variance(values) / len(values), len(values) - 1) for values in (before, after)]
     total = math.fsum(part for part, _ in parts)
     if not total:
-        return _Shift(mean, 0.0, min(n for _, n in parts))
+        return _Shift(shift, 0.0, min(n for _, n in parts))
     freedom = total**2 / math.fsum(part**2 / n for part, n in parts)
-    return _Shift(mean, math.sqrt(total), max(1, math.floor(freedom)))
-
-
-def _mean(values: Collection[float]) -> float:
-    return math.fsum(values) / len(values)
-
-
-def _variance(values: Sequence[float]) -> float:
-    mean = _mean(values)
-    return math.fsum((value - mean) ** 2 for value in values) / (len(values) - 1)
+    return _Shift(shift, math.sqrt(total), max(1, math.floor(freedom)))

@@ -7,21 +7,19 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from urllib.parse import quote
 
-from jinja2 import Environment, FileSystemLoader, StrictUndefined
-from markupsafe import Markup
+from jinja2 import Environment
 
-from analysis.figures import axes
 from analysis.figures.svg import Figure
 from analysis.findings import QUANTILES
 from analysis.groups import figures
 from analysis.groups.comparing import Compared
 from analysis.groups.model import PHASE_QUANTITIES, QUANTITIES, Group, Phase, Quantity
 from analysis.groups.words import beside, interval, size, with_spread, written
+from analysis.report.frame import css, environment, script
 from testbed.plan.recorded import REPORT
 
 Rows = Sequence[Mapping[str, object]]
 _HERE = Path(__file__).resolve().parent
-_REPORT = _HERE.parent / "report"
 ALONG = ("latency.p50", "latency.p99", "control_bytes", "state_bytes", "crossings")
 """The quantities that are drawn along an axis of numbers."""
 
@@ -40,9 +38,8 @@ def to_page(found: Compared, folder: Path) -> str:
     template = _environment().get_template("page.html.j2")
     page: str = template.render(
         found=found,
-        css=Markup((_REPORT / "page.css").read_text(encoding="utf-8")),
-        script=Markup((_REPORT / "page.js").read_text(encoding="utf-8")),
-        dash=axes.NONE,
+        css=css(),
+        script=script("page.js"),
         quantities=shown,
         heads=[f"#{q.title}" for q in shown],
         latency=latency,
@@ -59,15 +56,8 @@ def to_page(found: Compared, folder: Path) -> str:
 
 
 def _environment() -> Environment:
-    environment = Environment(
-        loader=FileSystemLoader([_HERE, _REPORT]),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    environment.filters.update(
-        count=axes.count,
+    found = environment(_HERE)
+    found.filters.update(
         style=figures.style,
         beside=beside,
         interval=interval,
@@ -77,7 +67,7 @@ def _environment() -> Environment:
         phase_value=lambda quantity, name, group: with_spread(quantity, Phase(name, group).spread(quantity)),
         csv_link=lambda rows: "data:text/csv;charset=utf-8," + quote(figures.to_csv(rows)),
     )
-    return environment
+    return found
 
 
 def _link(run: Path, folder: Path) -> str | None:

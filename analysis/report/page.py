@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from pathlib import Path
 from typing import Any
 
-from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from jinja2 import Environment
 from markupsafe import Markup
 
 from analysis.expectations import measured_text
-from analysis.figures import axes
 from analysis.findings import Findings
 from analysis.headline import CLEAN, WRONG
 from analysis.report import course, fidelity, hops, latency, messages, network, overview, scheme
+from analysis.report.frame import css, environment, script
 from analysis.report.section import Section
 
 SECTIONS = (
@@ -36,35 +35,34 @@ SECTIONS = (
 
 SCRIPTS = ("page.js", "messages.js", "span.js")
 
-_HERE = Path(__file__).resolve().parent
 _MACROS = '{% from "macros.html.j2" import number, cell, counted, table, facts %}\n'
 
 
 def render(findings: Findings, verdict: Mapping[str, Any]) -> str:
     """The report of a run as one self-contained HTML page, which is also well-formed XML."""
-    environment = _environment()
+    templates = _environment()
     manifest = findings.run.manifest
-    page: str = environment.get_template("page.html.j2").render(
-        scripts=[Markup((_HERE / name).read_text(encoding="utf-8")) for name in SCRIPTS],
-        css=Markup((_HERE / "page.css").read_text(encoding="utf-8")),
+    page: str = templates.get_template("page.html.j2").render(
+        scripts=[script(name) for name in SCRIPTS],
+        css=css(),
         headline=(verdict["headline"], tone(verdict)),
         badge=fidelity.badge(findings.run),
         description=findings.run.plan.description,
         manifest=manifest,
         versions=_versions(manifest),
         verdict=verdict,
-        sections=list(_rendered(environment, findings, verdict)),
+        sections=list(_rendered(templates, findings, verdict)),
     )
     return page
 
 
 def _rendered(
-    environment: Environment, findings: Findings, verdict: Mapping[str, Any]
+    templates: Environment, findings: Findings, verdict: Mapping[str, Any]
 ) -> Iterator[tuple[Section, str, Markup]]:
     for section in SECTIONS:
         data = section.data(findings, verdict)
         if data is not None:
-            template = environment.from_string(_MACROS + section.template)
+            template = templates.from_string(_MACROS + section.template)
             body = template.render(findings=findings, verdict=verdict, **data)
             yield section, data.get("tone", ""), Markup(body)
 
@@ -83,21 +81,6 @@ def _versions(manifest: Mapping[str, Any]) -> list[tuple[str, str]]:
 
 
 def _environment() -> Environment:
-    environment = Environment(
-        loader=FileSystemLoader(_HERE),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    environment.filters.update(
-        count=axes.count,
-        duration=axes.duration,
-        moment=axes.moment,
-        volume=axes.volume,
-        share=axes.share,
-        bits=fidelity.bits,
-        measured=measured_text,
-    )
-    environment.globals["dash"] = axes.NONE
-    return environment
+    found = environment()
+    found.filters.update(bits=fidelity.bits, measured=measured_text)
+    return found

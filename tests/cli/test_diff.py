@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 
 from analysis import AnalysisError
-from analysis.compare.comparing import compare
-from analysis.compare.output import to_text
+from analysis.diff.comparing import compare
+from analysis.diff.output import to_text
 from testbed.cli.main import main
 from testbed.cli.progress import SilentProgress
 from testbed.plan.load import read_scenario

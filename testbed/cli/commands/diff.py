@@ -12,7 +12,7 @@ from testbed.cli.output import print_json
 from testbed.cli.progress import progress
 
 if TYPE_CHECKING:
-    from analysis.compare.model import Comparison
+    from analysis.diff.model import Comparison
 
 _HELP = """\
 examples:
@@ -54,8 +54,8 @@ def _diff(args: argparse.Namespace) -> int:
     asked = asked_of_spark(args)
     check_analysable(asked)
     from analysis import AnalysisError
-    from analysis.compare.comparing import compare
-    from analysis.compare.output import to_text
+    from analysis.diff.comparing import compare
+    from analysis.diff.output import to_text
 
     shift_ns = None if args.threshold is None else round(args.threshold * 1e9)
     with exits.explained(AnalysisError), progress(args.quiet) as shown:
@@ -70,7 +70,7 @@ def _diff(args: argparse.Namespace) -> int:
 
 
 def _write(path: Path, found: Comparison) -> None:
-    from analysis.compare.output import to_page
+    from analysis.diff.output import to_page
 
     try:
         path.write_text(to_page(found), encoding="utf-8")

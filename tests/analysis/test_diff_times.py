@@ -7,10 +7,10 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from analysis.compare.comparing import loses_by_plan, plan_differences
-from analysis.compare.differences import client_texts, compare_losses, compare_times, loss_texts, time_texts
-from analysis.compare.model import Limits
-from analysis.compare.tables import ALL, HOP, PATH, Client, Series
+from analysis.diff.comparing import loses_by_plan, plan_differences
+from analysis.diff.differences import client_texts, compare_losses, compare_times, loss_texts, time_texts
+from analysis.diff.model import Limits
+from analysis.diff.tables import ALL, HOP, PATH, Client, Series
 from nodes.config import Action
 from nodes.wire.packets import Role
 from testbed.plan.model import Fault, Impairment, LinkPlan, NodePlan, Plan, TimingPlan

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from analysis import AnalysisError
-from analysis.compare.differences import (
+from analysis.diff.differences import (
     Analysed,
     client_texts,
     compare_losses,
@@ -26,8 +26,8 @@ from analysis.compare.differences import (
     time_texts,
     verdict_rows,
 )
-from analysis.compare.model import Comparison, CountRow, Limits
-from analysis.compare.tables import Client, Side, collect_series, compare_deliveries, compare_messages
+from analysis.diff.model import Comparison, CountRow, Limits
+from analysis.diff.tables import Client, Side, collect_series, compare_deliveries, compare_messages
 from analysis.pieces import captured_bytes
 from analysis.pipeline import SPARK_LOG, Progress, Silence, analyze
 from analysis.rundir import Run, load_run

@@ -16,7 +16,7 @@ from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812
 
 from analysis import network
-from analysis.compare.statistics import Sample
+from analysis.diff.statistics import Sample
 from analysis.rundir import Run
 from analysis.schemas import CLIENTS, EVENTS, HOMES, POSITIONS
 from analysis.transforms import MESSAGE_ID, PAIR, to_hops

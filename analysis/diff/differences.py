@@ -17,8 +17,8 @@ import numpy as np
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
-from analysis.compare.model import CountRow, Limits, LossRow, TimeRow
-from analysis.compare.statistics import (
+from analysis.diff.model import CountRow, Limits, LossRow, TimeRow
+from analysis.diff.statistics import (
     Sample,
     distance_test,
     holm,
@@ -27,7 +27,7 @@ from analysis.compare.statistics import (
     shift_of,
     wandering,
 )
-from analysis.compare.tables import ALL, HOP, PATH, Client, Delivery, Messages, Series, SeriesKey
+from analysis.diff.tables import ALL, HOP, PATH, Client, Delivery, Messages, Series, SeriesKey
 from analysis.rundir import Run
 from topologies.quantities import duration_text
 

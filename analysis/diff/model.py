@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from analysis.compare.statistics import Shift
+from analysis.diff.statistics import Shift
 
 
 @dataclass(frozen=True, slots=True)

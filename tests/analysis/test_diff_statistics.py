@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from analysis.compare.statistics import distance_test, holm, rank_test, share_test, shift_of, wandering
+from analysis.diff.statistics import distance_test, holm, rank_test, share_test, shift_of, wandering
 
 samples = st.lists(st.integers(-1000, 1000), min_size=1, max_size=40).map(
     lambda v: np.array(v, dtype=np.int64)

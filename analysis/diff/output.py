@@ -6,11 +6,9 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from jinja2 import Environment, FileSystemLoader, StrictUndefined
-from markupsafe import Markup
-
-from analysis.compare.differences import figure, signed
-from analysis.compare.model import Comparison, CountRow, TimeRow
+from analysis.diff.differences import figure, signed
+from analysis.diff.model import Comparison, CountRow, TimeRow
+from analysis.report.frame import css, environment
 from topologies.quantities import duration_text
 
 ROWS = 24
@@ -112,12 +110,11 @@ _HERE = Path(__file__).resolve().parent
 
 def to_page(comparison: Comparison) -> str:
     """The page, in the looks of a run's report."""
-    environment = Environment(loader=FileSystemLoader(_HERE), autoescape=True, undefined=StrictUndefined)
-    environment.filters.update(duration=duration_text, signed=signed)
-    css = (_HERE.parent / "report" / "page.css").read_text(encoding="utf-8")
-    page: str = environment.get_template("page.html.j2").render(
+    templates = environment(_HERE)
+    templates.filters.update(duration=duration_text, signed=signed)
+    page: str = templates.get_template("page.html.j2").render(
         found=comparison,
-        css=Markup(css),
+        css=css(),
         figure=figure,
         times=sorted(comparison.times, key=lambda r: not (r.moved or r.spread)),
         counts=sorted((r for r in comparison.counts if r.before or r.after), key=lambda r: not r.differs),
