@@ -1,4 +1,4 @@
-"""The columns of every table, as `docs/run-directory.md` lists them."""
+"""The columns of tables as Spark has them: those that are written by `analysis.catalog`."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from pyspark.sql.types import (
     StructType,
 )
 
-from analysis.decode import SCHEMA
+from analysis.catalog import messages
 
 
 def _schema(**columns: DataType) -> StructType:
@@ -23,7 +23,7 @@ def _schema(**columns: DataType) -> StructType:
 
 _INT, _LONG, _TEXT, _FLAG = IntegerType(), LongType(), StringType(), BooleanType()
 
-PACKETS = from_arrow_schema(SCHEMA)
+PACKETS = from_arrow_schema(messages.PACKETS.schema)
 
 EVENTS = _schema(
     time_ns=_LONG,
@@ -35,16 +35,7 @@ EVENTS = _schema(
 )
 """Of `events.jsonl`, what Spark reads; a line that is not JSON becomes a row of nulls."""
 
-EXPECTED = _schema(
-    source=_LONG,
-    sequence=_LONG,
-    subscriber=_INT,
-    published_ns=_LONG,
-    owed=_FLAG,
-    wanted=_FLAG,
-    reason=_TEXT,
-    denied=_FLAG,
-)
+EXPECTED = from_arrow_schema(messages.EXPECTED.schema)
 VISITS = _schema(
     source=_LONG,
     sequence=_LONG,
@@ -57,31 +48,8 @@ VISITS = _schema(
     content=_LONG,
 )
 """What `descent` makes crossings of: where a message was captured, entered the network, and left it."""
-CROSSINGS = _schema(
-    source=_LONG,
-    sequence=_LONG,
-    from_id=_INT,
-    to_id=_INT,
-    access=_FLAG,
-    time_ns=_LONG,
-    hop_count=_INT,
-    copies=_LONG,
-    received_ns=_LONG,
-    arrived=_LONG,
-    wasted=_FLAG,
-    flaw=_TEXT,
-    altered=_FLAG,
-)
-TREES = _schema(
-    source=_LONG,
-    sequence=_LONG,
-    node_id=_INT,
-    destinations=_INT,
-    crossings=_LONG,
-    wasted=_LONG,
-    ideal=_LONG,
-    exact=_FLAG,
-)
+CROSSINGS = from_arrow_schema(messages.CROSSINGS.schema)
+TREES = from_arrow_schema(messages.TREES.schema)
 SCOPES = _schema(scope=_INT, from_ns=_LONG, until_ns=_LONG)
 STRETCHES = _schema(stretch=DoubleType())
 HOMES = _schema(subscriber=_INT, router=_INT)
