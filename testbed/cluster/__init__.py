@@ -1,1 +1,1 @@
-"""The room of the third world, real hosts that Ansible provisions. Nothing lives here yet."""
+"""World `cluster`: machines reached over SSH, and which node runs on which of them."""

@@ -23,35 +23,40 @@ BYTES_MAX = 16 * 1024 * 1024
 _KEYS = "name, topology, clients"
 
 
-def read_source(path: Path) -> Source:
+def read_source(path: Path, kind: str = "a scenario", keys: str = _KEYS) -> Source:
     """The file's data. Duplicate keys and tags are noted as problems.
+
+    Args:
+        path: of the file.
+        kind: what the file is to hold, for errors.
+        keys: which it has at its top, for errors.
 
     Raises:
         Unreadable: There is no such file, or it is not YAML, or not UTF-8.
     """
     name = str(path)
-    text = _decode(_read_bytes(path), name)
+    text = _decode(_read_bytes(path, f"{kind} file (YAML)"), name)
     source = Source(name, text, hashlib.sha256(text.encode()).hexdigest())
     source.value = build(source, compose(text, name))
     if source.value is None:
-        raise Unreadable(Problem(name, 1, 1, "", "the file is empty", f"a scenario: {_KEYS}"))
+        raise Unreadable(Problem(name, 1, 1, "", "the file is empty", f"{kind}: {keys}"))
     if not isinstance(source.value, dict):
         found = "a list" if isinstance(source.value, list) else f"one value, {ascii(source.value)[:40]}"
         raise Unreadable(
-            Problem(name, 1, 1, "", f"the file holds {found}", f"a mapping with the keys {_KEYS}")
+            Problem(name, 1, 1, "", f"the file holds {found}", f"a mapping with the keys {keys}")
         )
     return source
 
 
-def _read_bytes(path: Path) -> bytes:
+def _read_bytes(path: Path, expected: str) -> bytes:
     try:
         if path.is_dir():
-            raise Unreadable(Problem(str(path), 0, 0, "", "this is a directory", "a scenario file (YAML)"))
+            raise Unreadable(Problem(str(path), 0, 0, "", "this is a directory", expected))
         with path.open("rb") as file:
             data = file.read(BYTES_MAX + 1)
     except OSError as error:
         reason = "there is no such file" if isinstance(error, FileNotFoundError) else str(error.strerror)
-        raise Unreadable(Problem(str(path), 0, 0, "", reason, "a scenario file (YAML)")) from None
+        raise Unreadable(Problem(str(path), 0, 0, "", reason, expected)) from None
     if len(data) > BYTES_MAX:
         raise Unreadable(Problem(str(path), 0, 0, "", f"the file has more than {BYTES_MAX >> 20} MiB"))
     return data
