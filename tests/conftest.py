@@ -64,9 +64,12 @@ def no_java() -> str | None:
 
 def no_nspawn() -> str | None:
     """Why cluster machines cannot be booted here, if so."""
-    if shutil.which("systemd-nspawn") is None:
-        return "no systemd-nspawn: install systemd-container"
-    return NOT_ROOT if os.geteuid() != 0 else None
+    from testbed.cluster.metal.programs import machine_problems
+
+    if os.geteuid() != 0:
+        return NOT_ROOT
+    problems = machine_problems()
+    return f"no machines can be booted: {'; '.join(problems)}" if problems else None
 
 
 def no_browser() -> str | None:

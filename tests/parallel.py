@@ -1,8 +1,8 @@
 """Runs the tests side by side: `pytest -p tests.parallel -n auto`, as `make test` does.
 
 A file is the unit of work, so fixtures of modules are made once. All files that
-make network namespaces are one unit, and all that start Spark are two others:
-emulated networks would disturb each other's timing, and one Spark session
+make network namespaces are one unit, all that boot machines another, and all that
+start Spark are two more: emulated networks would disturb each other's timing, and one Spark session
 serves many tests. What takes longest begins first. Most of the time of such
 tests is waiting, so there are more workers than cores; tests of the emulated
 world, which measure time, go before the others wherever both want a core.
@@ -20,7 +20,7 @@ import pytest
 from xdist.scheduler import LoadScopeScheduling
 
 ROOT = Path(__file__).parents[1]
-NAMESPACES, SPARK = "namespaces", ("spark-0", "spark-1")
+NAMESPACES, SPARK, MACHINES = "namespaces", ("spark-0", "spark-1"), "machines"
 LONG = ("test_sanitized_", "tests/experiments/", "tests/faults/", "tests/docs/", "tests/frame/")
 """Parts of the names of files that take long: they begin before the others."""
 NICE = 10
@@ -33,12 +33,14 @@ def unit(path: str) -> str:
     text = (ROOT / path).read_text(encoding="utf-8")
     if "mark.emu" in text:
         return NAMESPACES
+    if "mark.cluster" in text:
+        return MACHINES
     return SPARK[zlib.crc32(path.encode()) % len(SPARK)] if "mark.spark" in text else path
 
 
 def urgency(unit_name: str) -> int:
     """Where a unit stands in the queue; the smallest is first."""
-    if unit_name in (NAMESPACES, *SPARK):
+    if unit_name in (NAMESPACES, MACHINES, *SPARK):
         return 0 if unit_name == NAMESPACES else 1
     return 2 if any(part in unit_name for part in LONG) else 3
 

@@ -12,6 +12,6 @@ pytestmark = pytest.mark.emu
 
 
 @pytest.mark.timeout(SECONDS + 20)
-@pytest.mark.parametrize("example", parameters(emulated=True))
+@pytest.mark.parametrize("example", parameters("emu"))
 def test_the_example_does_what_the_page_says(example: Example, tmp_path: Path) -> None:
     run_example(example, tmp_path)

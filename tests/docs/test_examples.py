@@ -63,9 +63,14 @@ def examples(page: Path) -> list[Example]:
     ]
 
 
-def parameters(emulated: bool) -> list[object]:
-    """One test an example, with its markers: those that need namespaces, or the others."""
-    found = [e for page in pages() for e in examples(page) if ("emu" in e.marks) is emulated]
+APART = ("emu", "cluster")
+"""Markers of examples that are tested in files apart, and not beside all others."""
+
+
+def parameters(apart: str = "") -> list[object]:
+    """One test an example, with its markers: those of one marker of `APART`, or the others."""
+    every = [e for page in pages() for e in examples(page)]
+    found = [e for e in every if (apart in e.marks if apart else not set(APART) & set(e.marks))]
     return [pytest.param(e, id=str(e), marks=[getattr(pytest.mark, m) for m in e.marks]) for e in found]
 
 
@@ -120,14 +125,14 @@ def run_example(example: Example, tmp_path: Path) -> None:
 
 
 @pytest.mark.timeout(SECONDS + 20)
-@pytest.mark.parametrize("example", parameters(emulated=False))
+@pytest.mark.parametrize("example", parameters())
 def test_the_example_does_what_the_page_says(example: Example, tmp_path: Path) -> None:
     run_example(example, tmp_path)
 
 
 def test_there_are_examples_to_run() -> None:
-    assert parameters(emulated=False)
-    assert parameters(emulated=True)
+    assert parameters()
+    assert all(parameters(apart) for apart in APART)
 
 
 def test_a_marked_block_that_would_be_overlooked_is_an_error() -> None:

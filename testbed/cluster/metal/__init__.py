@@ -1,0 +1,1 @@
+"""Machines without hardware: systemd-nspawn machines with systemd, sshd and addresses, to rehearse with."""
