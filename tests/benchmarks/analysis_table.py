@@ -206,7 +206,7 @@ def _watch(process: subprocess.Popen[bytes], curve: Any, began: float) -> int:
     most = 0
     print("seconds,bytes", file=curve)
     while process.poll() is None:
-        held = sum(_resident(pid) for pid in _family(process.pid))
+        held = sum(_held(pid) for pid in _family(process.pid))
         most = max(most, held)
         print(f"{time.perf_counter() - began:.1f},{held}", file=curve)
         time.sleep(0.5)
@@ -222,11 +222,13 @@ def _family(pid: int) -> list[int]:
     return [pid, *(each for child in children for each in _family(int(child)))]
 
 
-def _resident(pid: int) -> int:
+def _held(pid: int) -> int:
+    """Bytes of memory; a page that several processes share counts in part for each of them."""
     try:
-        return int(Path(f"/proc/{pid}/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+        lines = Path(f"/proc/{pid}/smaps_rollup").read_text(encoding="ascii").splitlines()
     except OSError:
         return 0  # it has just ended
+    return 1024 * sum(int(line.split()[1]) for line in lines if line.startswith("Pss:"))
 
 
 def main() -> None:
