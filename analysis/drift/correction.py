@@ -1,0 +1,78 @@
+"""Times as the clock of the reference would have stamped them.
+
+A clock that is ahead by a line shows `T + offset + drift * (T - start)` at time T. Times since 1970 do not
+fit into floating point; so what is large stays an integer, and only the small part by which a clock has
+drifted since the start is computed as a fraction, and rounded to a nanosecond.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+Longs = NDArray[np.int64]
+
+
+@dataclass(frozen=True, slots=True)
+class Clock:
+    """The clock of a host, against that of the reference."""
+
+    host: str
+    offset_ns: int
+    """By how much it is ahead at the start."""
+    drift: float
+    """How much faster it runs: 1e-6 gains a microsecond each second."""
+    start_ns: int
+    """The moment of the offset, by the clock of the reference."""
+    uncertainty_ns: int | None
+    """Corrected times are right to within this, from the start to the end; None: nobody can say."""
+    residual_ns: int
+    """By how much packets still arrive too early, with corrected times, at most."""
+    even: bool = True
+    """Whether it runs as a line; else it was set while it ran, and cannot be corrected."""
+
+    @property
+    def off(self) -> bool:
+        """Whether its times are not those of the reference."""
+        return bool(self.offset_ns or self.drift or not self.even)
+
+    @property
+    def correctable(self) -> bool:
+        """Whether corrected times say something."""
+        return self.even and self.uncertainty_ns is not None
+
+    @property
+    def drift_ppm(self) -> float:
+        """In parts per million."""
+        return self.drift * 1e6
+
+
+def corrected(node_id: Longs, time_ns: Longs, clocks: Mapping[int, Clock]) -> Longs:
+    """Times of the reference, for times by the clocks of nodes.
+
+    Args:
+        node_id: By whose clock each time is.
+        time_ns: The times.
+        clocks: By node; times of nodes that are not in it, or that cannot be corrected, stay as they are.
+    """
+    known = sorted(node for node, clock in clocks.items() if clock.off and clock.correctable)
+    if not known:
+        return time_ns
+    place = np.searchsorted(known, node_id)
+    place[place == len(known)] = 0
+    concerned = np.asarray(known, np.int64)[place] == node_id
+    chosen = [clocks[node] for node in known]
+    offset, start, gain = (
+        np.array(column)[place]
+        for column in (
+            [clock.offset_ns for clock in chosen],
+            [clock.start_ns for clock in chosen],
+            [clock.drift / (1 + clock.drift) for clock in chosen],
+        )
+    )
+    without_offset = time_ns - offset
+    gained = np.rint((without_offset - start) * gain).astype(np.int64)
+    return np.where(concerned, without_offset - gained, time_ns)
