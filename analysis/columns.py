@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -26,6 +26,14 @@ def groups(*columns: Numbers) -> tuple[Numbers, Numbers]:
         key = coded(key * (1 + code.max(initial=0)) + code)
     _, first = np.unique(key, return_index=True)
     return key, first
+
+
+def sums(keys: Sequence[Numbers], numbers: Numbers) -> Iterator[tuple[tuple[int, ...], int]]:
+    """The sum of the numbers of each key; keys are columns."""
+    group, first = groups(*keys)
+    totals = np.bincount(group, weights=numbers, minlength=len(first)).astype(np.int64)
+    rows = zip(*(column[first].tolist() for column in keys), strict=True)
+    yield from zip(rows, totals.tolist(), strict=True)
 
 
 def ranges(begins: Numbers, sizes: Numbers) -> Numbers:

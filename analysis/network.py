@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import heapq
 import json
-from collections.abc import Collection, Iterable, Mapping
+from collections import Counter
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from statistics import fmean
 
@@ -104,6 +105,29 @@ def router_states(run: Run) -> list[RouterState]:
         except (OSError, ValueError, KeyError, TypeError):
             continue  # killed as it wrote, or before it had a FIB: the verdict has how many are counted
     return found
+
+
+def drops_of(run: Run, node: str) -> Counter[str]:
+    """What a node dropped by its last status, by reason.
+
+    Raises:
+        OSError: It left no status.
+        ValueError: It was killed as it wrote it.
+    """
+    status = json.loads((run.path / "logs" / f"{node}.status.json").read_text(encoding="utf-8"))
+    found: Counter[str] = Counter()
+    for reason, count in _reasons(status.get("drops")):
+        found[reason] += count
+    return found
+
+
+def _reasons(drops: object) -> Iterator[tuple[str, int]]:
+    """Drops are counted by part of the node, then by reason."""
+    for key, value in drops.items() if isinstance(drops, Mapping) else ():
+        if isinstance(value, int):
+            yield str(key).lower(), value
+        else:
+            yield from _reasons(value)
 
 
 def figures(run: Run, claims: Iterable[Claim], senders: Collection[int]) -> Figures | None:

@@ -7,9 +7,9 @@ disturbs a machine lasts.
 
 from __future__ import annotations
 
-import json
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -28,6 +28,7 @@ from analysis.diff.statistics import (
     wandering,
 )
 from analysis.diff.tables import ALL, HOP, PATH, Client, Delivery, Messages, Series, SeriesKey
+from analysis.network import drops_of
 from analysis.rundir import Run
 from topologies.quantities import duration_text
 
@@ -322,23 +323,9 @@ def drop_rows(before: Analysed, after: Analysed, limits: Limits) -> list[CountRo
 def _drops(run: Run) -> Counter[str]:
     found: Counter[str] = Counter()
     for node in run.plan.nodes:
-        path = run.path / "logs" / f"{node.name}.status.json"
-        try:
-            status = json.loads(path.read_text(encoding="utf-8"))
-        except (OSError, ValueError):
-            continue  # a node that was killed has none; the verdict reports that
-        for reason, count in _reasons(status.get("drops")):
-            found[reason] += count
+        with suppress(OSError, ValueError):  # a node that was killed has none; the verdict reports that
+            found.update(drops_of(run, node.name))
     return found
-
-
-def _reasons(drops: Any) -> Iterator[tuple[str, int]]:
-    """Drops are counted by part of the node, then by reason."""
-    for key, value in drops.items() if isinstance(drops, Mapping) else ():
-        if isinstance(value, int):
-            yield str(key).lower(), value
-        else:
-            yield from _reasons(value)
 
 
 def convergence_rows(before: Analysed, after: Analysed, limits: Limits) -> list[CountRow]:

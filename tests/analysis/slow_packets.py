@@ -26,14 +26,22 @@ MASK = (1 << 64) - 1
 
 def rows_of(path: Path, about: Row, mac: str, peer_mac: str) -> Iterator[Row]:
     """The rows of one file; `about` says whose it is."""
+    for rows in frames_of(path, about, mac, peer_mac):
+        yield from rows
+
+
+def frames_of(path: Path, about: Row, mac: str, peer_mac: str) -> Iterator[list[Row]]:
+    """The same, frame by frame."""
     for time_ns, data, original in _records(path):
         frame = Ether(data)
         sent = _sent(frame, mac, peer_mac)
         if sent is None or not _is_ours(frame):
             continue
         common = {**about, "sent": sent, "time_ns": time_ns, "frame_bytes": original}
-        for packet, raw in _packets(bytes(frame[UDP].payload)):
-            yield common | _row(packet, raw, bool(sent), bool(about["peer_is_client"]))
+        packets = _packets(bytes(frame[UDP].payload))
+        yield [
+            common | _row(packet, raw, bool(sent), bool(about["peer_is_client"])) for packet, raw in packets
+        ]
 
 
 def _records(path: Path) -> Iterator[tuple[int, bytes, int]]:

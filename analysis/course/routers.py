@@ -1,0 +1,74 @@
+"""Table `routers`: what each router received, sent, held and dropped, and how long messages stayed in it."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from analysis.catalog.course import ROUTERS
+from analysis.columns import Numbers
+from analysis.course.links import Ends, is_control, is_message
+from analysis.course.ways import Ways
+from analysis.distribution import Distribution
+from analysis.network import HELD, drops_of, router_states
+from analysis.rundir import Run
+
+QUANTILES = {"p50_ns": 0.5, "p90_ns": 0.9, "p99_ns": 0.99}
+
+
+def routers_table(run: Run, loads: pa.Table, ways: Ways) -> pa.Table:
+    """The table, in the plan's order."""
+    carried = _carried(run, loads)
+    states = {state.name: state.held for state in router_states(run)}
+    rows: list[dict[str, Any]] = []
+    for router in run.plan.routers:
+        of = router.node_id
+        rows.append(
+            {
+                "node_id": of,
+                "name": router.name,
+                **{name: int(numbers[of]) for name, numbers in carried.items()},
+                "wasted": ways.wasted[of],
+                **_stayed(ways.residence.get(of, Distribution())),
+                **(states.get(router.name) or dict.fromkeys(HELD)),
+                "drops": _drops(run, router.name),
+            }
+        )
+    return pa.Table.from_pylist(rows, ROUTERS.schema)
+
+
+def _carried(run: Run, loads: pa.Table) -> dict[str, Numbers]:
+    """By the id of the router."""
+    ends, message, control = Ends.of(run, loads), is_message(loads), is_control(loads)
+    count = max((node.node_id for node in run.plan.nodes), default=0) + 1
+
+    def total(of: str, rows: NDArray[np.bool_]) -> Numbers:
+        sums = np.bincount(ends.node, np.where(rows, loads[of].to_numpy(), 0), minlength=count)
+        return sums.astype(np.int64)
+
+    return {
+        "entered": total("packets", message & ~ends.sent & ends.access),
+        "received": total("packets", message & ~ends.sent & ~ends.access),
+        "forwarded": total("packets", message & ends.sent & ~ends.access),
+        "delivered": total("packets", message & ends.sent & ends.access),
+        "control_sent": total("packets", control & ends.sent),
+        "control_sent_bytes": total("bytes", control & ends.sent),
+        "control_received": total("packets", control & ~ends.sent),
+        "control_received_bytes": total("bytes", control & ~ends.sent),
+    }
+
+
+def _stayed(times: Distribution) -> dict[str, int | None]:
+    quantiles = {name: times.quantile(share) for name, share in QUANTILES.items()}
+    return {"timed": times.count, "min_ns": times.least_ns, **quantiles, "max_ns": times.most_ns}
+
+
+def _drops(run: Run, router: str) -> list[tuple[str, int]] | None:
+    """By reason; None: it left no status that can be read."""
+    with suppress(OSError, ValueError):
+        return sorted((reason, count) for reason, count in drops_of(run, router).items() if count)
+    return None
