@@ -1,7 +1,7 @@
 """How the network converged: after its start, and after each disturbance.
 
 A disturbance is a time in which the network was not settled (`analysis.history`), from a fault on; faults
-that no fixpoint separates are one. Not here: whether the network was right to say that it had converged (`calm`).
+that no fixpoint separates are one. Not here: whether the network was right to say so (`calm`).
 """
 
 from __future__ import annotations

@@ -49,14 +49,11 @@ class Ways:
 
 def ways_of(crossings: pa.RecordBatch, publications: pa.RecordBatch, slices: Slices) -> Ways:
     """The sums over crossings of whole messages; the publications are those of these messages, or more."""
-    return Ways(
-        Counter(dict(_lost(crossings, slices))),
-        Counter(dict(_wasted(crossings))),
-        dict(_residence(crossings, publications)),
-    )
+    residence = dict(_residence(crossings, publications))
+    return Ways(_lost(crossings, slices), _wasted(crossings), residence)
 
 
-def _lost(crossings: pa.RecordBatch, slices: Slices) -> Iterator[tuple[tuple[int, int, int], int]]:
+def _lost(crossings: pa.RecordBatch, slices: Slices) -> Counter[tuple[int, int, int]]:
     """Of links between routers; what a client received is in no capture."""
     lost = _numbers(crossings, "copies") - _numbers(crossings, "arrived")
     between = ~crossings["access"].to_numpy(zero_copy_only=False)
@@ -67,14 +64,13 @@ def _lost(crossings: pa.RecordBatch, slices: Slices) -> Iterator[tuple[tuple[int
         _numbers(rows, "to_id"),
         slice_of(_numbers(rows, "time_ns"), slices),
     )
-    for (from_id, to_id, number), copies in sums(columns, lost):
-        yield (from_id, to_id, number), copies
+    return Counter({(key[0], key[1], key[2]): copies for key, copies in sums(columns, lost)})
 
 
-def _wasted(crossings: pa.RecordBatch) -> Iterator[tuple[int, int]]:
+def _wasted(crossings: pa.RecordBatch) -> Counter[int]:
     rows = crossings.filter(pc.and_(crossings["wasted"], pc.invert(crossings["access"])))
-    for (router,), copies in sums((_numbers(rows, "to_id"),), _numbers(rows, "copies")):
-        yield router, copies
+    found = sums((_numbers(rows, "to_id"),), _numbers(rows, "copies"))
+    return Counter({router: copies for (router,), copies in found})
 
 
 def _residence(crossings: pa.RecordBatch, publications: pa.RecordBatch) -> Iterator[tuple[int, Distribution]]:
