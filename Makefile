@@ -143,7 +143,7 @@ bench-sweep: tools ## What the cells of a sweep cost as Spark tasks, with one wo
 	PYTHONPATH=. $(BIN)/python tests/benchmarks/sweep_table.py
 
 .PHONY: bench-analysis
-bench-analysis: tools ## Captures to tables, beside tshark, Scapy and DuckDB, as Markdown; LARGE=1: 100 M packets, 25 GB.
+bench-analysis: tools ## Captures to tables, beside tshark, Scapy and DuckDB, as Markdown; LARGE=1: 100 M packets, memory too.
 	PYTHONPATH=. $(BIN)/python tests/benchmarks/analysis_table.py $(if $(LARGE),--large $(or $(PACKETS),100000000))
 
 .PHONY: bench-match
@@ -187,8 +187,9 @@ test-attacks: tools ## Play attackers against routers with honest traffic, in me
 	requirements/as-root $(BIN)/python -m tests.attacks.live
 
 .PHONY: judge
-judge: tools ## Judge random runs a second time, by code that shares nothing; RUNS=100 EMU=5 SEED=1 QUICK=1.
-	$(BIN)/python -m tests.judge.campaign $(if $(QUICK),--quick) $(if $(RUNS),--runs $(RUNS)) $(if $(EMU),--emu $(EMU)) $(if $(SEED),--seed $(SEED))
+judge: tools ## Judge random runs a second time, by code that shares nothing; RUNS=100 EMU=5 SEED=1 QUICK=1; ON=spark or connect.
+	$(if $(ON),$(BIN)/python -m tests.judge.elsewhere '$(ON)') $(BIN)/python -m tests.judge.campaign $(if $(QUICK),--quick) $(if $(RUNS),--runs $(RUNS)) $(if $(EMU),--emu $(EMU)) $(if $(SEED),--seed $(SEED))
+	$(if $(ON),$(BIN)/python -m tests.judge.elsewhere '$(ON)' $(BIN)/python -m pytest -q tests/judge/test_planted.py tests/judge/test_agreement.py tests/analysis/test_planted_faults.py tests/analysis/test_planted_contradictions.py)
 
 .PHONY: test-emu
 test-emu: tools ## Try every carrier of links, as a table, then all tests of the emulated world.

@@ -4,7 +4,8 @@
 
 Captures are generated into build/bench-analysis (237 bytes a packet) and kept for the next time, except
 large ones. Files are in the page cache. A tool that is not installed is named and left out. With `--large`:
-one ingest in a process of its own, with the memory that it took over time in build/bench-analysis/memory.csv.
+an ingest and an analysis, each in a process of its own, with the memory that all its processes took over time
+in build/bench-analysis/memory-ingest.csv and memory-analyze.csv.
 """
 
 from __future__ import annotations
@@ -27,6 +28,7 @@ from analysis.ingest import ingest_captures
 from analysis.numbered_tasks import in_threads
 from analysis.steps import Places, spans, take_steps
 from tests.benchmarks.chain_captures import names, write
+from tests.benchmarks.large_run import write_run
 
 ROOT = Path(__file__).parents[2]
 FOLDER = ROOT / "build" / "bench-analysis"
@@ -181,24 +183,40 @@ def missing() -> list[str]:
     return found + ([] if importlib.util.find_spec("duckdb") else ["duckdb"])
 
 
-def large(packets: int) -> Line:
-    """One ingest with all tables in a process of its own, and how much memory it takes over time."""
+def large(packets: int) -> Iterator[Line]:
+    """One ingest and one analysis, each in a process of its own, and what memory they take."""
     folder = FOLDER / f"{packets}"
-    paths = write(folder, packets)
-    size = sum(path.stat().st_size for path in paths)
-    command = [sys.executable, "-m", "testbed.cli", "ingest", *map(str, paths)]
-    command += ["--out", str(folder / "out"), "--quiet", "--json"]
+    paths = write(folder / "captures", packets)
+    yield _large("ingest", packets, paths, [*paths, "--out", folder / "out"], folder / "out")
+    shutil.rmtree(folder)
+    write_run(folder, packets)
+    paths = sorted((folder / "captures").glob("*.pcap"))
+    yield _large("analyze", packets, [*paths, folder / "events.jsonl"], [folder], folder / "tables")
+    shutil.rmtree(folder)
+
+
+def _large(
+    command: str, packets: int, files: Sequence[Path], arguments: Sequence[object], tables: Path
+) -> Line:
+    size = sum(path.stat().st_size for path in files)
+    words = [sys.executable, "-m", "testbed.cli", command, *map(str, arguments), "--quiet", "--json"]
     began = time.perf_counter()
-    with (folder / "summary.json").open("w") as out, (FOLDER / "memory.csv").open("w") as curve:
-        process = subprocess.Popen(command, cwd=ROOT, stdout=out)
+    summary = FOLDER / f"{command}.json"
+    with summary.open("w") as out, (FOLDER / f"memory-{command}.csv").open("w") as curve:
+        process = subprocess.Popen(words, cwd=ROOT, stdout=out)
         most = _watch(process, curve, began)
     seconds = time.perf_counter() - began
     assert process.returncode == 0
-    assert json.loads((folder / "summary.json").read_text())["packets"] == packets
-    written = sum(path.stat().st_size for path in (folder / "out").rglob("*") if path.is_file())
-    shutil.rmtree(folder)
+    found = json.loads(summary.read_text())
+    if command == "ingest":
+        assert found["packets"] == packets
+    else:
+        assert found["verdict"] == "clean"
+        assert found["captures"]["packets"] >= packets
+        assert found["delivered"] == found["publications"]
+    written = sum(path.stat().st_size for path in tables.rglob("*") if path.is_file())
     note = f"{size / 1e9:.1f} GB read, {written / 1e9:.1f} GB written, {most / 1e9:.2f} GB of memory at most"
-    return Line("captures to all tables, cold", packets, seconds, note)
+    return Line(f"captures to all tables, cold (`cbn {command}`)", packets, seconds, note)
 
 
 def _watch(process: subprocess.Popen[bytes], curve: Any, began: float) -> int:
@@ -241,7 +259,8 @@ def main() -> None:
     print(f"{CORES} cores, load {os.getloadavg()[0]:.1f} before\n")
     print("| | packets | seconds | M packets/s | |\n|---|---:|---:|---:|---|", flush=True)
     if args.large:
-        print(large(args.large).markdown())
+        for line in large(args.large):
+            print(line.markdown(), flush=True)
         return
     for packets in args.packets:
         for line in measure(packets):
