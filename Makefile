@@ -21,6 +21,7 @@ BIN := $(VENV)/bin
 STAMPS := $(VENV)/stamps
 PIP := $(BIN)/python -m pip --disable-pip-version-check --no-input
 KERNELS := $(foreach end,pyx pxd pxi hpp,$(wildcard fastpath/*.$(end) fastpath/*/*.$(end)))
+PACKED := analysis cbn fastpath nodes testbed topologies
 JOBS := $(shell nproc)
 # Compiled Python is kept, whatever the caller's environment says: tests start hundreds of processes.
 export PYTHONDONTWRITEBYTECODE :=
@@ -68,6 +69,10 @@ build: packages ## Install what is needed and build, into .venv: then .venv/bin/
 demo: build ## Build, run the quickstart scenario, and end with its verdict and report.
 	$(SAY) "Running the quickstart scenario"
 	requirements/as-root $(BIN)/cbn run quickstart --world auto --analyze
+
+.PHONY: wheels
+wheels: build ## The package and what it needs as wheels in build/wheels.tar, to be installed without an index.
+	$(MAKE) $(STAMPS)/wheels
 
 ##@ Working on it
 
@@ -259,6 +264,16 @@ $(STAMPS)/build $(STAMPS)/runtime $(STAMPS)/analysis $(STAMPS)/dev: $(STAMPS)/%:
 $(STAMPS)/extensions: $(KERNELS) setup.py $(STAMPS)/build
 	$(SAY) "Compiling the fast path"
 	$(BIN)/python setup.py --quiet build_ext --inplace --parallel=$(JOBS)
+	touch $@
+
+# What an earlier version had would be packed, too: setuptools keeps it in build/lib*.
+$(STAMPS)/wheels: $(shell find $(PACKED) -name __pycache__ -prune -o -type f ! -name '*.so' ! -name '*.cpp' -print)
+$(STAMPS)/wheels: pyproject.toml setup.py requirements/runtime.txt $(STAMPS)/build
+	$(SAY) "Packing wheels into build/wheels.tar"
+	rm -rf build/wheels build/lib* build/bdist*
+	$(PIP) wheel --quiet --no-deps --no-build-isolation --wheel-dir build/wheels .
+	$(PIP) wheel --quiet --no-deps --no-build-isolation --wheel-dir build/wheels --requirement requirements/runtime.txt
+	tar --create --file build/wheels.tar --directory build/wheels .
 	touch $@
 
 $(STAMPS)/project: pyproject.toml setup.py $(STAMPS)/runtime

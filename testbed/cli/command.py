@@ -61,10 +61,11 @@ def load(name: str) -> Command:
     return command
 
 
-def add_scenario(parser: argparse.ArgumentParser) -> None:
-    """SCENARIO, and what overrides its values."""
+def add_scenario(parser: argparse.ArgumentParser, optional: bool = False) -> None:
+    """SCENARIO, and what overrides its values; `optional`: it may be left out."""
     parser.add_argument(
         "scenario",
+        nargs="?" if optional else None,
         metavar="SCENARIO",
         help="a file, the name of a shipped scenario (cbn scenarios), or FILE.py:CLASS, a Mininet topology",
     )

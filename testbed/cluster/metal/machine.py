@@ -95,6 +95,7 @@ def boot(machine: Booted) -> subprocess.Popen[bytes]:
         "--network-namespace-path": str(network.namespace(machine.lab, machine.name)),
         "--kill-signal": "SIGRTMIN+3",
         "--bind": "/dev/net/tun",
+        "--capability": "CAP_NET_ADMIN,CAP_IPC_LOCK",
         "--register": "no",
         "--link-journal": "no",
         "--resolv-conf": "off",

@@ -1,0 +1,145 @@
+"""`cbn render`: what a cluster is given, before anything is started."""
+
+from __future__ import annotations
+
+import argparse
+from typing import TYPE_CHECKING, Any
+
+from testbed.cli import exits
+from testbed.cli.command import SCENARIOS, Command, add_json, add_scenario
+from testbed.cli.output import columns, print_json
+
+if TYPE_CHECKING:
+    from testbed.cluster.hosts import Hosts
+    from testbed.cluster.placement import Placement
+    from testbed.plan.model import Plan
+
+_HELP = """\
+examples:
+  cbn render quickstart --hosts hosts.yaml
+      which node runs on which machine, and which links are between machines
+  cbn render geant-storm --hosts metal --place cut
+  cbn render quickstart --hosts hosts.yaml --put r1=left --put r4=right
+  cbn render --inventory --hosts hosts.yaml > inventory.json
+      what Ansible is given about the machines, in JSON
+
+HOSTS is a file that lists machines (docs/clusters.md), or metal, the machines of
+`cbn metal up`; metal:LAB, those of another lab.
+"""
+_HEADINGS = ("MACHINE", "ADDRESS", "CAPACITY", "ROUTERS", "CLIENTS", "NODES")
+NODES_SHOWN = 6
+
+
+def _arguments(parser: argparse.ArgumentParser) -> None:
+    from testbed.cluster.options import RULES
+
+    add_scenario(parser, optional=True)
+    parser.add_argument("--hosts", required=True, metavar="HOSTS", help="the machines: a file, or metal")
+    parser.add_argument(
+        "--place", choices=RULES, default=RULES[0], help="how nodes are placed (default: balanced)"
+    )
+    parser.add_argument(
+        "--put",
+        action="append",
+        default=[],
+        type=_put,
+        metavar="ROUTER=MACHINE",
+        help="place a router, with its clients, by hand; repeatable",
+    )
+    parser.add_argument(
+        "--inventory", action="store_true", help="print the inventory for Ansible; takes no scenario"
+    )
+    add_json(parser)
+
+
+def _put(text: str) -> tuple[str, str]:
+    router, equals, machine = text.partition("=")
+    if not (router and equals and machine):
+        raise argparse.ArgumentTypeError(f"expected ROUTER=MACHINE, such as r1=left; found {text!r}")
+    return router, machine
+
+
+def _render(args: argparse.Namespace) -> int:
+    from testbed.cluster.inventory import inventory
+
+    if args.inventory is (args.scenario is not None):
+        raise exits.CommandError("expected a scenario, or --inventory without one")
+    hosts = _hosts(args.hosts)
+    if args.inventory:
+        print_json(inventory(hosts))
+        return exits.OK
+    plan, placement = _placed(args, hosts)
+    document = _document(plan, hosts, placement)
+    if args.json:
+        print_json(document)
+    else:
+        print("\n".join(_lines(document)))
+    return exits.OK
+
+
+def _hosts(named: str) -> Hosts:
+    from testbed.cluster.named_hosts import HostsError, find_hosts
+    from testbed.plan.problems import ScenarioError
+
+    with exits.explained(HostsError, code=exits.MACHINE):
+        try:
+            return find_hosts(named)
+        except ScenarioError as error:
+            raise exits.CommandError(f"the machines cannot be read\n{error}") from error
+
+
+def _placed(args: argparse.Namespace, hosts: Hosts) -> tuple[Plan, Placement]:
+    from testbed.cli.scenario import complaints, read, tell_notes
+    from testbed.cluster.placement import PlacementError, place
+
+    scenario = read(args)
+    with complaints():
+        plan = scenario.plan()
+    tell_notes(scenario)
+    with exits.explained(PlacementError):
+        return plan, place(plan, hosts.machines, args.place, dict(args.put))
+
+
+def _document(plan: Plan, hosts: Hosts, placement: Placement) -> dict[str, Any]:
+    routers = {router.name for router in plan.routers}
+    machines = []
+    for machine in hosts.machines:
+        nodes = placement.nodes_on(machine.name)
+        machines.append(
+            {
+                "name": machine.name,
+                "address": machine.address,
+                "capacity": machine.capacity,
+                "routers": [node for node in nodes if node in routers],
+                "clients": [node for node in nodes if node not in routers],
+            }
+        )
+    return {
+        "scenario": plan.name,
+        "machines": machines,
+        "links": len(plan.links),
+        "links_between_machines": [link.name for link in placement.links_between(plan)],
+    }
+
+
+def _lines(document: dict[str, Any]) -> list[str]:
+    from topologies.quantities import how_many, listed
+
+    rows = [
+        (
+            machine["name"],
+            machine["address"],
+            f"{machine['capacity']:g}",
+            str(len(machine["routers"])),
+            str(len(machine["clients"])),
+            listed([*machine["routers"], *machine["clients"]], NODES_SHOWN),
+        )
+        for machine in document["machines"]
+    ]
+    crossing = document["links_between_machines"]
+    between = f": {listed(crossing, NODES_SHOWN)}" if crossing else ""
+    lines = columns(_HEADINGS, rows)
+    return [*lines, f"{len(crossing)} of {how_many(document['links'], 'link')} between machines{between}"]
+
+
+COMMAND = Command("show what a cluster is given: placement, inventory", _arguments, _render, SCENARIOS, _HELP)

@@ -1,0 +1,156 @@
+"""The playbooks, on machines that have nothing: provisioned once, twice, and when something is wrong.
+
+The tests of this file share the machines, in the order in which they stand here.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import re
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from testbed.cluster.hosts import read_hosts
+from testbed.cluster.inventory import inventory
+from testbed.cluster.ssh import ssh_command
+from tests.cluster.conftest import ROOT, Metal
+
+pytestmark = pytest.mark.cluster
+
+FIRST_S, AGAIN_S = 120, 15
+RECAP = re.compile(r"^(\w+)\s+: ok=\d+\s+changed=(\d+)\s+unreachable=(\d+)\s+failed=(\d+)", re.MULTILINE)
+
+
+@dataclass(frozen=True)
+class Played:
+    """How a playbook ended."""
+
+    code: int
+    text: str
+    took_s: float
+
+    @property
+    def changed(self) -> dict[str, int]:
+        """How many tasks changed something, by machine."""
+        return {machine: int(changed) for machine, changed, _, _ in RECAP.findall(self.text)}
+
+
+@dataclass(frozen=True)
+class Cluster:
+    """Machines of this file's tests."""
+
+    hosts_file: Path
+    inventory: Path
+
+    def play(self, *options: str) -> Played:
+        """Play `site.yml`."""
+        programs = Path(sys.executable).parent
+        command = [programs / "ansible-playbook", "-i", self.inventory, "playbooks/site.yml", *options]
+        environment = os.environ | {"PATH": f"{programs}:{os.environ['PATH']}", "ANSIBLE_NOCOLOR": "1"}
+        began = time.monotonic()
+        done = subprocess.run(
+            command, cwd=ROOT, env=environment, capture_output=True, text=True, timeout=300, check=False
+        )
+        return Played(done.returncode, done.stdout + done.stderr, time.monotonic() - began)
+
+    def on(self, machine: str, command: str) -> str:
+        """What a command prints on a machine."""
+        call = ssh_command(read_hosts(self.hosts_file).machine(machine), [command])
+        return subprocess.run(call, capture_output=True, text=True, check=True, timeout=60).stdout.strip()
+
+
+@pytest.fixture(scope="module")
+def cluster(metal: Metal, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
+    name = f"test-{os.getpid()}-plays"
+    done = metal("up", 3, "--name", name, "--json")
+    assert done.returncode == 0, done.stderr
+    hosts_file = Path(json.loads(done.stdout)["hosts"])
+    path = tmp_path_factory.mktemp("cluster") / "inventory.json"
+    path.write_text(json.dumps(inventory(read_hosts(hosts_file))))
+    subprocess.run(["make", "wheels"], cwd=ROOT, check=True, capture_output=True)
+    yield Cluster(hosts_file, path)
+    metal("down", "--name", name)
+
+
+def test_a_machine_that_is_too_small_is_refused_by_name_and_nothing_is_changed(cluster: Cluster) -> None:
+    played = cluster.play("--limit", "m1", "-e", "base_memory_mib=9999999")
+    assert played.code != 0
+    assert "m1 is Debian 12" in played.text
+    assert "needed: Debian 12 or newer with 9999999 MiB" in played.text
+    assert played.changed == {"m1": 0}
+
+
+def test_a_wrong_value_is_refused_with_its_name(cluster: Cluster) -> None:
+    played = cluster.play("--limit", "m1", "-e", "base_memory_mib=lots")
+    assert played.code != 0
+    assert "base_memory_mib" in played.text
+    assert played.changed == {"m1": 0}
+
+
+def test_check_mode_says_what_would_be_changed_and_changes_nothing(cluster: Cluster) -> None:
+    state = "ls /opt /var/lib /etc/chrony/sources.d; getent passwd"
+    before = cluster.on("m2", state)
+    played = cluster.play("--check", "--limit", "m2")
+    assert played.code == 0, played.text
+    assert played.changed["m2"] > 0
+    assert cluster.on("m2", state) == before
+
+
+def test_machines_are_provisioned_and_a_second_time_nothing_changes(cluster: Cluster) -> None:
+    # One of them was left half-provisioned.
+    digest = hashlib.sha256((ROOT / "build" / "wheels.tar").read_bytes()).hexdigest()[:16]
+    half = f"/opt/cbn/{digest}/environment/bin"
+    cluster.on("m3", f"sudo mkdir -p {half} && sudo touch {half}/python3 {half}/cbn")
+    first = cluster.play()
+    assert first.code == 0, first.text
+    assert first.took_s < FIRST_S
+    again = cluster.play()
+    if again.took_s > AGAIN_S:  # others work on this machine, too
+        again = cluster.play()
+    assert again.code == 0, again.text
+    assert again.changed == {"m1": 0, "m2": 0, "m3": 0}
+    assert again.took_s < AGAIN_S
+    assert cluster.on("m3", "cbn --version").startswith("cbn ")
+
+
+def test_a_provisioned_machine_has_what_nodes_need(cluster: Cluster) -> None:
+    assert cluster.on("m1", "cbn --version").startswith("cbn ")
+    account = cluster.on("m3", "getent passwd cbn")
+    assert account.endswith(":/var/lib/cbn:/usr/sbin/nologin")
+    assert cluster.on("m3", "sudo stat -c '%a %U' /var/lib/cbn") == "750 cbn"
+    done = cluster.on("m2", "cd /tmp && sudo cbn run single-router --world emu --no-judge --quiet --out made")
+    assert "complete" in done
+
+
+def test_another_version_takes_the_place_of_the_one_before(cluster: Cluster, tmp_path: Path) -> None:
+    archive = tmp_path / "wheels.tar"
+    wheels = tmp_path / "wheels"
+    wheels.mkdir()
+    subprocess.run(["tar", "-xf", ROOT / "build" / "wheels.tar", "-C", wheels], check=True)
+    (wheels / "note").write_text("other bytes, other version")
+    subprocess.run(["tar", "-cf", archive, "-C", wheels, "."], check=True)
+    before = cluster.on("m1", "readlink /opt/cbn/current")
+    played = cluster.play("--tags", "package", "--limit", "m1", "-e", f"package_archive={archive}")
+    assert played.code == 0, played.text
+    assert cluster.on("m1", "readlink /opt/cbn/current") != before
+    assert cluster.on("m1", "ls -d /opt/cbn/*/ | wc -l") == "2"
+    assert cluster.on("m1", "cbn --version").startswith("cbn ")
+
+
+def test_a_machine_that_does_not_answer_is_named(cluster: Cluster, tmp_path: Path) -> None:
+    machines = json.loads(cluster.inventory.read_text())
+    machines["cluster"]["hosts"]["m1"]["ansible_host"] = "10.77.0.200"
+    path = tmp_path / "inventory.json"
+    path.write_text(json.dumps(machines))
+    played = Cluster(cluster.hosts_file, path).play("--limit", "m1")
+    assert played.code != 0
+    assert "10.77.0.200" in played.text
+    assert "UNREACHABLE" in played.text

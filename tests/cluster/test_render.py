@@ -1,0 +1,66 @@
+"""`cbn render`: where nodes would run, and what Ansible is given."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.cluster.conftest import ROOT
+
+HOSTS = "user: you\nport: 2222\nmachines:\n  left: {address: 192.0.2.1}\n  right: {address: 192.0.2.2}\n"
+
+
+def render(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "testbed.cli", "render", *arguments]
+    environment = {"PYTHONPATH": str(ROOT), "COLUMNS": "100", "PATH": "/usr/bin:/bin"}
+    return subprocess.run(
+        command, cwd=folder, env=environment, capture_output=True, text=True, check=False, timeout=60
+    )
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    (tmp_path / "hosts.yaml").write_text(HOSTS)
+    return tmp_path
+
+
+def test_every_node_of_a_scenario_is_shown_on_a_machine(folder: Path) -> None:
+    done = render(folder, "quickstart", "--hosts", "hosts.yaml", "--put", "r1=right", "--json")
+    document = json.loads(done.stdout)
+    assert [machine["name"] for machine in document["machines"]] == ["left", "right"]
+    assert "r1" in document["machines"][1]["routers"]
+    assert sum(len(m["routers"]) for m in document["machines"]) == 6
+    assert sum(len(m["clients"]) for m in document["machines"]) == 8
+    assert document["links"] == 14
+
+
+def test_the_inventory_has_the_machines_in_the_group_that_the_playbooks_prepare(folder: Path) -> None:
+    document = json.loads(render(folder, "--inventory", "--hosts", "hosts.yaml").stdout)
+    machines = document["cluster"]["hosts"]
+    assert list(machines) == ["left", "right"]
+    assert machines["left"]["ansible_host"] == "192.0.2.1"
+    assert (machines["left"]["ansible_user"], machines["left"]["ansible_port"]) == ("you", 2222)
+    assert "hosts: cluster" in (ROOT / "playbooks" / "site.yml").read_text()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "said"),
+    [
+        (("quickstart", "--hosts", "none.yaml"), 2, "none.yaml: there is no such file"),
+        (("quickstart", "--hosts", "metal:nobody"), 3, "there is no lab 'nobody'"),
+        (("quickstart", "--hosts", "hosts.yaml", "--put", "r9=left"), 2, "there is no router 'r9'"),
+        (("quickstart", "--hosts", "hosts.yaml", "--put", "r1"), 2, "expected ROUTER=MACHINE"),
+        (("--hosts", "hosts.yaml"), 2, "expected a scenario, or --inventory"),
+        (("quickstart", "--inventory", "--hosts", "hosts.yaml"), 2, "expected a scenario, or --inventory"),
+    ],
+)
+def test_mistakes_are_answered_with_what_to_do(
+    folder: Path, arguments: tuple[str, ...], code: int, said: str
+) -> None:
+    done = render(folder, *arguments)
+    assert done.returncode == code, done.stderr
+    assert said in done.stderr
