@@ -16,6 +16,8 @@ from nodes.scheme_formulas import Figures
 from nodes.wire.packets import PacketType
 
 if TYPE_CHECKING:
+    import pyarrow as pa
+
     from analysis.by_time import ByTime
     from analysis.explorer import Explored
 
@@ -287,6 +289,8 @@ class Findings:
     """Some messages, one by one; None: tables were not made."""
     by_time: ByTime | None = None
     """None: there are too many messages, or tables were not made."""
+    over_time: Mapping[str, pa.Table] | None = None
+    """The tables of `analysis.catalog.course`, by name; None: tables were not made."""
     course: Sequence[ScopeCounts] = ()
     """What became of the messages that were published in each of many short times, in order."""
 

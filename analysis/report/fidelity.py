@@ -59,12 +59,12 @@ def figure_lines(figures: Mapping[str, Any]) -> list[tuple[str, str]]:
     ]
 
 
-def bits(per_second: int) -> str:
+def bits(per_second: float) -> str:
     """A rate in the unit that suits it: `10 Mbit/s`."""
     for factor, unit in ((10**9, "Gbit/s"), (10**6, "Mbit/s"), (10**3, "kbit/s")):
         if per_second >= factor:
             return f"{per_second / factor:.3g} {unit}"
-    return f"{per_second} bit/s"
+    return f"{per_second:.3g} bit/s"
 
 
 def _data(findings: Findings, _verdict: Data) -> Data | None:

@@ -9,10 +9,8 @@ from datetime import UTC, datetime
 from analysis.counts import Counts
 from analysis.figures import axes
 from analysis.findings import Findings
-from analysis.headline import listed
 from analysis.report.section import Data, Section
 from nodes.wire.packets import PacketType
-from topologies.fault_kinds import in_words
 from topologies.quantities import how_many
 
 _WORLDS = {"sim": "simulator", "emu": "Mininet", "cluster": "cluster"}
@@ -66,39 +64,6 @@ def _phases(_findings: Findings, verdict: Data) -> Data | None:
     return {"scopes": scopes} if scopes else None
 
 
-def _disturbances(findings: Findings, verdict: Data) -> Data | None:
-    rows = verdict["faults"]
-    start_ns = findings.run.start_ns
-    arrived = [part.counts.arrived for part in findings.unrest]
-    causes = [[in_words(c["do"], c["target"]) for c in row["causes"]] for row in rows]
-    rows = [
-        row | {"arrived": count, "faults": listed(names)}
-        for row, count, names in zip(rows, arrived, causes, strict=True)
-    ]
-    return {"rows": rows[:SHOWN], "more": max(len(rows) - SHOWN, 0), "start_ns": start_ns} if rows else None
-
-
-SHOWN = 100
-"""How many disturbances are listed one by one."""
-DISTURBANCES = Section(
-    "disturbances",
-    "Disturbances",
-    """
-{% call table("From the first fault until the network had converged again", ["Faults", "#At", "#Lasted",
-              "#Messages", "#Wanted", "#Lost", "#Arrived"]) %}
-{% for row in rows %}
-<tr><th scope="row" class="long">{{ row.faults }}</th>{{ cell((row.from_ns - start_ns) | duration) }}
-{{- cell((row.until_ns - row.from_ns) | duration if row.until_ns is not none else "to the end") }}
-{{- number(row.publications) }}{{ number(row.wanted) }}{{ number(row.lost) }}
-{{- cell(row.arrived | share(row.wanted)) }}</tr>
-{% endfor %}
-{% endcall %}
-{% if more %}
-<p class="note">And {{ more | count }} more, in <code>verdict.json</code>.</p>
-{% endif %}
-""",
-    _disturbances,
-)
 PHASES = Section(
     "phases",
     "Phases",

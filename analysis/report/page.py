@@ -11,19 +11,33 @@ from markupsafe import Markup
 from analysis.expectations import measured_text
 from analysis.findings import Findings
 from analysis.headline import CLEAN, WRONG
-from analysis.report import course, fidelity, hops, latency, messages, network, overview, scheme
+from analysis.report import (
+    course,
+    disturbances,
+    fidelity,
+    hops,
+    latency,
+    links,
+    messages,
+    network,
+    overview,
+    routers,
+    scheme,
+)
 from analysis.report.frame import css, environment, script
 from analysis.report.section import Section
 
 SECTIONS = (
     overview.RESERVATIONS,
     course.SECTION,
+    links.SECTION,
     overview.EXPECTED,
     overview.PHASES,
-    overview.DISTURBANCES,
+    disturbances.SECTION,
     fidelity.SECTION,
     overview.RUN,
     network.SECTION,
+    routers.SECTION,
     messages.SECTION,
     latency.SECTION,
     hops.SECTION,

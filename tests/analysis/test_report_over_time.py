@@ -1,0 +1,187 @@
+"""The report's sections about links over time, disturbances and routers, from tables made by hand."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from types import SimpleNamespace
+from typing import Any
+from xml.etree import ElementTree as ET
+
+import pyarrow as pa
+import pytest
+from jinja2 import Environment
+
+from analysis.catalog.course import CONVERGENCE, FAULTS, LINKS, ROUTERS
+from analysis.catalog.model import Table
+from analysis.counts import Counts
+from analysis.figures.axes import NONE
+from analysis.findings import Scope, ScopeCounts
+from analysis.history import Disturbance, NetworkChange
+from analysis.report import disturbances, links, routers
+from analysis.report.page import _MACROS, _environment
+
+SVG = "{http://www.w3.org/2000/svg}"
+WIDTH_NS = 1_000_000_000
+START_NS = 5_000_000_000
+NAMES = {1: "r1", 2: "r2", 3: "c"}
+
+
+def table(of: Table, *rows: dict[str, Any]) -> pa.Table:
+    """What a row leaves out is 0, or null where a name or a moment is expected."""
+    zeros = {
+        name: 0 for name, kind in zip(of.schema.names, of.schema.types, strict=True) if kind == pa.int64()
+    }
+    return pa.Table.from_pylist([{**zeros, **row} for row in rows], of.schema)
+
+
+def carried(from_id: int, to_id: int, number: int, **columns: Any) -> dict[str, Any]:
+    row = {"from_id": from_id, "to_id": to_id, "slice": number, "access": 3 in (from_id, to_id)}
+    inside = 0 <= number < 3
+    bps = columns.get("frame_bytes", 0) * 8e9 / WIDTH_NS if inside else None
+    return {**row, "link": "r1--r2", "throughput_bps": bps, **columns}
+
+
+CARRIED = [
+    carried(1, 2, -1, frame_bytes=9_000, control_packets=5, control_bytes=900),
+    carried(1, 2, 0, messages=10, message_bytes=1_000, frame_bytes=1_600, utilisation=0.5),
+    carried(1, 2, 2, messages=40, message_bytes=4_000, frame_bytes=6_000, utilisation=1.5, lost_messages=4),
+    carried(2, 1, 1, control_packets=2, control_bytes=64, frame_bytes=148),
+    carried(2, 3, 1, messages=9, frame_bytes=90_000, lost_messages=None),
+]
+
+
+def findings_with(**tables: pa.Table) -> Any:
+    course = [
+        ScopeCounts(Scope("", START_NS + n * WIDTH_NS, START_NS + (n + 1) * WIDTH_NS), 0, Counts(), None)
+        for n in range(3)
+    ]
+    run = SimpleNamespace(names=NAMES, start_ns=START_NS)
+    return SimpleNamespace(run=run, course=course, over_time=tables or None, unrest=[])
+
+
+def rendered(section: Any, findings: Any, verdict: Any = None) -> ET.Element:
+    data = section.data(findings, verdict or {})
+    environment: Environment = _environment()
+    body = environment.from_string(_MACROS + section.template).render(findings=findings, **data)
+    return ET.fromstring(f"<div>{body}</div>")
+
+
+def cells(row: ET.Element) -> list[str]:
+    return [" ".join("".join(cell.itertext()).split()) for cell in row if cell.tag in ("th", "td")]
+
+
+def rows_of(tree: ET.Element, number: int) -> list[list[str]]:
+    return [cells(row) for row in tree.findall(".//table")[number].find("tbody")]
+
+
+def marked(tree: ET.Element, style: str) -> list[ET.Element]:
+    return [each for each in tree.iter(f"{SVG}rect") if style in (each.get("class") or "").split()]
+
+
+@pytest.fixture
+def drawn() -> ET.Element:
+    return rendered(links.SECTION, findings_with(links=table(LINKS, *CARRIED)))
+
+
+def test_each_slice_has_a_bar_of_what_crossed_links_between_routers(drawn):
+    messages, control = marked(drawn, "messages"), marked(drawn, "control")
+    assert (len(messages), len(control)) == (2, 1)
+    tall = [float(bar.get("height")) for bar in messages]
+    assert tall[1] == pytest.approx(4 * tall[0], rel=0.01)
+
+
+def test_the_busiest_directions_are_shaded_and_what_they_lost_is_marked(drawn):
+    heat = marked(drawn, "heat")
+    assert [each.get("class") for each in heat] == ["heat shade-3", "heat shade-8", "heat shade-1"]
+    titles = [each.find(f"{SVG}title").text for each in heat]
+    assert titles[1] == "r1 → r2 at 2 s: 48 kbit/s, 150% of its rate, 4 of 40 messages lost"
+    assert len(marked(drawn, "missing")) == 1
+
+
+def test_access_links_and_the_time_before_the_network_was_ready_are_left_out(drawn):
+    assert "90" not in " ".join(" ".join(row) for row in rows_of(drawn, 0))
+    assert [row[0] for row in rows_of(drawn, 1)] == ["0", "1 s", "2 s"]
+
+
+def test_the_figures_behind_the_drawing_are_in_a_table(drawn):
+    assert rows_of(drawn, 0) == [
+        ["r1 → r2", "20.3 kbit/s", "48 kbit/s", "2 s", "150 %", "50", "4", "8.0 %"],
+        ["r2 → r1", "395 bit/s", "1.18 kbit/s", "1 s", NONE, "0", "0", NONE],
+    ]
+    assert rows_of(drawn, 1)[2] == ["2 s", "40", "32 kbit/s", "0", "0 bit/s", "4"]
+
+
+def test_without_tables_or_without_links_between_routers_there_is_no_section():
+    assert links.SECTION.data(findings_with(), {}) is None
+    assert links.SECTION.data(findings_with(links=table(LINKS, CARRIED[-1])), {}) is None
+    assert routers.SECTION.data(findings_with(), {}) is None
+
+
+CAUSES = [NetworkChange(START_NS + 100, "crash", "r2"), NetworkChange(START_NS + 900, "start", "r2")]
+CRASH = Scope("crash r2, start r2", START_NS + 100, START_NS + 2_001, Disturbance(100, 2_000, CAUSES))
+EPISODE = {
+    "causes": "crash r2, start r2", "from_ns": START_NS + 100, "last_fault_ns": START_NS + 900,
+    "settled_ns": START_NS + 2_000, "took_ns": 1_100, "last_record_ns": START_NS + 1_400,
+    "records_took_ns": 500,
+    "control_packets": 12, "control_bytes": 700, "published": 5, "wanted": 8, "arrived": 6, "lost": 2,
+}  # fmt: skip
+STARTED = {
+    "causes": "start", "from_ns": START_NS - 700, "last_fault_ns": START_NS - 700, "settled_ns": START_NS,
+    "took_ns": 700, "last_record_ns": None, "records_took_ns": None,
+}  # fmt: skip
+FAULT = {
+    "do": "crash", "target": "r2", "time_ns": START_NS + 100, "until_ns": None, "published": 7, "wanted": 9,
+    "lost": 3, "cut_off": 2, "arrived": 6,
+}  # fmt: skip
+
+
+def disturbed(findings: Any) -> tuple[Any, Any]:
+    scope = ScopeCounts(CRASH, 5, Counts(wanted=8, lost=2, duplicate_allowed=1), None)
+    return replace_unrest(findings, scope), {"faults": [scope.as_verdict()]}
+
+
+def replace_unrest(findings: Any, *unrest: ScopeCounts) -> Any:
+    return SimpleNamespace(**{**vars(findings), "unrest": list(unrest)})
+
+
+def test_a_disturbance_says_how_long_the_network_took_and_what_that_cost():
+    tables = {"convergence": table(CONVERGENCE, STARTED, EPISODE), "faults": table(FAULTS, FAULT)}
+    tree = rendered(disturbances.SECTION, *disturbed(findings_with(**tables)))
+    start, crash = rows_of(tree, 0)
+    assert start[:5] == ["start of the network", "-700 ns", "700 ns", "700 ns", NONE]
+    assert crash == [
+        "crash of r2, start of r2", "100 ns", "1.9 µs", "1.1 µs", "500 ns", "12", "700 B",
+        "5", "8", "2", "1", "75.0 %",
+    ]  # fmt: skip
+    assert rows_of(tree, 1) == [
+        ["crash of r2", "100 ns", "to the end", "7", "9", "0", "3", "2", "0", "0", "66.7 %"]
+    ]
+
+
+def test_disturbances_are_told_without_tables_too():
+    tree = rendered(disturbances.SECTION, *disturbed(findings_with()))
+    ((name, *_, arrived),) = rows_of(tree, 0)
+    assert (name, arrived) == ("crash of r2, start of r2", "75.0 %")
+
+
+def test_a_network_that_does_not_settle_again_is_disturbed_to_the_end():
+    never = replace(CRASH, until_ns=2**63 - 1)
+    scope = ScopeCounts(never, 5, Counts(), None)
+    tree = rendered(
+        disturbances.SECTION, replace_unrest(findings_with(), scope), {"faults": [scope.as_verdict()]}
+    )
+    assert rows_of(tree, 0)[0][2] == "to the end"
+
+
+def test_routers_are_listed_by_what_they_sent_with_what_they_dropped():
+    first = {"node_id": 1, "name": "r1", "entered": 5, "forwarded": 7, "p50_ns": 1_000, "p99_ns": 2_000}
+    second = {"node_id": 2, "name": "r2", "delivered": 9, "drops": [("hop_limit", 3), ("no_fib", 1)]}
+    unknown = {"classes": None, "p50_ns": None, "p99_ns": None}
+    made = table(ROUTERS, {**first, "drops": None}, {**unknown, **second})
+    tree = rendered(routers.SECTION, findings_with(routers=made))
+    assert [(row[0], row[6], row[-1]) for row in rows_of(tree, 0)] == [
+        ("r2", NONE, "4"),
+        ("r1", "1 µs", NONE),
+    ]
+    dropped = tree.find(".//td[@title]")
+    assert dropped.get("title") == "hop_limit 3, no_fib 1"
