@@ -1,6 +1,6 @@
 """What is wrong with a run directory: the findings of all checks, as counts and sentences (docs/analysis.md).
 
-Here: what is said of it. Not here: how it is found (`transforms`, `clocks`, `logs`, `calm`, `evidence`).
+Here: what is said of it. Not here: how it is found (`messages`, `clocks`, `logs`, `calm`, `evidence`).
 """
 
 from __future__ import annotations

@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from testbed.plan.model import Impairment, LinkPlan, Plan
 
@@ -49,6 +50,13 @@ class Bounds:
     def reversed(self) -> Bounds:
         """The same, seen from the other node."""
         return Bounds(self.b, self.a, -self.high_ns, -self.low_ns)
+
+
+def ways_of(delays: Mapping[str, Sequence[Any]]) -> list[Way]:
+    """The directions of links over which anything arrived, from the columns of table `link_delays`."""
+    columns = (delays[name] for name in ("link", "from_id", "to_id", "least_ns", "most_ns"))
+    rows = zip(*columns, strict=True)
+    return [Way(link or "", a, b, least, most) for link, a, b, least, most in rows if least is not None]
 
 
 def swapped_ends(ways: Iterable[Way]) -> list[str]:

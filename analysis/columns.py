@@ -66,3 +66,30 @@ class Lists:
         """For each number in some lists: at which of these it is, and the number."""
         sizes = self.sizes[lists]
         return np.repeat(np.arange(len(lists)), sizes), self.values[ranges(self.first[lists], sizes)]
+
+
+@dataclass(frozen=True, slots=True)
+class Grouped:
+    """Numbers added up by key: a row for each key."""
+
+    keys: NDArray[np.int64]
+    """A column for each part of the key."""
+    sums: NDArray[np.int64]
+    """A column for each of the numbers."""
+
+    @classmethod
+    def of(cls, keys: Sequence[Numbers], numbers: Sequence[Numbers]) -> Grouped:
+        """Of columns of equal length."""
+        group, first = groups(*keys)
+        sums = [np.bincount(group, each, minlength=len(first)).astype(np.int64) for each in numbers]
+        return cls(np.stack([key[first] for key in keys], axis=1), np.stack(sums, axis=1))
+
+    @classmethod
+    def added(cls, parts: Sequence[Grouped]) -> Grouped:
+        """Those of several parts together."""
+        keys, sums = (np.concatenate([getattr(part, name) for part in parts]) for name in ("keys", "sums"))
+        return cls.of(list(keys.T), list(sums.T))
+
+    def rows(self) -> Iterator[tuple[list[int], list[int]]]:
+        """Each key, and its numbers."""
+        yield from zip(self.keys.tolist(), self.sums.tolist(), strict=True)

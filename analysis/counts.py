@@ -1,7 +1,7 @@
 """What became of pairs of a message and a client, counted (docs/analysis.md, "What became of a pair").
 
 The one place that names the counts and derives ratios from them, for tables in Spark, for runs in
-memory, and for whatever prints them. Not here: which pair is which (`oracle`, `transforms`).
+memory, and for whatever prints them. Not here: which pair is which (`oracle`, `messages`).
 """
 
 from __future__ import annotations

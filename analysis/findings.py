@@ -26,7 +26,7 @@ RECOVERY = "recovery"
 NO_CONTROL = (int(PacketType.MESSAGE), int(PacketType.PAD))
 """Types of packets that are no control traffic."""
 FLAWS = ("unsent", "hops", "pathless")
-"""Of crossings (`transforms.with_descent`): what is wrong with where copies came from."""
+"""Of crossings (`messages.crossings`): what is wrong with where copies came from."""
 SHARES = {"min": 0.0, "p50": 0.5, "p90": 0.9, "p99": 0.99, "max": 1.0}
 """The quantiles of latencies that a verdict has, by name."""
 QUANTILES = tuple(i / 200 for i in range(201))

@@ -15,38 +15,13 @@ from collections.abc import Callable, Collection, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from pyspark.sql import DataFrame, SparkSession
-
 from analysis.decode import BinReport, Piece, decode_bin, part_name
-from analysis.findings import Ingested
 from analysis.kept import Part, reusable, stamps_of, take_over, write_manifest
-from analysis.numbered_tasks import Tasks, on_spark
-from analysis.pieces import Work, captures_of, cut
-from analysis.rundir import Run
-from analysis.schemas import PACKETS
-from analysis.session import parallelism
+from analysis.numbered_tasks import Tasks
+from analysis.pieces import Work, cut
 
 SPLIT_BYTES = 64 * 1024 * 1024
 WORTH_A_TASK_BYTES = 8 * 1024 * 1024
-
-
-def ingest(
-    spark: SparkSession,
-    run: Run,
-    target: Path,
-    split_bytes: int = SPLIT_BYTES,
-    earlier: Path | None = None,
-) -> tuple[DataFrame, Ingested]:
-    """Decode all captures of a run into Parquet files under `target`; read them back as a table.
-
-    What has been decoded into `earlier` and has not changed since is taken from there.
-    """
-    cores = parallelism(spark)
-    work = ingest_captures(
-        captures_of(run), target, on_spark(spark), cores, split_bytes=split_bytes, earlier=earlier
-    )
-    table = spark.createDataFrame([], PACKETS)
-    return spark.read.schema(PACKETS).parquet(str(target)) if work.reports else table, work.summary()
 
 
 def ingest_captures(

@@ -365,8 +365,6 @@ def _note(judged: Judged, tally: Counter[str], pair: Pair, due: Due, copies: int
 def verdict_of(due: Due, copies: int, reports: int = 0, *, unseen: bool = False) -> str:
     """What became of a pair; empty if it is none to count.
 
-    `transforms.to_verdicts` is the same for tables; a test holds the two together.
-
     Args:
         due: What was due.
         copies: How many left a router for the client.
@@ -382,8 +380,6 @@ def verdict_of(due: Due, copies: int, reports: int = 0, *, unseen: bool = False)
 
 def is_unreported(due: Due, copies: int, reports: int, *, lossy: bool) -> bool:
     """A copy left for the client, which does not report it, though nothing was wrong with the way there.
-
-    `summary` has the same for tables.
 
     Args:
         due: What was due.

@@ -1,7 +1,7 @@
 """From a run directory to tables, verdict and report: the order of the work.
 
-Each table is written once as Parquet and read back by those that follow, so
-nothing is computed twice and no run is too big for memory.
+Captures become table `packets`; its rows about messages go to buckets, and each bucket is judged by itself
+(`messages`), so no run is too big for memory. What tasks have counted is added up here.
 """
 
 from __future__ import annotations
@@ -9,59 +9,68 @@ from __future__ import annotations
 import json
 import os
 import shutil
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
 
-import pyarrow as pa
 import pyarrow.parquet as pq
-from pyspark.sql import DataFrame, SparkSession
-from pyspark.sql import functions as F  # noqa: N812
-from pyspark.sql.types import StructType
+from pyspark.sql import SparkSession
 
-from analysis import AnalysisError, calm, clocks, logs, network, summary, transforms
-from analysis.by_time import by_time
+from analysis import AnalysisError, calm, clocks, logs, network
+from analysis.catalog.network import CONTROL, LINK_DELAYS, NODES
 from analysis.checks import Found, to_checks
-from analysis.clocks import Way
+from analysis.clocks import Way, ways_of
 from analysis.counts import ARRIVED
 from analysis.digest import delivered_digest
 from analysis.dues import deviations
 from analysis.evidence import Evidence, evidence_of, swapped_access
-from analysis.expected import denied_pairs, to_expected, with_agreement
 from analysis.explorer import explore
 from analysis.findings import (
+    Checks,
+    CrossingCounts,
     Findings,
     Ingested,
-    PublicationCounts,
     SchemeFindings,
-    SubscriberCounts,
+    Scope,
+    Slices,
+    Stretch,
 )
 from analysis.history import History, NetworkChange, history_of
-from analysis.ingest import ingest
+from analysis.ingest import ingest_captures
+from analysis.messages import counting
+from analysis.messages.context import Context
+from analysis.messages.counting import Excused, Timeline
+from analysis.messages.delays import link_delays
+from analysis.messages.events import pieces_of_events
+from analysis.messages.packets import traffic_of
+from analysis.messages.run import Work, buckets_for, packet_files
+from analysis.messages.scatter import Passed, Scatter
+from analysis.messages.sums import Sums, all_oddities
+from analysis.messages.tables import write_part
+from analysis.messages.times import by_time
+from analysis.numbered_tasks import on_spark
 from analysis.oracle import Claim, SubscriptionChange, claims_of, readable_claims
 from analysis.payloads import Payload, payloads_of
-from analysis.pieces import captured_bytes
+from analysis.pieces import captured_bytes, captures_of
 from analysis.report.page import render
 from analysis.rundir import Run, load_run, network_changes, subscription_changes
-from analysis.schemas import CLIENTS, ENDS, EVENTS, HOMES, KINDS, LINKS
-from analysis.scopes import parts_of
-from analysis.session import GIVEN_UP, reason_of, record_of, start_session
+from analysis.scopes import parts_of, slices_of
+from analysis.session import GIVEN_UP, parallelism, reason_of, record_of, start_session
 from analysis.settings import Asked
 from analysis.status import told
-from analysis.summary import count_by_scope, slices_of
-from analysis.transforms import PAIR, local, to_control_hops, to_hops, to_last_records, to_link_delays
-from analysis.trees import to_stretches, to_trees
+from analysis.tables import PAIR
+from analysis.traffic import control_columns
 from analysis.verdict import to_verdict
 from analysis.workers import check_workers
-from nodes.wire.packets import Kind, PacketType
 from testbed.plan.recorded import REPORT, VERDICT
 
 SPARK_LOG = "logs/analysis.log"
 SPARK_RECORD = "logs/analysis.json"
 """The version, the master and the settings of the session."""
-STEPS = 11
+PACKETS = "packets.parquet"
+STEPS = 4
 """Of phase `tables`."""
 
 
@@ -118,12 +127,11 @@ def analyze(run_dir: Path, *, progress: Progress | None = None, asked: Asked | N
         try:
             check_workers(spark)
             with told(spark, progress.say):
-                findings = _find(spark, run, partial.absolute() / "tables", progress)
+                findings = _find(spark, run, partial.absolute(), progress)
         except GIVEN_UP as error:
             raise AnalysisError(
                 f"{run.path}: Spark gave up: {reason_of(error)} (more in {SPARK_LOG})"
             ) from error
-        _write_nodes(run, partial / "tables")
         progress.phase("report")
         verdict = to_verdict(findings)
         (partial / REPORT).write_text(render(findings, verdict), encoding="utf-8")
@@ -136,12 +144,16 @@ def _note(record: dict[str, Any], path: Path) -> None:
     path.write_text(_json(record), encoding="utf-8")
 
 
-def _find(spark: SparkSession, run: Run, tables: Path, progress: Progress) -> Findings:
+def _find(spark: SparkSession, run: Run, workspace: Path, progress: Progress) -> Findings:
     logged, odd_lines = subscription_changes(run)
     network_events, odd_changes = network_changes(run)
     progress.phase("ingest")
-    earlier = run.path / "tables" / "packets.parquet"
-    packets, ingested = ingest(spark, run, tables / "packets.parquet", earlier=earlier)
+    tables = workspace / "tables"
+    tasks, cores = on_spark(spark), parallelism(spark)
+    captures, packets = captures_of(run), tables / PACKETS
+    ingested = ingest_captures(
+        captures, packets, tasks, cores, earlier=run.path / "tables" / PACKETS
+    ).summary()
     if wrong := ingested.splits.get("distrusted"):
         progress.say(f"The index beside {wrong:,} captures was wrong; their records were counted one by one")
     payloads = list(payloads_of(ingested.control))
@@ -149,9 +161,8 @@ def _find(spark: SparkSession, run: Run, tables: Path, progress: Progress) -> Fi
     changes = sorted([*logged, *unlogged], key=lambda change: change.time_ns) if unlogged else logged
     claims, odd_claims = claims_of(changes, run.client_ids, run.clock)
     claims, unreadable = readable_claims(claims)
-    progress.phase("tables", STEPS)
-    work = _Tables(spark, run, tables, progress, packets)
     known = Known(
+        run,
         ingested,
         payloads,
         evidence_of(run, ingested),
@@ -159,18 +170,29 @@ def _find(spark: SparkSession, run: Run, tables: Path, progress: Progress) -> Fi
         unlogged,
         network_events,
         claims,
+        history_of(run.plan, network_events, run.start_ns),
+        calm.fixpoints_of(run, network_events),
         [*odd_lines, *odd_changes, *odd_claims, *unreadable],
     )
-    try:
-        return work.findings(known)
-    finally:
-        work.forget()
+    progress.phase("tables", STEPS)
+    events = run.shared_path / "events.jsonl"
+    scatter = Scatter(
+        folder=str(workspace / "messages"),
+        buckets=buckets_for(ingested.packets, cores),
+        packets=packet_files(packets),
+        events=str(events),
+        event_pieces=pieces_of_events(events),
+        clients=run.client_ids,
+        fixpoints_ns=[fixpoint.time_ns for fixpoint in known.fixpoints],
+    )
+    return _Tables(known, tables, progress, Work(scatter, tasks, tables)).findings()
 
 
 @dataclass(frozen=True, slots=True)
 class Known:
-    """What is known before the tables are made."""
+    """What is known before messages are judged."""
 
+    run: Run
     ingested: Ingested
     payloads: Sequence[Payload]
     """What clients subscribed to, and what routers announced of themselves."""
@@ -180,204 +202,158 @@ class Known:
     unlogged: Sequence[SubscriptionChange]
     network_events: Sequence[NetworkChange]
     claims: Sequence[Claim]
+    history: History
+    fixpoints: Sequence[calm.Fixpoint]
     notes: Sequence[str]
     """What was odd about the run directory."""
+
+    @property
+    def excused(self) -> Excused:
+        """Clients of which something need not be seen."""
+        lossy = network.lossy_clients(self.run)
+        return Excused(frozenset(self.evidence.unseen_clients), frozenset(lossy))
 
 
 @dataclass
 class _Tables:
-    """The tables of one run, each written once and then read back."""
+    """The tables of one run, and what is found out of them."""
 
-    spark: SparkSession
-    run: Run
+    known: Known
     folder: Path
     progress: Progress
-    packets: DataFrame
+    work: Work
     _done: int = 0
-    _held: list[DataFrame] = field(default_factory=list)
 
-    def findings(self, known: Known) -> Findings:
+    def findings(self) -> Findings:
         """Write all tables and count what the verdict and the report show."""
-        claims, unseen = known.claims, known.evidence.unseen_clients
-        history = history_of(self.run.plan, known.network_events, self.run.start_ns)
-        events = self._kept(self._events())
-        published = with_agreement(transforms.to_publications(self.packets, events))
-        publications = self._stage("publications", published)
-        expected = self._stage("expected", to_expected(publications, claims, history))
-        deliveries = self._stage("deliveries", transforms.to_deliveries(self.packets, publications))
-        crossings = self._stage("crossings", transforms.to_crossings(self.packets, deliveries, publications))
-        verdicts = self._stage(
-            "verdicts", transforms.to_verdicts(expected, deliveries, events, self._clients(), unseen)
-        )
-        edges = network.cost_edges(self.run)
-        trees = self._stage("trees", to_trees(publications, verdicts, crossings, self._homes(), edges))
-        hops = to_hops(
-            crossings, publications, deliveries, events, clients=self._clients(), homes=self._homes()
-        )
-        delays = to_link_delays(hops, to_control_hops(self.packets), self._ends())
-        ways = self._ways(self._stage("link_delays", delays))
-        traffic = self._kept(transforms.to_traffic(self.packets))
-        self._stage("control", transforms.to_control(traffic, self._links(), self._kinds()))
-        lossy = network.lossy_clients(self.run)
-        subscribers = summary.count_by_subscriber(verdicts, lossy)
+        known, run = self.known, self.known.run
+        passed = self.work.sort_out()
         self._step()
-        publishers = summary.count_publications(publications, history, [*unseen, *lossy])
-        counted, oddities = summary.count_crossings(crossings)
-        swapped, offsets_ns = self._clocks(ways)
-        undone, odd_logs = self._undone(known, publishers)
-        checks = to_checks(
-            Found(
-                known.evidence,
-                oddities,
-                publishers,
-                offsets_ns,
-                [*swapped, *swapped_access(self.run, known.ingested)],
-                known.unlogged,
-                undone,
-                list(logs.lacking_events(self.run, known.network_events)),
-                self._contradictions(known, history) if not (swapped or offsets_ns) else [],
-            ),
-            calm.busiest(self.run, history, known.payloads),
-        )
-        parts = parts_of(self.run, history)
-        slices = slices_of(self.run)
-        scopes = count_by_scope(self.spark, parts, publications, verdicts, slices=slices)
+        parts, slices = parts_of(run, known.history), slices_of(run)
+        context = self._context(parts, slices)
+        sums = self.work.judge(context)
+        self._step()
+        traffic = traffic_of(passed.load)
+        write_part(self.folder, CONTROL, control_columns(run, traffic))
+        delays = link_delays(sums.delays, _links(run))
+        write_part(self.folder, LINK_DELAYS, delays)
+        self._write_nodes()
+        self._step()
+        checks, odd_logs = self._checks(sums, passed, ways_of(delays))
+        subscribers = counting.by_subscriber(sums.clients)
+        scopes = counting.count_by_scope(context.timeline, sums.published, sums.intervals, sums.in_interval)
         found = Findings(
-            self.run,
+            run,
             known.ingested,
-            len(claims),
-            publishers,
+            len(known.claims),
+            sums.publishers,
             subscribers,
-            summary.latency_curves(deliveries),
-            counted,
-            summary.collect_traffic(traffic),
-            summary.first_failures(verdicts) if any(map(_failed, subscribers)) else (),
-            summary.first_disagreements(verdicts, lossy)
-            if any(s.unreported or s.unseen for s in subscribers)
-            else (),
+            counting.latency_curves(sums.deliveries, sums.latencies),
+            [CrossingCounts(*way, *sums.crossings[way]) for way in sorted(sums.crossings)],
+            traffic,
+            sums.failures,
+            sums.disagreements,
             self._digest(),
-            self._scheme(claims, trees, deliveries, publications),
-            [*known.notes, *odd_logs, *self._deviations()],
+            self._scheme(sums, bool(context.delays)),
+            [*known.notes, *odd_logs, *deviations(sums.denied, run.names)],
             scopes[: len(parts)],
             checks,
-            explored=explore(self.run, self.folder, claims),
-            by_time=by_time(self.folder, slices),
+            explored=explore(run, self.folder, known.claims),
+            by_time=by_time(sums.times, slices),
             course=scopes[len(parts) :],
         )
         self._step()
         return found
 
-    def _events(self) -> DataFrame:
-        """What clients published and got."""
-        events = self.spark.read.schema(EVENTS).json(str(self.run.shared_path / "events.jsonl"))
-        return events.where("event in ('publish', 'deliver')")
+    def _context(self, parts: Sequence[Scope], slices: Slices) -> Context:
+        run = self.known.run
+        return Context(
+            tuple(self.known.claims),
+            self.known.history,
+            self.known.excused,
+            Timeline.of([*parts, *slices.scopes()]),
+            slices,
+            network.homes(run),
+            network.cost_edges(run),
+            network.delay_edges(run),
+        )
 
-    def _kept(self, table: DataFrame) -> DataFrame:
-        """What several steps need, and is no table of its own: computed once."""
-        self._held.append(table.persist())
-        return table
+    def _checks(self, sums: Sums, passed: Passed, ways: Sequence[Way]) -> tuple[Checks, list[str]]:
+        """What is wrong with the run directory, and what was odd about its logs."""
+        known, run = self.known, self.known.run
+        swapped, offsets_ns = _clocks(run, ways)
+        published = {client.source: client.total for client in sums.publishers}
+        undone, odd_logs = logs.undone(run, known.changes, published) if run.carried_out else ([], [])
+        found = Found(
+            known.evidence,
+            all_oddities(sums),
+            sums.publishers,
+            offsets_ns,
+            [*swapped, *swapped_access(run, known.ingested)],
+            known.unlogged,
+            undone,
+            list(logs.lacking_events(run, known.network_events)),
+            [] if swapped or offsets_ns else self._contradictions(passed),
+        )
+        return to_checks(found, calm.busiest(run, known.history, known.payloads)), odd_logs
 
-    def forget(self) -> None:
-        """Give back what was kept."""
-        for table in self._held:
-            table.unpersist()
-
-    def _ways(self, link_delays: DataFrame) -> list[Way]:
-        rows = link_delays.where(F.col("least_ns").isNotNull()).orderBy("from_id", "to_id").collect()
-        return [Way(r.link or "", r.from_id, r.to_id, r.least_ns, r.most_ns) for r in rows]
-
-    def _clocks(self, ways: Sequence[Way]) -> tuple[list[tuple[str, str]], dict[int, int]]:
-        """Which captures of links between routers were exchanged, and by how much whose clock is off."""
-        swapped = clocks.swapped_ends(ways)
-        links = {link.name: (link.a_interface, link.b_interface) for link in self.run.plan.links}
-        certificate = self.run.certificate or {"links": ()}
-        backends = {str(row["source"]): str(row["backend"]) for row in certificate["links"]}
-        good = [way for way in ways if way.link not in swapped]
-        offsets_ns = clocks.offsets_ns(good, self.run.plan, str(self.run.manifest["world"]), backends)
-        return [links[name] for name in swapped], offsets_ns
-
-    def _undone(
-        self, known: Known, publishers: Sequence[PublicationCounts]
-    ) -> tuple[list[logs.Undone], list[str]]:
-        if not self.run.carried_out:
-            return [], []
-        return logs.undone(self.run, known.changes, {client.source: client.total for client in publishers})
-
-    def _contradictions(self, known: Known, history: History) -> list[calm.Contradiction]:
+    def _contradictions(self, passed: Passed) -> list[calm.Contradiction]:
         """The fixpoints that the captures deny; their times must be right for that."""
-        fixpoints = calm.fixpoints_of(self.run, known.network_events)
-        ends = [fixpoint.time_ns for fixpoint in fixpoints]
-        if not ends:
-            return []
-        records = to_last_records(self.packets, ends).toArrow()
-        columns = {name: records.column(name).to_numpy().astype("int64") for name in records.schema.names}
+        known = self.known
         partial_routers = known.evidence.partial_routers
-        seen = calm.Seen(self.run, columns, known.payloads, known.changes, partial_routers)
-        return calm.all_contradictions(seen, fixpoints, history)
+        records = passed.records.named()
+        seen = calm.Seen(known.run, records, known.payloads, known.changes, partial_routers)
+        return calm.all_contradictions(seen, known.fixpoints, known.history)
 
     def _digest(self) -> str:
         """Of what was delivered."""
         arrived = [("verdict", "in", ARRIVED)]
         rows = pq.read_table(self.folder / "verdicts.parquet", columns=[*PAIR], filters=arrived)
         source, sequence, client = (rows[name].combine_chunks() for name in PAIR)
-        return delivered_digest(source, sequence, client, self.run.names)
+        return delivered_digest(source, sequence, client, self.known.run.names)
 
-    def _deviations(self) -> list[str]:
-        """Where the reference model denied what the oracle found."""
-        return deviations(denied_pairs(self.folder / "expected.parquet"), self.run.names)
-
-    def _scheme(
-        self, claims: Sequence[Claim], trees: DataFrame, deliveries: DataFrame, publications: DataFrame
-    ) -> SchemeFindings:
+    def _scheme(self, sums: Sums, delays_known: bool) -> SchemeFindings:
         """What the scheme took."""
-        delays = network.delay_edges(self.run)
-        stretches = to_stretches(deliveries, publications, delays)
-        counts, routers = summary.count_trees(trees)
-        return SchemeFindings(
-            counts,
-            summary.measure_stretch(stretches) if delays else None,
-            network.router_states(self.run),
-            network.figures(self.run, claims, routers),
-        )
+        run = self.known.run
+        stretch = None
+        if delays_known and sums.stretches.count:
+            quantiles = map(float, sums.stretches.quantiles((0.5, 0.99, 1.0)))
+            stretch = Stretch(sums.stretches.count, sums.stretches.mean, *quantiles)
+        routers = sorted(sums.routers)
+        figures = network.figures(run, self.known.claims, routers)
+        return SchemeFindings(sums.trees, stretch, network.router_states(run), figures)
 
-    def _stage(self, name: str, table: DataFrame) -> DataFrame:
-        path = str(self.folder / f"{name}.parquet")
-        table.write.parquet(path)
-        self._step()
-        return self.spark.read.schema(table.schema).parquet(path)
+    def _write_nodes(self) -> None:
+        """Table `nodes`: the names of the ids that the other tables have."""
+        nodes = self.known.run.plan.nodes
+        columns = {
+            "node_id": [node.node_id for node in nodes],
+            "name": [node.name for node in nodes],
+            "role": [node.role.name.lower() for node in nodes],
+            "tags": [list(node.tags) for node in nodes],
+        }
+        write_part(self.folder, NODES, columns)
 
     def _step(self) -> None:
         self._done += 1
         self.progress.advance(self._done)
 
-    def _rows(self, rows: Iterable[tuple[Any, ...]], schema: StructType) -> DataFrame:
-        return local(self.spark, rows, schema)
 
-    def _clients(self) -> DataFrame:
-        return self._rows(self.run.client_ids.items(), CLIENTS)
-
-    def _homes(self) -> DataFrame:
-        return self._rows(network.homes(self.run).items(), HOMES)
-
-    def _links(self) -> DataFrame:
-        links = self.run.plan.links
-        return self._rows(
-            ((c.interface.name, links[c.interface.link].name) for c in self.run.captures), LINKS
-        )
-
-    def _ends(self) -> DataFrame:
-        ids = {n.name: n.node_id for n in self.run.plan.nodes}
-        ways = ((a, b, k.name) for k in self.run.plan.links for a, b in ((k.a, k.b), (k.b, k.a)))
-        return self._rows(((ids[a], ids[b], name) for a, b, name in ways), ENDS)
-
-    def _kinds(self) -> DataFrame:
-        kinds = [(int(PacketType.CONTROL), int(k), k.name) for k in Kind]
-        plain = [(int(t), None, t.name) for t in PacketType if t is not PacketType.CONTROL]
-        return self._rows([*plain, *kinds], KINDS)
+def _clocks(run: Run, ways: Sequence[Way]) -> tuple[list[tuple[str, str]], dict[int, int]]:
+    """Which captures of links between routers were exchanged, and by how much whose clock is off."""
+    swapped = clocks.swapped_ends(ways)
+    links = {link.name: (link.a_interface, link.b_interface) for link in run.plan.links}
+    certificate = run.certificate or {"links": ()}
+    backends = {str(row["source"]): str(row["backend"]) for row in certificate["links"]}
+    good = [way for way in ways if way.link not in swapped]
+    offsets_ns = clocks.offsets_ns(good, run.plan, str(run.manifest["world"]), backends)
+    return [links[name] for name in swapped], offsets_ns
 
 
-def _failed(subscriber: SubscriberCounts) -> bool:
-    return bool(subscriber.counts.wrong or subscriber.counts.unknown)
+def _links(run: Run) -> dict[tuple[int, int], str]:
+    """The name of the link from each node to each of its neighbours."""
+    ids = {n.name: n.node_id for n in run.plan.nodes}
+    return {(ids[a], ids[b]): k.name for k in run.plan.links for a, b in ((k.a, k.b), (k.b, k.a))}
 
 
 @contextmanager
@@ -397,20 +373,6 @@ def _workspace(run_dir: Path) -> Iterator[Path]:
         ) from error
     finally:
         shutil.rmtree(path, ignore_errors=True)
-
-
-def _write_nodes(run: Run, tables: Path) -> None:
-    """Table `nodes`: the names of the ids that the other tables have."""
-    nodes = run.plan.nodes
-    columns = {
-        "node_id": pa.array([node.node_id for node in nodes], pa.int32()),
-        "name": pa.array([node.name for node in nodes], pa.string()),
-        "role": pa.array([node.role.name.lower() for node in nodes], pa.string()),
-        "tags": pa.array([list(node.tags) for node in nodes], pa.list_(pa.string())),
-    }
-    folder = tables / "nodes.parquet"
-    folder.mkdir(parents=True)
-    pq.write_table(pa.table(columns), folder / "part-00000.parquet", compression="zstd")
 
 
 def _publish(partial: Path, run_dir: Path) -> None:

@@ -2,14 +2,17 @@
 
 A phase is one that the scenario names; `recovery` is all that comes after the fixpoint that followed the
 last fault; a time of unrest is one in which the network was not settled. A message belongs to the parts in
-which it was published. Not here: what became of the messages (`summary`, `quick`).
+which it was published. Not here: what became of the messages (`messages`).
 """
 
 from __future__ import annotations
 
-from analysis.findings import RECOVERY, Scope
+from analysis.findings import NO_SLICES, RECOVERY, Scope, Slices
 from analysis.history import FOREVER, Disturbance, History
 from analysis.rundir import Run
+
+SLICES = 60
+"""Into so many parts of equal length a run is cut, to show its course."""
 
 
 def parts_of(run: Run, history: History) -> list[Scope]:
@@ -33,3 +36,11 @@ def _unsettled(disturbance: Disturbance) -> Scope:
     name = ", ".join(f"{cause.do} {cause.target}" for cause in disturbance.causes)
     until_ns = disturbance.until_ns
     return Scope(name, disturbance.from_ns, until_ns + (until_ns != FOREVER), disturbance)
+
+
+def slices_of(run: Run) -> Slices:
+    """The time of a run, from when the network was ready, in equal parts."""
+    lasted_ns = run.end_ns - run.start_ns
+    if not run.started or lasted_ns <= 0:
+        return NO_SLICES
+    return Slices(run.start_ns, -(-lasted_ns // SLICES), SLICES)

@@ -1,6 +1,6 @@
 """`verdict.json` and `judged.json`: the counts, and the reasons to doubt them.
 
-Put together from what `analysis.summary` counted and what the run directory
+Put together from what `analysis.messages` counted and what the run directory
 says; nothing here touches Spark or files.
 """
 
@@ -25,8 +25,9 @@ from analysis.findings import (
 from analysis.headline import OK, headline, notes, word_of
 from analysis.network import HELD, RouterState
 from analysis.rundir import Run
+from analysis.traffic import control_by_kind
 from nodes.scheme_formulas import formula
-from nodes.wire.packets import Kind, PacketType
+from nodes.wire.packets import PacketType
 
 FORMAT = 2
 HARMLESS = ("not_cbn", "bad_checksum", "unknown_block")
@@ -237,24 +238,6 @@ def to_scheme(findings: Findings) -> dict[str, Any]:
         "control": control_by_kind(findings.traffic),
         "state": _state(name, found),
     }
-
-
-def control_by_kind(traffic: Iterable[Traffic]) -> dict[str, dict[str, int]]:
-    """Packets and bytes of each kind of control payload, and of packets without one, largest first."""
-    sums: dict[str, dict[str, int]] = {}
-    for row in traffic:
-        if row.type not in NO_CONTROL:
-            load = sums.setdefault(kind_name(row.type, row.kind), {"packets": 0, "bytes": 0})
-            load["packets"] += row.packets
-            load["bytes"] += row.bytes
-    return dict(sorted(sums.items(), key=lambda pair: (-pair[1]["bytes"], pair[0])))
-
-
-def kind_name(packet_type: int, kind: int | None) -> str:
-    """`HELLO`, `INTEREST`, `CBCB_RA`; of a kind that is not known, its number."""
-    known = {int(k): k.name for k in Kind} if kind is not None else {int(t): t.name for t in PacketType}
-    number = packet_type if kind is None else kind
-    return known.get(number, f"kind {number}")
 
 
 def _state(name: str, found: SchemeFindings) -> dict[str, Any] | None:

@@ -147,6 +147,27 @@ CROSSINGS = Table(
     ),
 )
 
+HOPS = Table(
+    "hops",
+    "One row a message over a link in one direction, access links included. At a client its own report "
+    "counts: `publish_time_ns` and the `deliver` event.",
+    (
+        *MESSAGE,
+        Column("from_id", INT, "", "The node at the end that sends."),
+        Column("to_id", INT, "", "The node at the end that receives."),
+        Column("sent_ns", LONG, "ns", "When it was first sent."),
+        Column("received_ns", LONG, "ns", "When it first arrived; null if it never did."),
+        Column("delay_ns", LONG, "ns", "How long it was on its way; null if it did not arrive."),
+        Column(
+            "waited_ns",
+            LONG,
+            "ns",
+            "How long it was in the router that sent it, from its arrival with one hop less; null if that "
+            "was not captured, and at clients.",
+        ),
+    ),
+)
+
 EXPECTED = Table(
     "expected",
     "One row a message and client that wants it, is owed it or may get it.",
@@ -215,4 +236,4 @@ TREES = Table(
     ),
 )
 
-TABLES = (PACKETS, PUBLICATIONS, DELIVERIES, CROSSINGS, EXPECTED, VERDICTS, TREES)
+TABLES = (PACKETS, PUBLICATIONS, DELIVERIES, CROSSINGS, HOPS, EXPECTED, VERDICTS, TREES)

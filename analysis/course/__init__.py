@@ -2,5 +2,5 @@
 
 Everything here counts columns of tables, part by part, into sums that can be added; the tables `links`,
 `control`, `faults`, `convergence` and `routers` are made of these sums. Not here: reading and deciding what
-became of single messages (`transforms`), and drawing (`report`).
+became of single messages (`messages`), and drawing (`report`).
 """

@@ -16,7 +16,7 @@ from analysis.course.moments import has_length, slice_start_ns
 from analysis.course.rates import Rates, Way
 from analysis.findings import NO_CONTROL, Slices, Traffic
 from analysis.rundir import Run
-from analysis.verdict import kind_name
+from analysis.traffic import kind_name
 from nodes.wire.packets import PacketType
 
 Flags = NDArray[np.bool_]

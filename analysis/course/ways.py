@@ -1,7 +1,7 @@
 """What became of messages on links and within routers: what got lost, was wasted, and how long it stayed.
 
 Counted from crossings, of which all of one message are there together; the sums can be added. How a message
-is followed is in `analysis.descent`.
+is followed is in `analysis.messages.crossings`.
 """
 
 from __future__ import annotations

@@ -14,12 +14,13 @@ import numpy as np
 import pyarrow as pa
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812
+from pyspark.sql.types import IntegerType, StructField, StructType
 
-from analysis import network
 from analysis.diff.statistics import Sample
 from analysis.rundir import Run
-from analysis.schemas import CLIENTS, EVENTS, HOMES, POSITIONS
-from analysis.transforms import MESSAGE_ID, PAIR, to_hops
+from analysis.tables import MESSAGE_ID, PAIR
+
+_POSITIONS = StructType([StructField("id", IntegerType()), StructField("position", IntegerType())])
 
 
 class Side:
@@ -39,7 +40,7 @@ class Side:
         """Positions in the place of ids; rows with ids that the plan does not know are left out."""
         position = {name: at for at, name in enumerate(self.names)}
         rows = [(i, position[name]) for i, name in self.run.names.items()]
-        ids = self.spark.createDataFrame(rows, POSITIONS)
+        ids = self.spark.createDataFrame(rows, _POSITIONS)
         for name in columns:
             known = ids.select(F.col("id").alias(name), F.col("position").alias(f"_{name}"))
             table = table.join(F.broadcast(known), name).drop(name).withColumnRenamed(f"_{name}", name)
@@ -238,16 +239,7 @@ def _latencies(side: Side) -> DataFrame:
 
 
 def _hops(side: Side) -> DataFrame:
-    run, spark = side.run, side.spark
-    hops = to_hops(
-        side.table("crossings"),
-        side.table("publications"),
-        side.table("deliveries"),
-        spark.read.schema(EVENTS).json(str(run.shared_path / "events.jsonl")),
-        clients=spark.createDataFrame(list(run.client_ids.items()), CLIENTS),
-        homes=spark.createDataFrame(list(network.homes(run).items()), HOMES),
-    )
-    placed = side.placed(hops, "from_id", "to_id")
+    placed = side.placed(side.table("hops"), "from_id", "to_id")
     times = [F.col("sent_ns").alias("at_ns"), F.col("delay_ns").alias("value")]
     return placed.select(*_key(HOP, F.col("from_id"), F.col("to_id")), *times)
 

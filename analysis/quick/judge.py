@@ -1,16 +1,14 @@
 """From a run directory to a verdict, without Spark: the order of the work.
 
-The figures are those of the analysis, by the same rules (`oracle`, `history`, `counts`, `verdict`); what
-is joined there in Spark is joined here in memory. There are no tables, no trees and no report, and the
-checks of `UNCHECKED` are not made.
+The figures are those of the analysis, by the same code (`messages`), over all messages at once. There are no
+tables, no trees and no report, and the checks of `UNCHECKED` are not made.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -18,17 +16,20 @@ import numpy as np
 
 from analysis import AnalysisError, calm, logs, network
 from analysis.checks import Found, to_checks
-from analysis.dues import deviations
+from analysis.dues import BulkOracle, deviations
 from analysis.evidence import Evidence, evidence_of
 from analysis.findings import CHECKS, Checks, Findings, PublicationCounts, SchemeFindings, TreeCounts
 from analysis.history import History, NetworkChange, history_of
+from analysis.matching import TooMuchError
+from analysis.messages import counting
+from analysis.messages.counting import Excused, Timeline, outcomes_of, tally_of
+from analysis.messages.numbering import UNKNOWN_NS, Numbered, numbered
+from analysis.messages.pairs import Pairs, pairs_of
+from analysis.messages.sketch import by_key
 from analysis.oracle import Claim, Oracle, SubscriptionChange, claims_of, readable_claims
 from analysis.payloads import Payload, payloads_of
 from analysis.pieces import captured_bytes
-from analysis.quick import counting
-from analysis.quick.counting import Excused, Kind, Timeline
-from analysis.quick.pairs import UNKNOWN_NS, Messages, Pairs, numbered, pairs_of
-from analysis.quick.sightings import Column, Sightings, sightings_of
+from analysis.quick.sightings import Sightings, sightings_of
 from analysis.rundir import Run, load_run, network_changes, subscription_changes
 from analysis.scopes import parts_of
 from analysis.verdict import to_judged
@@ -39,6 +40,10 @@ UNCHECKED = ("altered", "clock_offsets", "swapped_captures", "pathless")
 """The checks that the analysis alone makes."""
 LARGEST_BYTES = 256 * 1024 * 1024
 """Of captures: more is not read into memory."""
+MOST_CANDIDATES = 200_000_000
+"""Pairs of a message and a filter that may match, some 10 s: more is left to the analysis."""
+DISAGREEMENTS = 3
+"""How many deliveries are named of which captures and clients say different things."""
 
 
 def judge(run_dir: Path, plan: Plan | None = None) -> dict[str, Any]:
@@ -70,6 +75,7 @@ class _Known:
     """What is known before pairs are judged."""
 
     run: Run
+    fixpoints: Sequence[calm.Fixpoint]
     seen: Sightings
     payloads: Sequence[Payload]
     evidence: Evidence
@@ -84,7 +90,8 @@ class _Known:
 def _known(run: Run) -> _Known:
     logged, odd_lines = subscription_changes(run)
     network_events, odd_changes = network_changes(run)
-    seen = sightings_of(run)
+    fixpoints = calm.fixpoints_of(run, network_events)
+    seen = sightings_of(run, [fixpoint.time_ns for fixpoint in fixpoints])
     payloads = list(payloads_of(seen.ingested.control))
     unlogged = logs.unlogged(run, payloads, logged)
     changes = sorted([*logged, *unlogged], key=lambda change: change.time_ns) if unlogged else logged
@@ -92,6 +99,7 @@ def _known(run: Run) -> _Known:
     claims, unreadable = readable_claims(claims)
     return _Known(
         run,
+        fixpoints,
         seen,
         payloads,
         evidence_of(run, seen.ingested),
@@ -110,52 +118,56 @@ NO_TABLES = SchemeFindings(TreeCounts(0, 0, 0, 0, 0, 0), None, (), None)
 
 def _findings(run: Run) -> Findings:
     known = _known(run)
-    found = numbered(known.seen)
-    messages, pairs = found.messages, pairs_of(Oracle(known.claims, known.history), known.seen, found)
+    rows = known.seen.rows
+    found = numbered(rows)
+    messages, pairs = found.messages, _pairs(known, found)
     excused = Excused(frozenset(known.evidence.unseen_clients), frozenset(network.lossy_clients(run)))
+    outcomes = outcomes_of(pairs, excused)
     timeline = Timeline.of(parts_of(run, known.history))
     interval = timeline.interval(messages)
-    kinds, of = counting.kinds_of(pairs, interval[pairs.message])
-    latency_ns = _latencies(pairs, messages)
-    publishers = counting.count_publications(messages, known.history, excused.unseen | excused.lossy)
+    latency_ns = pairs.latencies(messages)
+    timed = np.flatnonzero(latency_ns != UNKNOWN_NS)
+    hops, deliveries = np.unique(pairs.hop_count[pairs.copies > 0], return_counts=True)
+    publishers = counting.count_publications(messages, known.history, excused)
     checks, odd_logs = _checks(known, publishers)
-    published = np.bincount(interval[messages.published], minlength=len(timeline.edges) + 1)
-    latencies = counting.by_interval(interval[pairs.message], latency_ns)
-    odd = partial(_is_odd, excused)
+    odd = outcomes.is_counted(counting.UNREPORTED) | outcomes.is_counted(counting.UNSEEN)
+    of_pair = interval[pairs.message]
+    most = counting.MOST_LATENCIES
     return Findings(
         run,
         known.seen.ingested,
         subscriptions=len(known.claims),
         publications=publishers,
-        subscribers=counting.count_by_subscriber(kinds, excused),
-        curves=counting.latency_curves(pairs, latency_ns),
+        subscribers=counting.by_subscriber(tally_of(pairs.client, outcomes)),
+        curves=counting.latency_curves(
+            dict(zip(hops.tolist(), deliveries.tolist(), strict=True)),
+            by_key(pairs.hop_count[timed], latency_ns[timed], most),
+        ),
         crossings=(),
         traffic=known.seen.traffic,
         failures=(),
-        disagreements=counting.first_of_kind(pairs, messages, kinds, of, odd),
-        digest=counting.delivered_digest(pairs, messages, kinds, of, run.names),
+        disagreements=counting.first_pairs(pairs, messages, outcomes, odd, DISAGREEMENTS),
+        digest=counting.digest_of(pairs, messages, outcomes, run.names),
         scheme=NO_TABLES,
-        notes=[*known.notes, *odd_logs, *_deviations(pairs, messages, run)],
-        scopes=list(counting.count_by_scope(timeline, kinds, published, latencies, excused)),
+        notes=[*known.notes, *odd_logs, *deviations(messages.named(pairs.deviating), run.names)],
+        scopes=counting.count_by_scope(
+            timeline,
+            np.bincount(interval[messages.published], minlength=timeline.size),
+            tally_of(of_pair, outcomes),
+            by_key(of_pair[timed], latency_ns[timed], most),
+        ),
         checks=checks,
     )
 
 
-def _deviations(pairs: Pairs, messages: Messages, run: Run) -> list[str]:
-    found = ((messages.source[at], messages.sequence[at], client) for at, client in pairs.deviating)
-    return deviations([(int(source), int(sequence), client) for source, sequence, client in found], run.names)
-
-
-def _is_odd(excused: Excused, kind: Kind) -> bool:
-    """Whether captures and clients contradict each other."""
-    return counting.unreported(kind, excused) or counting.unseen(kind)
-
-
-def _latencies(pairs: Pairs, messages: Messages) -> Column:
-    """By pair, from the first capture coming in to the first going out; UNKNOWN_NS where one is lacking."""
-    entered_ns = messages.entered_ns[pairs.message]
-    known = (entered_ns != UNKNOWN_NS) & (pairs.left_ns != UNKNOWN_NS)
-    return np.where(known, pairs.left_ns - np.where(known, entered_ns, 0), UNKNOWN_NS)
+def _pairs(known: _Known, found: Numbered) -> Pairs:
+    oracle = BulkOracle(Oracle(known.claims, known.history), MOST_CANDIDATES)
+    try:
+        return pairs_of(oracle, known.seen.rows, found)
+    except TooMuchError:
+        raise AnalysisError(
+            "too many messages nearly match too many predicates here; `cbn analyze` judges any run"
+        ) from None
 
 
 def _checks(known: _Known, publishers: Sequence[PublicationCounts]) -> tuple[Checks, list[str]]:
@@ -175,17 +187,10 @@ def _checks(known: _Known, publishers: Sequence[PublicationCounts]) -> tuple[Che
 
 
 def _contradictions(known: _Known) -> list[calm.Contradiction]:
-    fixpoints = calm.fixpoints_of(known.run, known.network_events)
-    records = _staged(known.seen.records, [fixpoint.time_ns for fixpoint in fixpoints])
     partial_routers = known.evidence.partial_routers
+    records = known.seen.records.named()
     seen = calm.Seen(known.run, records, known.payloads, known.changes, partial_routers)
-    return calm.all_contradictions(seen, fixpoints, known.history)
-
-
-def _staged(records: Mapping[str, Column], fixpoints_ns: Sequence[int]) -> dict[str, Column]:
-    """With the number of the first fixpoint at or after each."""
-    ends = np.array(fixpoints_ns, dtype=np.int64)
-    return {**records, "stage": np.searchsorted(ends, records["time_ns"], "left")}
+    return calm.all_contradictions(seen, known.fixpoints, known.history)
 
 
 assert set(UNCHECKED) <= set(CHECKS)

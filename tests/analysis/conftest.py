@@ -1,4 +1,4 @@
-"""Tables from hand-written rows, and runs written by hand."""
+"""Runs written by hand, and simulated ones."""
 
 from __future__ import annotations
 
@@ -9,10 +9,7 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 import pytest
-from pyspark.sql import DataFrame, SparkSession
-from pyspark.sql.types import StructType
 
-from analysis.schemas import EVENTS, PACKETS
 from nodes.model import format_message, parse_message
 from nodes.wire.codec import encode
 from nodes.wire.packets import PORT, Message, Role
@@ -23,30 +20,6 @@ from testbed.plan.recorded import FORMAT, plan_digest, plan_to_json
 from testbed.runs.conduct import conduct
 from testbed.runs.directory import RunDirectory
 from testbed.sim.world import SimulatedWorld
-
-Rows = Callable[..., DataFrame]
-
-
-@pytest.fixture
-def table(spark: SparkSession) -> Callable[[StructType, list[dict[str, Any]]], DataFrame]:
-    """A table of the given columns; what a row leaves out is null."""
-
-    def make(schema: StructType, rows: list[dict[str, Any]]) -> DataFrame:
-        return spark.createDataFrame([tuple(r.get(n) for n in schema.names) for r in rows], schema)
-
-    return make
-
-
-@pytest.fixture
-def packets(table) -> Rows:
-    """Packets as they would be captured, from rows made by `sent` and `received`."""
-    return lambda *rows: table(PACKETS, list(rows))
-
-
-@pytest.fixture
-def events(table) -> Rows:
-    return lambda *rows: table(EVENTS, list(rows))
-
 
 START_NS = 1_000_000_000_000
 SETTLE_NS = 1_000_000

@@ -13,7 +13,7 @@ from analysis.counts import Counts
 from analysis.findings import NO_SLICES, Scope, ScopeCounts, Slices
 from analysis.history import FOREVER, Disturbance, NetworkChange
 from analysis.report.course import SECTION, course_figure, faults_of
-from analysis.summary import slices_of
+from analysis.scopes import slices_of
 
 SVG = "{http://www.w3.org/2000/svg}"
 CAUSES = [

@@ -19,7 +19,7 @@ from analysis.findings import NO_CONTROL
 from analysis.history import history_of
 from analysis.pieces import pieces_of
 from analysis.rundir import Run, load_run, network_changes
-from analysis.summary import slices_of
+from analysis.scopes import slices_of
 from nodes.wire.packets import PacketType
 from tests.analysis.slow_course import SlowRun
 from tests.judge.judging.verdict import judge

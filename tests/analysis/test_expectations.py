@@ -4,16 +4,14 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
-from typing import cast
 
 import pytest
 
 from analysis.counts import Counts
 from analysis.expectations import measured_text, passed, to_expectations
-from analysis.findings import Findings, Scope, ScopeCounts, Slices
+from analysis.findings import Findings, Scope, ScopeCounts
 from analysis.history import FOREVER, Disturbance, History, NetworkChange, SettledPeriod, history_of
 from analysis.rundir import Run
-from analysis.schemas import SCOPES
 from analysis.scopes import scopes_of
 from testbed.plan.expectations import SCOPED, WHOLE
 from testbed.plan.model import Expectation, Phase, Plan, TimingPlan
@@ -185,107 +183,3 @@ def test_a_disturbance_lasts_from_its_first_fault_until_the_network_has_converge
         ],
     }  # fmt: skip
     assert (second["until_ns"], second["converged"]) == (None, False)
-
-
-@pytest.mark.spark
-def test_messages_belong_to_the_part_in_which_they_were_published(spark, table):
-    from pyspark.sql.types import StructType
-
-    from analysis.summary import count_by_scope
-
-    def columns(*parts: str) -> StructType:
-        return cast(StructType, StructType.fromDDL(", ".join(parts)))
-
-    publications = table(
-        columns("source bigint", "sequence bigint", "time_ns bigint", "announced_ns bigint"),
-        [
-            {"source": 3, "sequence": 1, "time_ns": 10, "announced_ns": 9},
-            {"source": 3, "sequence": 2, "time_ns": 20},
-            {"source": 3, "sequence": 3, "announced_ns": 29},
-            {"source": 3, "sequence": 4, "time_ns": 30},
-        ],
-    )
-    pair = ("source bigint", "sequence bigint", "subscriber int")
-    verdicts = table(
-        columns(
-            *pair,
-            "verdict string",
-            "owed boolean",
-            "wanted boolean",
-            "reason string",
-            "copies bigint",
-            "published_ns bigint",
-            "latency_ns bigint",
-        ),
-        [
-            {
-                "source": 3,
-                "sequence": 1,
-                "subscriber": 5,
-                "verdict": "delivered",
-                "owed": True,
-                "wanted": True,
-                "copies": 1,
-                "published_ns": 10,
-                "latency_ns": 7,
-            },
-            {
-                "source": 3,
-                "sequence": 2,
-                "subscriber": 5,
-                "verdict": "delivered",
-                "owed": False,
-                "wanted": True,
-                "reason": "network",
-                "copies": 3,
-                "published_ns": 20,
-                "latency_ns": 8,
-            },
-            {
-                "source": 3,
-                "sequence": 2,
-                "subscriber": 6,
-                "verdict": "lost",
-                "owed": False,
-                "wanted": True,
-                "reason": "network",
-                "copies": 0,
-                "published_ns": 20,
-            },
-            {
-                "source": 3,
-                "sequence": 3,
-                "subscriber": 5,
-                "verdict": "missing",
-                "owed": True,
-                "wanted": True,
-                "copies": 0,
-                "published_ns": 29,
-            },
-            {"source": 9, "sequence": 9, "subscriber": 5, "verdict": "spurious", "copies": 1},
-        ],
-    )
-    assert SCOPES.names == ["scope", "from_ns", "until_ns"]
-    scopes = [
-        Scope("early", 0, 20),
-        Scope("late", 20, 30),
-        Scope("empty", 40, 50),
-        Scope("recovery", 30, FOREVER),
-    ]
-    early, late, empty, recovery = count_by_scope(spark, scopes, publications, verdicts)
-    assert (early.publications, early.counts.delivered, early.counts.missing) == (1, 1, 0)
-    assert early.latency_ns == {"min": 7, "p50": 7, "p90": 7, "p99": 7, "max": 7, "mean": 7}
-    assert late.publications == 2
-    assert late.counts == Counts(
-        wanted=3, owed=1, delivered=1, allowed=1, missing=1, duplicate_allowed=2, lost=1,
-        not_owed={"network": 2}, lost_by={"network": 1},
-    )  # fmt: skip
-    assert (empty.counts, empty.latency_ns) == (Counts(), None)
-    assert recovery.publications == 1
-    assert recovery.as_verdict()["until_ns"] is None
-    *_, first, second, third = count_by_scope(spark, scopes, publications, verdicts, slices=Slices(10, 10, 3))
-    assert [s.publications for s in (first, second, third)] == [1, 2, 1]
-    assert [s.counts.arrived for s in (first, second, third)] == [1, 1, 0]
-    assert (second.scope.from_ns, second.scope.until_ns, second.counts) == (20, 30, late.counts)
-    (alone,) = count_by_scope(spark, [], publications, verdicts, slices=Slices(0, 100, 1))
-    assert alone.publications == 4

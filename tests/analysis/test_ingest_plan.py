@@ -7,11 +7,12 @@ from dataclasses import replace
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from pyspark.sql.pandas.types import from_arrow_schema
 
 from analysis.decode import SCHEMA, Piece
-from analysis.ingest import ingest, pack
+from analysis.ingest import pack
 from analysis.rundir import load_run
-from analysis.schemas import PACKETS
+from tests.analysis.ingesting import ingest
 
 MB = 1024 * 1024
 
@@ -73,4 +74,4 @@ def test_splitting_captures_changes_nothing_but_the_number_of_tasks(spark, hand_
 def test_what_tasks_write_is_what_spark_reads():
     names = {"int32": "int", "int64": "bigint", "string": "string", "bool": "boolean", "binary": "binary"}
     written = [(f.name, names[str(f.type)]) for f in SCHEMA]
-    assert written == [(f.name, f.dataType.simpleString()) for f in PACKETS.fields]
+    assert written == [(f.name, f.dataType.simpleString()) for f in from_arrow_schema(SCHEMA)]

@@ -5,19 +5,12 @@ from __future__ import annotations
 import random
 from collections import Counter
 
-import pyarrow as pa
-import pyarrow.compute as pc
-import pyarrow.parquet as pq
 import pytest
 
 from analysis.counts import Counts, counts_of
-from analysis.dues import BulkOracle
-from analysis.expected import denied_pairs, expected_batch
 from analysis.headline import CLEAN, WRONG, word_of
 from analysis.history import History, SettledPeriod
 from analysis.oracle import Clock, Due, Oracle, counted_as, judge_events, readable_claims, verdict_of
-from nodes.model import EVERYTHING
-from nodes.wire.codec import encode_attributes
 
 CLOCK = Clock(start_ns=1_000, settle_ns=10)
 
@@ -49,93 +42,6 @@ def test_one_owing_subscription_outweighs_one_that_merely_allows():
 
 def test_a_lapsed_subscription_allows_nothing():
     assert owed(Oracle([claim(1, "x = 1", until_ns=1_500)]), 9, 2_000, {"x": 1}) == {}
-
-
-PUBLICATIONS = pa.schema(
-    [
-        *((name, pa.int64()) for name in ("source", "sequence", "time_ns", "announced_ns")),
-        ("attribute_count", pa.int32()),
-        ("attributes", pa.binary()),
-        ("message", pa.string()),
-    ]
-)
-
-
-def batch(**columns):
-    return pa.RecordBatch.from_pylist([columns], schema=PUBLICATIONS)
-
-
-def test_what_was_captured_is_judged_by_its_bytes_and_else_by_what_the_client_said():
-    oracle = Oracle([claim(1, "x = 1")])
-    captured = batch(
-        source=9,
-        sequence=4,
-        time_ns=2_000,
-        announced_ns=None,
-        attribute_count=1,
-        attributes=encode_attributes({"x": 1}),
-        message="x = 2",
-    )
-    assert expected_batch(BulkOracle(oracle), captured).to_pylist() == [
-        {
-            "source": 9,
-            "sequence": 4,
-            "subscriber": 1,
-            "published_ns": 2_000,
-            "owed": True,
-            "wanted": True,
-            "reason": None,
-            "denied": False,
-        }
-    ]
-    lost = batch(
-        source=9,
-        sequence=5,
-        time_ns=None,
-        announced_ns=2_000,
-        attribute_count=None,
-        attributes=None,
-        message="x = 1",
-    )
-    assert [r["sequence"] for r in expected_batch(BulkOracle(oracle), lost).to_pylist()] == [5]
-
-
-def test_what_the_reference_model_denies_is_marked_in_the_table(tmp_path, monkeypatch):
-    captured = batch(
-        source=9, sequence=4, time_ns=2_000, attribute_count=1, attributes=encode_attributes({"x": 1})
-    )
-    oracle = BulkOracle(Oracle([claim(1, "x = 1"), claim(2, "all")]))
-    monkeypatch.setattr("analysis.dues.matches", lambda predicate, message: predicate == EVERYTHING)
-    table = pa.Table.from_batches([expected_batch(oracle, captured)])
-    assert table.filter(pc.field("denied")).to_pylist() == [
-        {
-            "source": 9,
-            "sequence": 4,
-            "subscriber": 1,
-            "published_ns": 2_000,
-            "owed": None,
-            "wanted": False,
-            "reason": None,
-            "denied": True,
-        }
-    ]
-    pq.write_table(table, tmp_path / "part-00000.parquet")
-    assert denied_pairs(tmp_path) == [(9, 4, 1)]
-
-
-@pytest.mark.parametrize(("attributes", "message"), [(b"\xff", None), (None, "x = = 1"), (None, None)])
-def test_what_cannot_be_read_is_owed_to_nobody(attributes, message):
-    oracle = Oracle([claim(1, "all")])
-    damaged = batch(
-        source=9,
-        sequence=4,
-        time_ns=2_000,
-        announced_ns=None,
-        attribute_count=1,
-        attributes=attributes,
-        message=message,
-    )
-    assert expected_batch(BulkOracle(oracle), damaged).num_rows == 0
 
 
 def test_a_predicate_that_does_not_parse_is_named_and_left_out():

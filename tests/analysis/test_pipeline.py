@@ -140,6 +140,7 @@ def test_every_table_is_written_with_the_columns_the_document_names(spark, hand_
         "expected",
         "deliveries",
         "crossings",
+        "hops",
         "verdicts",
         "control",
         "trees",

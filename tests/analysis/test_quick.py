@@ -18,7 +18,6 @@ from analysis import AnalysisError
 from analysis.history import History, SettledPeriod
 from analysis.oracle import Clock, Oracle
 from analysis.quick import judge as judging
-from analysis.quick import pairs
 from analysis.quick.judge import UNCHECKED, judge
 
 
@@ -131,7 +130,7 @@ def test_a_run_in_which_nothing_was_captured_or_published_can_be_judged(hand_mad
 
 def test_what_is_too_large_is_left_to_the_analysis(hand_made, monkeypatch: pytest.MonkeyPatch) -> None:
     path = _run(hand_made)
-    monkeypatch.setattr(pairs, "MOST_CANDIDATES", 1)
+    monkeypatch.setattr(judging, "MOST_CANDIDATES", 1)
     with pytest.raises(AnalysisError, match="`cbn analyze` judges any run"):
         judge(path)
     monkeypatch.setattr(judging, "LARGEST_BYTES", 10)

@@ -1,4 +1,4 @@
-"""Delivery trees beside the ideal ones (T1, E8), latency beside the fastest path's, in Spark."""
+"""Delivery trees beside the ideal ones (T1, E8), and latency beside the fastest path's, in whole runs."""
 
 from __future__ import annotations
 
@@ -9,72 +9,12 @@ import pyarrow.parquet as pq
 import pytest
 
 from analysis.pipeline import analyze
-from analysis.schemas import HOMES
-from analysis.summary import count_trees, measure_stretch
-from analysis.trees import to_stretches, to_trees
 from testbed.plan.load import read_scenario
 from testbed.runs.conduct import conduct
 from testbed.runs.directory import RunDirectory
 from testbed.sim.world import SimulatedWorld
 
 pytestmark = pytest.mark.spark
-
-CYCLE = [(1, 2, 1.0), (2, 3, 1.0), (3, 4, 1.0), (4, 1, 1.0)]
-"""E8: a-b-c-d; from 1, router 3 is reached over 2 or over 4."""
-HOMES_OF = [{"subscriber": 20 + router, "router": router} for router in (1, 2, 3, 4)]
-MESSAGE = {"source": 9, "sequence": 1}
-
-
-@pytest.fixture
-def trees(spark, table):
-    """`to_trees` of one message from router 1 over the 4-cycle."""
-    publications = "source bigint, sequence bigint, node_id int"
-    verdicts = "source bigint, sequence bigint, subscriber int, verdict string"
-    crossings = "source bigint, sequence bigint, copies bigint, wasted boolean, access boolean"
-
-    def make(verdict_rows, crossing_rows):
-        return to_trees(
-            spark.createDataFrame([(9, 1, 1), (9, 2, None)], publications),
-            spark.createDataFrame([(9, 1, *row) for row in verdict_rows], verdicts),
-            spark.createDataFrame([(9, 1, *row, False) for row in crossing_rows], crossings),
-            table(HOMES, HOMES_OF),
-            CYCLE,
-        )
-
-    return make
-
-
-def test_E8_three_crossings_are_beside_two_of_the_ideal_tree(trees):
-    made = trees([(23, "delivered"), (24, "delivered")], [(1, False), (1, False), (1, True)])
-    assert [row.asDict() for row in made.collect()] == [
-        MESSAGE | {"node_id": 1, "destinations": 2, "crossings": 3, "wasted": 1, "ideal": 2, "exact": True}
-    ]
-    counts, routers = count_trees(made)
-    assert (counts.messages, counts.crossings, counts.ideal, counts.beyond) == (1, 3, 2, 1)
-    assert routers == [1]
-
-
-def test_the_ideal_tree_reaches_who_was_missed_and_leaves_out_who_got_it_wrongly(trees):
-    (row,) = trees([(22, "missing"), (24, "spurious"), (23, None)], [(2, True)]).collect()
-    assert (row.destinations, row.ideal, row.crossings, row.wasted) == (1, 1, 2, 2)
-
-
-def test_a_message_that_nobody_else_wants_has_an_empty_tree(trees):
-    (row,) = trees([(21, "delivered")], []).collect()
-    assert (row.destinations, row.ideal, row.crossings) == (1, 0, 0)
-
-
-def test_stretch_is_latency_over_the_delays_of_the_fastest_path(spark):
-    publications = spark.createDataFrame([(9, 1, 1)], "source bigint, sequence bigint, node_id int")
-    columns = "source bigint, sequence bigint, node_id int, latency_ns bigint"
-    rows = [(9, 1, 3, 300), (9, 1, 2, 100), (9, 1, 1, 5), (9, 1, 4, None)]
-    edges = [(a, b, 100.0) for a, b, _ in CYCLE]
-    made = to_stretches(spark.createDataFrame(rows, columns), publications, edges)
-    assert sorted(row.stretch for row in made.collect()) == [1.0, 1.5]
-    found = measure_stretch(made)
-    assert (found.deliveries, found.mean, found.max) == (2, 1.25, 1.5)
-    assert measure_stretch(made.where("stretch > 9")) is None
-
 
 SCENARIO = {
     "name": "cycle",

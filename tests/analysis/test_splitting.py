@@ -14,9 +14,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from analysis.decode import HEADER, SUFFIX, Piece, decode_piece, empty_report, read_index, split
-from analysis.ingest import ingest
 from analysis.rundir import load_run
 from fastpath.capture import CaptureWriter
+from tests.analysis.ingesting import ingest
 from tests.fastpath.captures import OWN, PEER, fragments, frame, message
 
 SPLIT = 4_000

@@ -172,7 +172,7 @@ def test_nothing_of_a_cluster_outlives_its_keeper(tmp_path: Path) -> None:
     assert processes_of(owner)
     os.kill(owner.pid, signal.SIGKILL)
     until(lambda: not processes_of(owner), "the cluster goes on")
-    assert started.name not in [cluster.name for cluster in clusters()]
+    assert started.owner not in [cluster.owner for cluster in clusters()]
     (left,) = Path(tempfile.gettempdir()).glob(f"{SCRATCH}{owner.pid}.{owner.started_ticks}-*")
     cbn("clean", cwd=tmp_path)
     assert not left.exists()

@@ -1,0 +1,35 @@
+"""What must be known of a run to judge any of its messages: plain values that travel to the tasks."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from analysis.dues import BulkOracle
+from analysis.findings import Slices
+from analysis.history import History
+from analysis.messages.counting import Excused, Timeline
+from analysis.oracle import Claim, Oracle
+from topologies.ideal import Edge
+
+
+@dataclass(frozen=True, slots=True)
+class Context:
+    """Of one run."""
+
+    claims: Sequence[Claim]
+    history: History
+    excused: Excused
+    timeline: Timeline
+    """All parts of the run that are told apart: first those that have names, then the slices."""
+    slices: Slices
+    homes: Mapping[int, int]
+    """The router of each client, by ids."""
+    costs: Sequence[Edge]
+    """The links between routers, by ids."""
+    delays: Sequence[Edge]
+    """The same with their delays in nanoseconds; none, if one of them is not known."""
+
+    def oracle(self) -> BulkOracle:
+        """Who says what was owed."""
+        return BulkOracle(Oracle(self.claims, self.history))

@@ -1,0 +1,99 @@
+"""The messages of a run judged, in two waves of tasks: rows go to buckets, then each bucket is judged.
+
+Tasks leave files, and say no more than that they are done. Here: how many buckets there are, where the files
+are, and what is read back of them.
+"""
+
+from __future__ import annotations
+
+import os
+import pickle
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Protocol, TypeVar
+
+from analysis.messages.bucket import judged
+from analysis.messages.context import Context
+from analysis.messages.scatter import Passed, Scatter, all_passed
+from analysis.messages.sums import Sums, merged, sums_of
+from analysis.messages.tables import write_tables
+
+WORTH_A_BUCKET = 50_000
+"""Rows: of fewer no part is judged by itself."""
+LARGEST_BUCKET = 1_000_000
+"""Rows that a task holds in memory; about 300 bytes each."""
+T = TypeVar("T")
+
+
+class Tasks(Protocol):
+    """Carries out numbered tasks (`numbered_tasks`)."""
+
+    def __call__(self, count: int, work: Callable[[int], object], phase: str) -> list[object]:
+        """What `work` returns for 0, 1, ..., `count` - 1, in this order."""
+
+
+def buckets_for(rows: int, cores: int) -> int:
+    """How many parts a run is judged in."""
+    return max(1, -(-rows // LARGEST_BUCKET), min(cores, rows // WORTH_A_BUCKET))
+
+
+@dataclass(frozen=True, slots=True)
+class Work:
+    """Both waves of one run."""
+
+    scatter: Scatter
+    tasks: Tasks
+    tables: Path
+    """Where the tables go."""
+
+    def sort_out(self) -> Passed:
+        """The first wave."""
+        folder = Path(self.scatter.folder)
+        folder.mkdir(parents=True)
+        self.tasks(self.scatter.tasks, partial(_sort_out, self.scatter), "messages")
+        return all_passed([_read(_passed(folder, number), Passed) for number in range(self.scatter.tasks)])
+
+    def judge(self, context: Context) -> Sums:
+        """The second wave: all tables about messages are written, and what is counted of them is added up."""
+        self.tasks(self.scatter.buckets, partial(_judge, self.scatter, context, str(self.tables)), "messages")
+        folder = Path(self.scatter.folder)
+        found = [partial(_read, _sums(folder, number), Sums) for number in range(self.scatter.buckets)]
+        return merged(found)
+
+
+def _sort_out(scatter: Scatter, number: int) -> None:
+    _write(_passed(Path(scatter.folder), number), scatter.perform(number))
+
+
+def _judge(scatter: Scatter, context: Context, tables: str, number: int) -> None:
+    found = judged(context, scatter.rows(number))
+    write_tables(found, Path(tables), number)
+    _write(_sums(Path(scatter.folder), number), sums_of(found))
+
+
+def _passed(folder: Path, number: int) -> Path:
+    return folder / f"passed-{number:06d}"
+
+
+def _sums(folder: Path, number: int) -> Path:
+    return folder / f"sums-{number:06d}"
+
+
+def _write(path: Path, value: object) -> None:
+    partial_path = path.with_name(f".{path.name}.{os.getpid()}")
+    partial_path.write_bytes(pickle.dumps(value))
+    partial_path.replace(path)
+
+
+def _read(path: Path, kind: type[T]) -> T:
+    """What a task of ours has left."""
+    value = pickle.loads(path.read_bytes())
+    assert isinstance(value, kind)
+    return value
+
+
+def packet_files(table: Path) -> Sequence[str]:
+    """Of table `packets`."""
+    return sorted(map(str, table.glob("*.parquet")))
