@@ -9,8 +9,8 @@ from contextlib import contextmanager
 from typing import Any
 
 from testbed.cli import exits
-from testbed.emu.clients import ControlClient, LostError, RefusedError
-from testbed.emu.registry import Running, matching, running
+from testbed.live.clients import ControlClient, LostError, RefusedError
+from testbed.live.registry import Running, matching, running
 from testbed.plan.problems import did_you_mean
 from testbed.runs.world import Progress
 

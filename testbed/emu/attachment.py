@@ -11,7 +11,7 @@ from typing import Any
 
 from nodes.daemon import kernel
 from nodes.processes import OWNER_MARK, RUN_MARK, environment_of
-from testbed.emu.registry import Running
+from testbed.live.registry import Running
 
 ATTACHED_MARK = "CBN_ATTACHED"
 RC_FILE = "attach.rc"

@@ -6,8 +6,9 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from nodes.records import to_plain
-from testbed.emu.children import Child, ProcessDiedError, Watch, start_helper
+from testbed.emu.children import Child, Watch, start_helper
 from testbed.emu.flows import Orders, Sender
+from testbed.live.fabric import ProcessDiedError
 from testbed.plan.model import Plan
 from testbed.runs.background import background_frame
 from testbed.runs.directory import RunDirectory

@@ -12,7 +12,7 @@ import os
 from dataclasses import dataclass
 from pathlib import Path
 
-from testbed.emu.children import NetworkError
+from testbed.live.fabric import NetworkError
 from testbed.plan.model import NodePlan, Plan
 
 MOUNTS = Path("/proc/self/mounts")

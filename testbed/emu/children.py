@@ -22,6 +22,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from nodes.daemon.json_lines import Channel, ClosedError, RefusedError
+from testbed.live.fabric import NetworkError, ProcessDiedError
 
 if TYPE_CHECKING:
     from testbed.emu.fork_server import ForkedProcess
@@ -30,14 +31,6 @@ COMMAND_TIMEOUT_S = 30.0
 SOURCE_ROOT = Path(__file__).resolve().parents[2]
 DEATH_NOTICE_S = 2.0
 """How long after its connection a process itself may take to end."""
-
-
-class ProcessDiedError(RuntimeError):
-    """A process that was to run on has ended."""
-
-
-class NetworkError(RuntimeError):
-    """The network could not be built, or changed, as planned."""
 
 
 @dataclass(slots=True)

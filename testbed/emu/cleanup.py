@@ -1,6 +1,6 @@
 """Removes what runs left behind whose owner is dead, and nothing else.
 
-Found by the marks of `testbed.emu.registry` alone: never by a program's name,
+Found by the marks of `testbed.live.registry` alone: never by a program's name,
 an interface's name or a pattern. Namespaces and links are anonymous and go
 with the last process in them.
 """
@@ -20,7 +20,7 @@ from nodes.daemon import kernel
 from nodes.processes import OWNER_MARK, RUN_MARK, SCRATCH, Owner, environment_of, scratch_owner
 from testbed.emu.cgroups import remove_groups
 from testbed.emu.namespace_holder import hide
-from testbed.emu.registry import registry_root, running
+from testbed.live.registry import registry_root, running
 
 KILL_TIMEOUT_S = 10.0
 BEGINNING_S = 0.05

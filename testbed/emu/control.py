@@ -16,21 +16,23 @@ import traceback
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from nodes.daemon.json_lines import Caller, Limits, Request, RequestError
 from nodes.wire.packets import Role
-from testbed.emu.children import NetworkError, ProcessDiedError
-from testbed.emu.clients import AdminError
-from testbed.emu.live import FaultError, Live
-from testbed.emu.nodes import GONE, Life, NotReadyError
-from testbed.emu.streams import KEPT, Streams
+from testbed.live.clients import AdminError
+from testbed.live.fabric import GONE, Life, NetworkError, NotReadyError, ProcessDiedError
+from testbed.live.live import FaultError
+from testbed.live.streams import KEPT, Streams
 from testbed.plan.impairment import NOTHING, Ways, changed, words
 from testbed.plan.model import Fault, LinkPlan, NodePlan
 from testbed.plan.problems import ScenarioError, did_you_mean
 from testbed.runs.directory import RunDirectory
 from topologies.fault_kinds import LINK_CONTROL, NODE_CONTROL
 from topologies.quantities import listed
+
+if TYPE_CHECKING:
+    from testbed.emu.network import EmulatedLive
 
 LIMITS = Limits(request_bytes=60 * 1024, backlog_bytes=4 * 1024 * 1024, callers=64, mistakes=16)
 """A request is shorter than what a node takes, to which most are handed on."""
@@ -48,7 +50,7 @@ class Controlled:
     """A network that is left running."""
 
     name: str
-    live: Live
+    live: EmulatedLive
     directory: RunDirectory
     since_ns: int
     """When it was ready."""
@@ -318,7 +320,7 @@ def _some(names: list[str]) -> str:
     return listed(names, NAMES_SHOWN) or "none"
 
 
-def gauges(live: Live) -> dict[str, Row]:
+def gauges(live: EmulatedLive) -> dict[str, Row]:
     """One row a node, in order of node id."""
     statuses = live.statuses()
     roles = {node.name: node.role for node in live.plan.nodes}
@@ -338,7 +340,9 @@ def process_row(pid: int) -> Row:
     return {"cpu_s": busy / TICKS_A_SECOND, "resident_bytes": int(resident) * PAGE_BYTES}
 
 
-def _row(live: Live, node: NodePlan, status: Mapping[str, Any] | None, roles: Mapping[str, Role]) -> Row:
+def _row(
+    live: EmulatedLive, node: NodePlan, status: Mapping[str, Any] | None, roles: Mapping[str, Role]
+) -> Row:
     row: Row = {"role": node.role.name.lower(), "state": live.nodes.life[node.name].value}
     if live.nodes.life[node.name] not in GONE:
         row |= process_row(live.nodes.children[node.name].process.pid)
@@ -367,7 +371,7 @@ def _router_row(node: NodePlan, status: Mapping[str, Any], roles: Mapping[str, R
     }
 
 
-def _client_row(live: Live, node: NodePlan, core: Mapping[str, Any]) -> Row:
+def _client_row(live: EmulatedLive, node: NodePlan, core: Mapping[str, Any]) -> Row:
     latency = live.ask(node.name, "latency")
     return {
         "delivered": core["delivered"],

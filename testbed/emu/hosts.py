@@ -19,8 +19,8 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from mininet.node import Host
 
-from testbed.emu.children import NetworkError
 from testbed.emu.links.link import PlannedIntf
+from testbed.live.fabric import NetworkError
 from testbed.plan.mininet_topo import CLIENT, ROUTER
 
 if TYPE_CHECKING:

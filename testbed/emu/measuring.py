@@ -12,11 +12,10 @@ from pathlib import Path
 from typing import Any
 
 from nodes.daemon.lateness import since
-from testbed.emu.children import Child, NetworkError, ProcessDiedError, start_helper
-from testbed.emu.live import Live
-from testbed.emu.network import CbnNet
+from testbed.emu.children import Child, start_helper
+from testbed.emu.network import CbnNet, EmulatedLive
 from testbed.emu.probing import probe_links
-from testbed.emu.traffic import Status
+from testbed.live.fabric import NetworkError, ProcessDiedError, Status
 from testbed.plan.model import Plan
 from testbed.runs.fidelity import Fidelity
 from testbed.runs.judgement import judge
@@ -80,13 +79,13 @@ class Measuring:
         except OSError as error:
             raise NetworkError(f"the links that were built cannot be probed: {error}") from error
 
-    def begin(self, live: Live) -> None:
+    def begin(self, live: EmulatedLive) -> None:
         """The workload begins: what happened before counts no more."""
         live.network.count_lateness_anew()
         self._began = _moment(live)
         self._sample("begin")
 
-    def end(self, live: Live, late_starts: Sequence[str], late_faults: Sequence[str]) -> None:
+    def end(self, live: EmulatedLive, late_starts: Sequence[str], late_faults: Sequence[str]) -> None:
         """The workload is over and everything has arrived; what did not happen on time meanwhile."""
         assert self._began is not None, "it has begun before it ends"
         machine = self._sample("end")
@@ -137,7 +136,7 @@ def read_turns(pid: int) -> Turns | None:
     return Turns(turns, waited_ns, ran_ns)
 
 
-def _moment(live: Live) -> _Moment:
+def _moment(live: EmulatedLive) -> _Moment:
     children = {name: child.process.pid for name, child in live.nodes.children.items()}
     turns = {name: found for name, pid in children.items() if (found := read_turns(pid)) is not None}
     return _Moment(live.statuses(), live.network.measures(), turns)

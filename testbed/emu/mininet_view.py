@@ -18,10 +18,10 @@ from mininet.net import Mininet
 
 from testbed.emu import echo
 from testbed.emu.attachment import variables
-from testbed.emu.clients import ControlClient, RefusedError
 from testbed.emu.hosts import NamespaceHost
 from testbed.emu.links.link import PlannedIntf
-from testbed.emu.registry import Running
+from testbed.live.clients import ControlClient, RefusedError
+from testbed.live.registry import Running
 
 
 class AttachedHost(NamespaceHost):

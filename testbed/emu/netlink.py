@@ -13,7 +13,7 @@ import socket
 import struct
 from collections.abc import Iterator
 
-from testbed.emu.children import NetworkError
+from testbed.live.fabric import NetworkError
 from testbed.plan.model import InterfacePlan
 
 # From <linux/netlink.h>, <linux/rtnetlink.h>, <linux/if_addr.h> and <linux/neighbour.h>.

@@ -24,7 +24,7 @@ from nodes.daemon.clock import Clock
 from nodes.daemon.kernel import inside_network_of
 from nodes.wire.packets import Role
 from testbed.emu.cgroups import Shares
-from testbed.emu.children import Child, NetworkError, ProcessDiedError, Watch, start_helper
+from testbed.emu.children import Child, Watch, start_helper
 from testbed.emu.fork_server import ForkServer
 from testbed.emu.hosts import CbnClient, CbnNode, CbnRouter
 from testbed.emu.links.cable import Cable, End
@@ -33,11 +33,12 @@ from testbed.emu.links.link import CbnLink, Place, PlannedIntf
 from testbed.emu.links.netem import NetemLink
 from testbed.emu.links.veth import VethLink
 from testbed.emu.links.wire import WireLink, WireProcess
-from testbed.emu.live import Live
 from testbed.emu.netlink import Netlink
-from testbed.emu.nodes import NodeFiles, Nodes, NotReadyError
+from testbed.emu.nodes import NodeFiles, Nodes
 from testbed.emu.options import EmuOptions
-from testbed.emu.registry import Registration
+from testbed.live.fabric import NetworkError, NotReadyError, ProcessDiedError
+from testbed.live.live import Live
+from testbed.live.registry import Registration
 from testbed.plan.model import Fault, Impairment, LinkPlan, NodePlan, Plan
 from testbed.runs.directory import RunDirectory
 from testbed.runs.measures import LinkMeasure
@@ -47,6 +48,13 @@ LINKS: dict[str, type[CbnLink]] = {link.carrier: link for link in (VethLink, Net
 NODES: dict[Role, type[CbnNode]] = {Role.ROUTER: CbnRouter, Role.CLIENT: CbnClient}
 NAMESPACES_TIMEOUT_S = 60.0
 STOP_TIMEOUT_S = 10.0
+
+
+class EmulatedLive(Live):
+    """A network on this machine, and what can be done to it."""
+
+    network: CbnNet
+    nodes: Nodes
 
 
 class CbnNet(Mininet):  # type: ignore[misc]
@@ -84,7 +92,7 @@ class CbnNet(Mininet):  # type: ignore[misc]
         """What carries each link, by its name."""
         self.nodes: Nodes | None = None
         """The node processes; None until they have been started."""
-        self.live: Live | None = None
+        self.live: EmulatedLive | None = None
         """What can be done to the network while its nodes run."""
         self._registration = registration
         self._environment = registration.environment()
@@ -146,7 +154,7 @@ class CbnNet(Mininet):  # type: ignore[misc]
         self.nodes = Nodes(
             self.plan, files, self._registration, self.watch, self._fork_server, self.pid, self._shares
         )
-        self.live = Live(self.plan, self, self.nodes, self.clock)
+        self.live = EmulatedLive(self.plan, self, self.nodes, self.clock)
         self.nodes.start()
 
     def await_converged(self) -> None:

@@ -10,7 +10,6 @@ import signal
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
-from enum import Enum
 from pathlib import Path
 from typing import Any
 
@@ -20,26 +19,21 @@ from nodes.daemon.fork_server import NodeProcess
 from nodes.wire.packets import Role
 from testbed.emu.cgroups import Shares
 from testbed.emu.children import Watch, stop_all
-from testbed.emu.clients import AdminClient, AdminError
 from testbed.emu.fork_server import ForkedNode, ForkServer
 from testbed.emu.programs import Ended, Programs
-from testbed.emu.registry import Registration
 from testbed.emu.resources import Resources
-from testbed.emu.traffic import Status
+from testbed.live.clients import AdminClient, AdminError
+from testbed.live.fabric import GONE, POLL_S, Life, NotReadyError, Status
+from testbed.live.registry import Registration
 from testbed.plan.model import NodePlan, Plan
 from testbed.plan.rendering import node_config
 from testbed.runs.directory import RunDirectory
 
-POLL_S = 0.02
 STOP_TIMEOUT_S = 10.0
 DEATH_NOTICE_S = 0.5
 """How long after its connections a killed process itself may take to end."""
 
 PidOf = Callable[[str], int]
-
-
-class NotReadyError(RuntimeError):
-    """The network did not come to rest in the time the plan gives it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,28 +76,6 @@ class NodeFiles:
             script.write_text(dump_script(node.script), encoding="utf-8")
         path.write_text(dump_config(config), encoding="utf-8")
         return path
-
-
-class Life(Enum):
-    """Whether a node's process is there, and goes."""
-
-    STARTING = "starting"
-    """It does not answer yet."""
-    RUNNING = "running"
-    PAUSED = "paused"
-    CRASHED = "crashed"
-    WAITING = "waiting"
-    """It is a program that has not been started yet."""
-    PROGRAM = "running its program"
-    """A program runs, which is asked nothing."""
-    LENT = "lent to a program"
-    """`cbn exec` runs a program in its place."""
-    ENDED = "ended"
-    """Its program has ended by itself."""
-
-
-GONE = (Life.CRASHED, Life.WAITING, Life.ENDED)
-"""There is no process."""
 
 
 @dataclass(slots=True)

@@ -9,7 +9,8 @@ from pathlib import Path
 
 from nodes.records import to_plain
 from testbed.emu.capture import Orders, Target
-from testbed.emu.children import Child, ProcessDiedError, Watch, start_helper
+from testbed.emu.children import Child, Watch, start_helper
+from testbed.live.fabric import ProcessDiedError
 from testbed.plan.model import InterfacePlan, NodePlan, Plan
 from testbed.runs.captures import (
     Captured,

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Mapping
 
-from testbed.emu.registry import unique_bytes
+from testbed.live.registry import unique_bytes
 from testbed.runs.directory import RunDirectory
 
 RESOURCES = "logs/resources.json"

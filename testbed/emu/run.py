@@ -20,20 +20,21 @@ from typing import Literal
 
 from nodes.daemon.clock import Clock
 from testbed.emu.background import Background
-from testbed.emu.children import NetworkError, ProcessDiedError, Watch
-from testbed.emu.clients import AdminError
-from testbed.emu.faults import EmulatedFaults
+from testbed.emu.children import Watch
 from testbed.emu.interruption import Shield
-from testbed.emu.live import FaultError, Live
 from testbed.emu.measuring import Measuring
-from testbed.emu.network import CbnNet
-from testbed.emu.nodes import NodeFiles, NotReadyError
+from testbed.emu.network import CbnNet, EmulatedLive
+from testbed.emu.nodes import NodeFiles
 from testbed.emu.options import EmuOptions
 from testbed.emu.preflight import raise_descriptor_limit
 from testbed.emu.recorder import Recorder
-from testbed.emu.registry import Registration, RegistryError, register
-from testbed.emu.stages import Stages
-from testbed.emu.traffic import scripted_actions
+from testbed.live.clients import AdminError
+from testbed.live.fabric import NetworkError, NotReadyError, ProcessDiedError
+from testbed.live.faults import LiveFaults
+from testbed.live.live import FaultError
+from testbed.live.registry import Registration, RegistryError, register
+from testbed.live.stages import Stages
+from testbed.live.traffic import scripted_actions
 from testbed.plan.model import Plan
 from testbed.runs.directory import RunDirectory
 from testbed.runs.events import merge_event_logs
@@ -74,7 +75,7 @@ class EmulatedRun:
         self._defects: list[str] = []
         """What went wrong while stopping; a run cannot be complete with any."""
         self._end_ns = 0
-        self._faults: EmulatedFaults | None = None
+        self._faults: LiveFaults | None = None
         self._stages: Stages | None = None
 
     def outcome(self) -> Outcome:
@@ -152,10 +153,10 @@ class EmulatedRun:
         assert network.live is not None
         self._conduct(made, network.live, began_ns)
 
-    def _conduct(self, made: ExitStack, live: Live, began_ns: int) -> None:
+    def _conduct(self, made: ExitStack, live: EmulatedLive, began_ns: int) -> None:
         """What happens to the network once its nodes have been started, at that time."""
         files = live.nodes.files
-        faults = self._faults = EmulatedFaults(live, files.events(""), began_ns)
+        faults = self._faults = LiveFaults(live, files.events(""), began_ns)
         stages = self._stages = self._staged(live, faults)
         stages.at_start = self._background.begin
         made.callback(faults.tracker.give_up)
@@ -180,7 +181,7 @@ class EmulatedRun:
             "node_count": len(self._plan.nodes),
         }
 
-    def _staged(self, live: Live, faults: EmulatedFaults) -> Stages:
+    def _staged(self, live: EmulatedLive, faults: LiveFaults) -> Stages:
         return Stages(self._plan, live, faults, self._progress)
 
     def _network(self, made: ExitStack, registration: Registration) -> CbnNet:

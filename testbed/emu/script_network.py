@@ -20,15 +20,14 @@ from typing import Any
 
 from mininet.log import error as show_error
 
-from testbed.emu.children import NetworkError, ProcessDiedError
-from testbed.emu.clients import AdminError
 from testbed.emu.hosts import CbnNode
 from testbed.emu.links.link import CbnLink
-from testbed.emu.live import FaultError
 from testbed.emu.network import CbnNet
-from testbed.emu.nodes import NotReadyError
 from testbed.emu.preflight import machine_problems, plan_problems, raise_descriptor_limit
-from testbed.emu.registry import register
+from testbed.live.clients import AdminError
+from testbed.live.fabric import NetworkError, NotReadyError, ProcessDiedError
+from testbed.live.live import FaultError
+from testbed.live.registry import register
 from testbed.plan.load import plan_of
 from testbed.plan.mininet_topo import TopoLink, TopoNode, scenario_of
 from testbed.plan.model import Plan

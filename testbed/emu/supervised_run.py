@@ -15,15 +15,16 @@ from typing import TYPE_CHECKING
 from nodes.daemon.json_lines import Server
 from nodes.daemon.loop import Selector
 from testbed.emu.attachment import end_attached, write_rc
-from testbed.emu.children import ProcessDiedError
 from testbed.emu.control import LIMITS, Control, Controlled
-from testbed.emu.faults import EmulatedFaults
-from testbed.emu.live import FaultError, Live
-from testbed.emu.nodes import POLL_S, Life
-from testbed.emu.registry import CONTROL_SOCKET
+from testbed.emu.network import EmulatedLive
+from testbed.emu.nodes import Nodes
 from testbed.emu.run import EmulatedRun
-from testbed.emu.stages import Stages
-from testbed.emu.traffic import failed_actions
+from testbed.live.fabric import POLL_S, Life, ProcessDiedError
+from testbed.live.faults import LiveFaults
+from testbed.live.live import FaultError
+from testbed.live.registry import CONTROL_SOCKET
+from testbed.live.stages import Stages
+from testbed.live.traffic import failed_actions
 from testbed.plan.model import Fault, Plan
 from testbed.runs.world import Outcome
 
@@ -54,7 +55,7 @@ class SupervisedRun(EmulatedRun):
     def _facts(self) -> dict[str, object]:
         return {**super()._facts(), "kind": "network", "name": self._supervision.name, "state": "starting"}
 
-    def _staged(self, live: Live, faults: EmulatedFaults) -> Stages:
+    def _staged(self, live: EmulatedLive, faults: LiveFaults) -> Stages:
         return SupervisedStages(
             self._supervision,
             live,
@@ -72,8 +73,8 @@ class SupervisedStages(Stages):
     def __init__(
         self,
         supervision: Supervision,
-        live: Live,
-        faults: EmulatedFaults,
+        live: EmulatedLive,
+        faults: LiveFaults,
         progress: SupervisorProgress,
         *,
         carriers: Mapping[str, str],
@@ -81,6 +82,8 @@ class SupervisedStages(Stages):
         began: float,
     ) -> None:
         super().__init__(supervision.plan, live, faults, progress)
+        self._live: EmulatedLive = live
+        self._nodes: Nodes = live.nodes
         self._supervision = supervision
         self._reports = progress
         self._carriers = carriers
@@ -198,7 +201,7 @@ class SupervisedStages(Stages):
             self._reports.say(why)
 
 
-def described(plan: Plan, live: Live) -> dict[str, object]:
+def described(plan: Plan, live: EmulatedLive) -> dict[str, object]:
     """What other processes need to take part: who is where."""
     return {
         "nodes": {

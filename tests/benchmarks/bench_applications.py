@@ -26,7 +26,7 @@ import pytest
 
 from testbed.emu.network import CbnNet
 from testbed.emu.programs import environment
-from testbed.emu.registry import register
+from testbed.live.registry import register
 from testbed.plan.load import plan_of
 from testbed.plan.model import Plan
 from testbed.runs.directory import RunDirectory

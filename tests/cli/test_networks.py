@@ -13,7 +13,7 @@ from nodes.processes import Owner
 from testbed.cli import exits, networks
 from testbed.cli.command import seconds
 from testbed.cli.commands.link import request
-from testbed.emu import registry
+from testbed.live import registry
 
 
 @pytest.fixture

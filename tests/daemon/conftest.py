@@ -19,7 +19,7 @@ from nodes.config import Action, InterfaceConfig, NodeConfig
 from nodes.config_file import dump_config, dump_script
 from nodes.convergence import unconverged
 from nodes.wire.packets import Role
-from testbed.emu.clients import AdminClient
+from testbed.live.clients import AdminClient
 
 ROOT = Path(__file__).resolve().parents[2]
 DEADLINE_S = 30.0

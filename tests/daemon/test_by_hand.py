@@ -10,7 +10,7 @@ import pytest
 
 from nodes.config import Action
 from nodes.wire.packets import Role
-from testbed.emu.clients import AdminError
+from testbed.live.clients import AdminError
 
 
 def events(path: Path) -> list[dict[str, Any]]:

@@ -14,7 +14,7 @@ import pytest
 
 from nodes.config import Action
 from nodes.wire.packets import Role
-from testbed.emu.clients import AdminError
+from testbed.live.clients import AdminError
 
 LIGHT = {"scapy", "numpy", "rich", "asyncio", "yaml", "networkx", "pyarrow", "mininet", "testbed"}
 ROOT = Path(__file__).resolve().parents[2]

@@ -17,7 +17,7 @@ from pathlib import Path
 
 import pytest
 
-from testbed.emu.registry import running
+from testbed.live.registry import running
 
 ROOT = Path(__file__).parents[2]
 BLOCK = re.compile(

@@ -17,8 +17,8 @@ import pytest
 
 from nodes.model import matches, parse_message, parse_predicate
 from nodes.processes import RUN_MARK
-from testbed.emu.registry import registry_root
 from testbed.emu.world import EmulatedWorld
+from testbed.live.registry import registry_root
 from testbed.plan.load import load_plan
 from testbed.plan.model import Plan
 from testbed.runs.directory import RunDirectory

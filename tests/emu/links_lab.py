@@ -18,7 +18,7 @@ from nodes.daemon.kernel import inside_network_of
 from nodes.wire.packets import Role
 from testbed.emu.network import CbnNet
 from testbed.emu.options import EmuOptions
-from testbed.emu.registry import register
+from testbed.live.registry import register
 from testbed.plan.model import Impairment, InterfacePlan, LinkPlan, NodePlan, Plan
 from testbed.runs.directory import RunDirectory
 

@@ -19,7 +19,7 @@ from pathlib import Path
 from nodes.processes import RUN_MARK, environment_of
 from testbed.emu import cgroups
 from testbed.emu.cleanup import clean
-from testbed.emu.registry import registry_root
+from testbed.live.registry import registry_root
 
 ROOT = Path(__file__).resolve().parents[2]
 LATEST_S = 3.0

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from nodes.processes import RUN_MARK, environment_of
-from testbed.emu.registry import Running, running
+from testbed.live.registry import Running, running
 
 ROOT = Path(__file__).resolve().parents[2]
 TIMEOUT_S = 60

@@ -13,7 +13,7 @@ import pytest
 
 from nodes.processes import OWNER_MARK, RUN_MARK, Owner, started_ticks
 from testbed.emu.cleanup import clean
-from testbed.emu.registry import RegistryError, register, running
+from testbed.live.registry import RegistryError, register, running
 
 pytestmark = pytest.mark.usefixtures("sole_cleaner")
 FOREVER = [sys.executable, "-c", "import sys; sys.stdin.read()"]

@@ -13,8 +13,8 @@ from typing import Any
 import pytest
 
 from analysis.oracle import oracle_of
-from testbed.emu.live import FaultError, Live
 from testbed.emu.run import EmulatedRun
+from testbed.live.live import FaultError, Live
 from testbed.plan.load import load_plan
 from testbed.plan.model import Fault, Plan
 from testbed.runs.directory import RunDirectory

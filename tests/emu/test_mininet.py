@@ -15,7 +15,7 @@ import pytest
 
 from testbed.emu.cleanup import clean
 from testbed.emu.namespace_holder import NETNS, hide, shown
-from testbed.emu.registry import running
+from testbed.live.registry import running
 
 pytestmark = pytest.mark.emu
 ROOT = Path(__file__).resolve().parents[2]

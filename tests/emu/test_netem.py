@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from testbed.emu.children import NetworkError
 from testbed.emu.links.tc import cannot, commands, kernel_lacks, queue_packets, verify
+from testbed.live.fabric import NetworkError
 from testbed.plan.model import Impairment
 
 MS = 1_000_000

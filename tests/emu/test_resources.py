@@ -61,7 +61,7 @@ def test_clean_removes_the_groups_of_a_dead_run(bed: Any) -> None:
     needs_groups(plan)
     shares = cgroups.Shares(plan, bed.run_id)
     shares.make()
-    from testbed.emu.registry import registry_root
+    from testbed.live.registry import registry_root
 
     folder = registry_root() / bed.run_id
     folder.mkdir(parents=True)

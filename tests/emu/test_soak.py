@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from testbed.emu.registry import registry_root
+from testbed.live.registry import registry_root
 from tests.emu.soak_kill import soak
 
 pytestmark = pytest.mark.emu

@@ -15,8 +15,8 @@ from typing import Any
 import pytest
 
 from testbed.cli.main import main
-from testbed.emu.clients import ControlClient
-from testbed.emu.registry import Running
+from testbed.live.clients import ControlClient
+from testbed.live.registry import Running
 from tests.emu.terminals import SCENARIO, TIMEOUT_S, Terminal, interrupt, kill, network, wait_for
 
 pytestmark = pytest.mark.emu

@@ -14,8 +14,8 @@ import pytest
 from testbed.emu.cleanup import clean
 from testbed.emu.links.tc import kernel_lacks
 from testbed.emu.options import EmuOptions
-from testbed.emu.registry import registry_root
 from testbed.emu.world import EmulatedWorld
+from testbed.live.registry import registry_root
 
 pytestmark = pytest.mark.emu
 LONG = {"every": "10ms", "count": 3000}
@@ -154,7 +154,7 @@ def test_clean_leaves_a_strangers_mininet_and_a_living_run_alone(bed: Any, until
 
 
 def test_a_node_that_hangs_ends_the_run_with_its_name(bed: Any, progress: Any, monkeypatch: Any) -> None:
-    monkeypatch.setattr("testbed.emu.clients.REPLY_TIMEOUT_S", 0.5)
+    monkeypatch.setattr("testbed.live.clients.REPLY_TIMEOUT_S", 0.5)
     monkeypatch.setattr("testbed.emu.nodes.STOP_TIMEOUT_S", 0.5)
     progress.at_phase["drain"] = lambda: os.kill(bed.process_of("r2"), signal.SIGSTOP)
     outcome = bed.run(bed.plan(), progress)

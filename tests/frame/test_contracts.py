@@ -27,6 +27,7 @@ VIOLATIONS = {
     "A plan starts nothing": ("testbed/plan", "import mininet.net"),
     "The simulator has no real clock and no real socket": ("testbed/sim", "import time"),
     "The emulator does not look inside a router": ("testbed/emu", "import nodes.routing"),
+    "What decides about a network does not make it": ("testbed/live", "import testbed.emu"),
     "The analysis reads runs and nothing else": ("analysis", "import testbed.runs"),
     "A quick verdict needs no Spark": ("analysis/quick", "import pyspark.sql"),
     "The engine that forwards does not judge itself": ("analysis/matching.py", "import fastpath.wire"),

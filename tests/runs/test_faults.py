@@ -129,7 +129,7 @@ def test_a_repair_is_of_both_ends_of_each_link_it_concerns() -> None:
 
 
 def emulated() -> Mapping[str, Callable[..., Any]]:
-    from testbed.emu.live import ACTIONS
+    from testbed.live.live import ACTIONS
 
     return ACTIONS
 

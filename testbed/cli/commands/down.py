@@ -13,7 +13,7 @@ from testbed.cli.progress import progress
 from topologies.quantities import how_many
 
 if TYPE_CHECKING:
-    from testbed.emu.clients import ControlClient
+    from testbed.live.clients import ControlClient
     from testbed.runs.world import Progress
 
 _HELP = """\
@@ -63,7 +63,7 @@ def _down(args: argparse.Namespace) -> int:
 
 
 def _names(args: argparse.Namespace) -> list[str | None]:
-    from testbed.emu.registry import running
+    from testbed.live.registry import running
 
     if not args.all:
         return [args.network or args.run]
@@ -73,7 +73,7 @@ def _names(args: argparse.Namespace) -> list[str | None]:
 def _end(name: str | None, shown: Progress) -> dict[str, Any]:
     """Ask for the end, and follow it until the supervisor has gone."""
     from testbed.cli.networks import talk
-    from testbed.emu.clients import LostError
+    from testbed.live.clients import LostError
 
     with talk(name) as (run, caller):
         directory = caller.ask("down")["directory"]
@@ -90,7 +90,7 @@ def _end(name: str | None, shown: Progress) -> dict[str, Any]:
 
 def _follow(caller: ControlClient, shown: Progress) -> dict[str, Any]:
     from testbed.cli.networks import show_progress
-    from testbed.emu.clients import LostError
+    from testbed.live.clients import LostError
 
     for line in caller.lines():
         if "outcome" in line:

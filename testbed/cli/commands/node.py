@@ -14,7 +14,7 @@ from testbed.cli.command import NETWORKS, Command, add_json, add_network
 from topologies.fault_kinds import NODE_CONTROL
 
 if TYPE_CHECKING:
-    from testbed.emu.registry import Running
+    from testbed.live.registry import Running
 
 FOLLOW_S = 0.2
 

@@ -12,7 +12,7 @@ from testbed.cli.output import columns, print_json
 from topologies.quantities import age_text
 
 if TYPE_CHECKING:
-    from testbed.emu.registry import Running
+    from testbed.live.registry import Running
 
 _HEADINGS = ("RUN", "NAME", "KIND", "STATE", "NODES", "AGE", "MEMORY", "DIRECTORY")
 
@@ -25,7 +25,7 @@ dead: `cbn clean` removes what they left.
 
 def _ps(args: argparse.Namespace) -> int:
     """List networks and runs, dead ones too."""
-    from testbed.emu.registry import memory_bytes, running
+    from testbed.live.registry import memory_bytes, running
 
     memory = memory_bytes()
     rows = [_row(run, memory.get(run.run_id, 0)) for run in running()]

@@ -11,7 +11,7 @@ from testbed.cli import exits
 from testbed.cli.command import NETWORKS, Command, add_json, add_network, count, seconds
 
 if TYPE_CHECKING:
-    from testbed.emu.clients import ControlClient
+    from testbed.live.clients import ControlClient
 
 AT_ONCE = 500
 """How many messages one request publishes when there is no time between them."""

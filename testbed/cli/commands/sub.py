@@ -13,7 +13,7 @@ from testbed.cli import exits
 from testbed.cli.command import NETWORKS, Command, add_network, count, seconds
 
 if TYPE_CHECKING:
-    from testbed.emu.clients import ControlClient
+    from testbed.live.clients import ControlClient
 
 _HELP = """\
 examples:

@@ -23,7 +23,7 @@ from testbed.cli.output import print_json
 from topologies.quantities import age_text, short_count
 
 if TYPE_CHECKING:
-    from testbed.emu.clients import ControlClient
+    from testbed.live.clients import ControlClient
 
 SHORTEST_S, LONGEST_S = 0.1, 3600.0
 PLAIN_WIDTH = 160

@@ -94,7 +94,7 @@ def _supervision(args: argparse.Namespace, plan: Plan, scenario: str) -> Supervi
 
 
 def _check_name(name: str, given: bool) -> None:
-    from testbed.emu.registry import running
+    from testbed.live.registry import running
 
     if given and not (
         name.isascii() and name.replace("-", "").replace("_", "").isalnum() and len(name) <= 40

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from testbed.emu.links.tc import cannot, kernel_lacks
 from testbed.emu.options import EmuOptions
+from testbed.live.traffic import asked
 from testbed.plan.model import Impairment, LinkPlan, Plan
 from topologies.fault_kinds import KINDS
 from topologies.quantities import listed
@@ -43,15 +44,6 @@ def needs_carrier(plan: Plan, link: LinkPlan) -> bool:
     return any(does_something(impairment) for impairment in asked(plan, link)) or any(
         KINDS[each.do].target == "link" and each.target == link.name for each in (*plan.faults, *plan.traces)
     )
-
-
-def asked(plan: Plan, link: LinkPlan) -> list[Impairment]:
-    """All that a link is to do to packets, one way or the other, at one time or another."""
-    found = [link.impairment, link.impairment_back]
-    for change in plan.changes_of_links:
-        if change.target == link.name and change.impairment is not None:
-            found += [change.impairment, change.back or change.impairment]
-    return found
 
 
 def does_something(impairment: Impairment) -> bool:

@@ -25,8 +25,8 @@ from mininet.link import Intf, Link
 
 from nodes.daemon.kernel import interface_counts
 from nodes.processes import OWNER_MARK, RUN_MARK, Owner
-from testbed.emu.children import NetworkError
 from testbed.emu.links.cable import Cable, End
+from testbed.live.fabric import NetworkError
 from testbed.plan.mininet_topo import impairment_of
 from testbed.plan.model import Impairment
 from testbed.runs.measures import LinkMeasure

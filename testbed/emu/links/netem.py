@@ -7,11 +7,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Self
 
-from testbed.emu.children import NetworkError, run_batch
+from testbed.emu.children import run_batch
 from testbed.emu.links.cable import Cable, End
 from testbed.emu.links.link import Place, inside
 from testbed.emu.links.tc import DOWN, cannot, commands, verify
 from testbed.emu.links.veth import PairLink, make_pairs
+from testbed.live.fabric import NetworkError
 from testbed.plan.model import Impairment
 from testbed.runs.measures import LinkMeasure
 

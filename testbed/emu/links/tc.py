@@ -13,7 +13,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from fastpath.cable import LONGEST_QUEUE_NS
-from testbed.emu.children import NetworkError
+from testbed.live.fabric import NetworkError
 from testbed.plan.model import Impairment
 
 LIMIT_PACKETS = 100_000

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import NoReturn, Self
 
-from testbed.emu.children import NetworkError, run_batch
+from testbed.emu.children import run_batch
 from testbed.emu.links.cable import Cable, End
 from testbed.emu.links.choice import does_something
 from testbed.emu.links.link import CbnLink, Place, counts_of
+from testbed.live.fabric import NetworkError
 from testbed.plan.model import Impairment
 from testbed.runs.measures import LinkMeasure
 

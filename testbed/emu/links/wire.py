@@ -11,10 +11,11 @@ from dataclasses import asdict
 from typing import Any, Self
 
 from nodes.daemon.json_lines import RefusedError
-from testbed.emu.children import Child, NetworkError, ProcessDiedError, start_helper
+from testbed.emu.children import Child, start_helper
 from testbed.emu.links.cable import Cable
 from testbed.emu.links.link import CbnLink, Place
 from testbed.emu.links.wire_process import Orders
+from testbed.live.fabric import NetworkError, ProcessDiedError
 from testbed.plan.model import Impairment
 from testbed.runs.measures import LinkMeasure
 

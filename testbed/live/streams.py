@@ -12,8 +12,8 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from nodes.daemon.json_lines import Caller
-from testbed.emu.clients import AdminError
-from testbed.emu.live import FaultError, Live
+from testbed.live.clients import AdminError
+from testbed.live.live import FaultError, Live
 
 KEPT = 10_000
 FETCHED = 500

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
 
-from testbed.emu.links.choice import asked
+from testbed.live.fabric import Status
 from testbed.plan.model import Impairment, LinkPlan, Plan
 
-Status = Mapping[str, Any]
 Counts = Mapping[str, tuple[int, int]]
 """Interface -> (messages sent, messages received)."""
 
@@ -31,6 +29,15 @@ def open_links(links: Sequence[LinkPlan], counts: Counts) -> list[str]:
         and link.b_interface in counts
         and counts[link.a_interface] != counts[link.b_interface][::-1]
     ]
+
+
+def asked(plan: Plan, link: LinkPlan) -> list[Impairment]:
+    """All that a link is to do to packets, one way or the other, at one time or another."""
+    found = [link.impairment, link.impairment_back]
+    for change in plan.changes_of_links:
+        if change.target == link.name and change.impairment is not None:
+            found += [change.impairment, change.back or change.impairment]
+    return found
 
 
 def lossy_links(plan: Plan) -> set[str]:

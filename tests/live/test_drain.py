@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from testbed.emu.traffic import Drain
+from testbed.live.traffic import Drain
 from testbed.plan.model import LinkPlan, Plan, TimingPlan
 
 SECOND = 1_000_000_000

@@ -1,25 +1,21 @@
-"""A running emulated network, and what can be done to it: the one way in for faults and for people.
+"""A running network, and what can be done to it: the one way in for faults and for people.
 
 Here: how a fault is applied, which nodes are down because of it, and whether the
 network agrees with itself as it is meant to be now. Not here: when faults
-happen (`faults`), how nodes and links are made (`nodes`, `links`).
+happen (`faults`), how nodes and links are made (`testbed.emu`).
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from nodes.convergence import unconverged
 from nodes.daemon.clock import Clock
-from testbed.emu.nodes import Life, Nodes
-from testbed.emu.traffic import Status
+from testbed.live.fabric import Life, Links, Nodes, Status
 from testbed.plan.model import Fault, Plan
 from testbed.runs.faults import FaultState
 from topologies.fault_kinds import KINDS
-
-if TYPE_CHECKING:
-    from testbed.emu.network import CbnNet
 
 
 class FaultError(RuntimeError):
@@ -31,12 +27,12 @@ class Live:
 
     Args:
         plan: What was built.
-        network: Namespaces and links.
+        network: Its links.
         nodes: The node processes.
         clock: The run's.
     """
 
-    def __init__(self, plan: Plan, network: CbnNet, nodes: Nodes, clock: Clock) -> None:
+    def __init__(self, plan: Plan, network: Links, nodes: Nodes, clock: Clock) -> None:
         self.plan = plan
         self.network = network
         self.nodes = nodes

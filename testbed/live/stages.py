@@ -1,6 +1,6 @@
-"""What happens to an emulated network once it runs: ready, workload with its faults, drain.
+"""What happens to a network once it runs: ready, workload with its faults, drain.
 
-Not here: building it and taking it down (`run`), applying a fault (`live`).
+Not here: building it and taking it down (`testbed.emu.run`), applying a fault (`live`).
 """
 
 from __future__ import annotations
@@ -8,17 +8,10 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Mapping
 
-from testbed.emu.faults import EmulatedFaults
-from testbed.emu.live import Live
-from testbed.emu.nodes import POLL_S, Life, NotReadyError
-from testbed.emu.traffic import (
-    Drain,
-    Status,
-    done_actions,
-    failed_actions,
-    script_length_ns,
-    scripted_actions,
-)
+from testbed.live.fabric import POLL_S, Life, NotReadyError, Status
+from testbed.live.faults import LiveFaults
+from testbed.live.live import Live
+from testbed.live.traffic import Drain, done_actions, failed_actions, script_length_ns, scripted_actions
 from testbed.plan.model import Fault, Plan
 from testbed.runs.world import Progress
 from topologies.quantities import listed
@@ -34,7 +27,7 @@ _SHOWN = 8
 class Stages:
     """The stages of a run on a network that was just started; to be called in order."""
 
-    def __init__(self, plan: Plan, live: Live, faults: EmulatedFaults, progress: Progress) -> None:
+    def __init__(self, plan: Plan, live: Live, faults: LiveFaults, progress: Progress) -> None:
         self.start_ns = 0
         """The scenario's time zero; 0 until the network is ready."""
         self.at_start: Callable[[int], None] = lambda _: None

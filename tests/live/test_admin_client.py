@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from testbed.emu.clients import AdminClient, AdminError
+from testbed.live.clients import AdminClient, AdminError
 
 
 def repeat_questions(listener: socket.socket) -> None:

@@ -1,4 +1,4 @@
-"""When faults happen in an emulated run, and when the network has converged again.
+"""When faults happen in a run in real time, and when the network has converged again.
 
 The same events and history as the simulator's, on the run's clock. A fault's
 event has the time just before it is applied, and a fixpoint's the time after
@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from testbed.emu.live import Live
+from testbed.live.live import Live
 from testbed.plan.model import Fault
 from testbed.runs.events import JsonLines
 from testbed.runs.faults import FaultSchedule, FaultTracker
@@ -21,7 +21,7 @@ LATE_NS = 50_000_000
 """A fault that happens so much later than planned is worth a word."""
 
 
-class EmulatedFaults:
+class LiveFaults:
     """Applies the plan's faults, and finds the fixpoint after the start and after each fault.
 
     Nothing happens by itself: `apply_due` and `look` are to be called again

@@ -1,0 +1,1 @@
+"""What decides about a network that runs, whoever makes it: faults, stages, requests, who is there."""
