@@ -19,6 +19,8 @@ from testbed.runs.conduct import conduct
 from testbed.runs.directory import RunDirectory
 from testbed.runs.world import World
 from testbed.sim.world import SimulatedWorld
+from tests.judge.judging.links import Links, links_of
+from tests.judge.judging.run import read_run
 from tests.judge.judging.tables import Tables
 from tests.judge.judging.verdict import Between, judge
 
@@ -57,6 +59,7 @@ def differences(run: Path) -> Compared:
     wrong = [
         *_of_values(counts, verdict, "verdict.json"),
         *_of_tables(tables, run / "tables"),
+        *_of_links(links_of(read_run(run), tables), run / "tables"),
         *_of_values(_comparable(quick), verdict, "judged.json and verdict.json"),
         *_of_values(_shared(counts, quick), quick, "judged.json"),
     ]
@@ -130,6 +133,27 @@ def _of_tables(ours: Tables, folder: Path) -> Iterator[str]:
     yield from _of_rows("deliveries", deliveries, _read(folder, "deliveries", pair))
     yield from _of_rows("crossings", crossings, _read(folder, "crossings", crossing))
     yield from _of_rows("verdicts", verdicts, _read(folder, "verdicts", pair))
+    expected = {
+        key: {**asdict(answer), "published_ns": ours.publications[key[:2]].published_ns, "denied": False}
+        for key, answer in ours.answers.items()
+        if answer.wanted or answer.owed is not None
+    }
+    yield from _of_rows("expected", expected, _read(folder, "expected", pair))
+
+
+def _of_links(ours: Links, folder: Path) -> Iterator[str]:
+    """Row by row; kinds of control payload by what they come to, for the judge has no names for them."""
+    way = ("from_id", "to_id")
+    hop = ("source", "sequence", *way, "sent_ns")
+    yield from _of_rows("hops", ours.hops, _read(folder, "hops", hop))
+    yield from _of_rows("link_delays", ours.delays, _read(folder, "link_delays", way))
+    yield from _of_rows("trees", ours.trees, _read(folder, "trees", hop[:2]))
+    control: dict[str, list[tuple[int, int]]] = {}
+    for row in pq.read_table(folder / "control.parquet").to_pylist():
+        control.setdefault(row["link"], []).append((row["packets"], row["bytes"]))
+    theirs = {link: sorted(loads) for link, loads in control.items()}
+    if ours.control != theirs:
+        yield f"control: the judge has {ours.control}, the analysis {theirs}"
 
 
 def _compared(crossing: dict[str, Any]) -> dict[str, Any]:

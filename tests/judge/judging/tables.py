@@ -29,6 +29,7 @@ class Publication:
     content: Message | None = None
     announced_ns: int | None = None
     message: str | None = None
+    hop_count: int | None = None
 
     @property
     def published_ns(self) -> int:
@@ -82,6 +83,8 @@ class Tables:
     deliveries: Mapping[Pair, Delivery]
     crossings: Mapping[Crossing, Passage]
     verdicts: Mapping[Pair, Row]
+    answers: Mapping[Pair, Answer]
+    """What was due."""
 
 
 def tables_of(run: Run, calm: Calm) -> Tables:
@@ -96,7 +99,7 @@ def tables_of(run: Run, calm: Calm) -> Tables:
         for client, answer in rules.answers(key[0], p.published_ns, p.content).items()
     }
     crossings = _crossings(run, deliveries)
-    return Tables(publications, deliveries, crossings, _verdicts(run, answers, deliveries))
+    return Tables(publications, deliveries, crossings, _verdicts(run, answers, deliveries), answers)
 
 
 def _publications(run: Run) -> dict[Id, Publication]:
@@ -108,7 +111,7 @@ def _publications(run: Run) -> dict[Id, Publication]:
         p = found.setdefault((packet.source, packet.sequence), Publication())
         if p.time_ns is None or sight.time_ns < p.time_ns:
             p.node, p.time_ns, p.publish_time_ns = sight.node, sight.time_ns, packet.publish_time_ns
-            p.content = packet.attributes
+            p.content, p.hop_count = packet.attributes, packet.hop_count
     for event in run.of("publish"):
         p = found.setdefault((event["source"], event["sequence"]), Publication())
         p.announced_ns, p.message = event["time_ns"], event["message"]

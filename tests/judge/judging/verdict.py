@@ -19,7 +19,7 @@ from tests.judge.judging.tables import Delivery, Pair, Row, Tables, tables_of
 ARRIVED = ("delivered", "duplicate")
 Counts = dict[str, Any]
 QUANTILES = {"p50": 0.5, "p90": 0.9, "p99": 0.99}
-EXACT_UP_TO = 5_000
+EXACT_UP_TO = 20_000
 """Values, of which quantiles are exact."""
 
 
