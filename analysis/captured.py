@@ -15,6 +15,7 @@ import tempfile
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -116,7 +117,7 @@ def read_captures(
     if parent:
         parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(prefix=".cbn-ingest-", dir=parent) as made:
-        folder = Path(made) / "tables"
+        folder = Path(made).absolute() / "tables"
         earlier = out / PACKETS if out else None
         work = ingest_captures(
             files.pieces, folder / PACKETS, tasks, cores, split_bytes=split_bytes, earlier=earlier
@@ -183,7 +184,7 @@ def _survey(packets: Path, tasks: Tasks) -> tuple[list[Document], dict[str, list
     kinds: Counter[tuple[int, int | None]] = Counter()
     sizes: Counter[tuple[int, int | None]] = Counter()
     times: dict[str, list[int]] = {}
-    for found in tasks(len(paths), lambda number: _survey_part(paths[number]), "survey"):
+    for found in tasks(len(paths), partial(_survey_part, paths), "survey"):
         for kind, code, count, size in found["kinds"]:
             kinds[kind, code] += count
             sizes[kind, code] += size
@@ -197,11 +198,11 @@ def _survey(packets: Path, tasks: Tasks) -> tuple[list[Document], dict[str, list
     return rows, times
 
 
-def _survey_part(path: Path) -> Document:
-    file = pq.ParquetFile(path, read_dictionary=["interface"])
+def _survey_part(paths: Sequence[Path], number: int) -> Document:
+    file = pq.ParquetFile(paths[number], read_dictionary=["interface"])
     kinds, times = [], []
-    for number in range(file.num_row_groups):
-        table = file.read_row_group(number, columns=["interface", "time_ns", "type", "kind", "packet_bytes"])
+    for group in range(file.num_row_groups):
+        table = file.read_row_group(group, columns=["interface", "time_ns", "type", "kind", "packet_bytes"])
         sums = table.group_by(["type", "kind"]).aggregate([("packet_bytes", "sum"), ([], "count_all")])
         ends = table.group_by("interface").aggregate([("time_ns", "min"), ("time_ns", "max")])
         kinds += [list(r) for r in _rows(sums, "type", "kind", "count_all", "packet_bytes_sum")]

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pytest
+from analysis.summary import slices_of
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -26,7 +27,6 @@ from analysis.decode import SCHEMA
 from analysis.findings import NO_SLICES, Slices
 from analysis.history import FOREVER, NetworkChange, history_of
 from analysis.rundir import load_run
-from analysis.summary import slices_of
 from nodes.wire.packets import Kind, PacketType
 from testbed.plan.model import Fault, Impairment
 

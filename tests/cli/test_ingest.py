@@ -64,3 +64,20 @@ def test_what_is_no_capture_is_an_error_with_the_reason(tmp_path: Path, cbn: Any
         assert done.returncode == 2
         assert words in done.stderr
         assert done.stdout == ""
+
+
+@pytest.mark.spark
+def test_spark_does_the_same(captures: list[Path], tmp_path: Path, cbn: Any) -> None:
+    here = json.loads(cbn("ingest", *captures, "--out", "here", "--json").stdout)
+    done = cbn("ingest", *captures, "--out", "there", "--json", "--master", "local[2]")
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout) == here
+    assert sorted(p.name for p in (tmp_path / "there").iterdir()) == sorted(
+        p.name for p in (tmp_path / "here").iterdir()
+    )
+
+
+def test_settings_of_spark_are_of_no_use_without_it(captures: list[Path], cbn: Any) -> None:
+    done = cbn("ingest", *captures, "--conf", "spark.a=b")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "with --master alone" in done.stderr

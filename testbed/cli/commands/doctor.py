@@ -37,6 +37,7 @@ ABILITIES = {
     "links": "emulate what links do to packets, and take them down",
     "netem": "have the kernel do it (cbn run --links netem)",
     "analysis": "analyse runs (cbn analyze)",
+    "connect": "analyse runs by a server of Spark Connect (--master sc://)",
     "provision": "provision machines (Vagrant, Ansible)",
     "comfort": "look into captures and such",
 }
@@ -106,6 +107,7 @@ def run_checks() -> list[Check]:
         _java(),
         _package("pyspark", ("analysis",), _BUILD),
         _package("pyarrow", ("analysis",), _BUILD),
+        _connect(),
         _package("ansible", ("provision",), "`make tools`"),
         _program("vagrant", ("provision",), "vagrant vagrant-libvirt"),
         _program("tshark", ("comfort",), "tshark"),
@@ -203,6 +205,17 @@ def _opened(open_it: Callable[[], int]) -> tuple[bool, str]:
     except OSError as error:
         return False, str(error)
     return True, "works"
+
+
+def _connect() -> Check:
+    found = "no"
+    if find_spec("pyspark") is not None:
+        from analysis.session import missing_for_connect
+
+        missing = missing_for_connect()
+        found = f"no {', '.join(missing)}" if missing else "all"
+    fix = "pip install 'cbn-testbed[connect]'"
+    return Check("packages for Spark Connect", found == "all", found, ("connect",), fix)
 
 
 def _java() -> Check:

@@ -8,12 +8,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from testbed.cli import exits
-from testbed.cli.command import RUNS, Command, add_json, add_quiet
+from testbed.cli.command import RUNS, Command, add_json, add_quiet, add_spark, asked_of_spark
 from testbed.cli.output import columns, show
 from testbed.cli.progress import progress
 from topologies.quantities import how_many
 
 if TYPE_CHECKING:
+    from analysis.numbered_tasks import Tasks
     from testbed.runs.world import Progress
 
 _HELP = """\
@@ -24,6 +25,8 @@ examples:
       the same, kept: packets.parquet, steps.parquet and summary.json in tables/;
       again later, only what is new or has changed is read
   cbn ingest *.pcap --json | jq .steps
+  cbn ingest /shared/*.pcap --out /shared/tables --master spark://HOST:7077
+      by the workers of a cluster, which see the same folders
 
 For captures of one network that come without a run directory: cbn analyze says
 more of those that have one. A capture has the name of its file. Named
@@ -41,32 +44,58 @@ def _arguments(parser: argparse.ArgumentParser) -> None:
         help="a capture: pcap or pcapng, as it is or compressed by gzip or zstd",
     )
     parser.add_argument("--out", type=Path, metavar="DIR", help="keep the tables and the summary in DIR")
+    add_spark(parser.add_argument_group("Spark; without --master the cores of this machine do the work"))
     add_json(parser)
     add_quiet(parser)
 
 
 def _ingest(args: argparse.Namespace) -> int:
     with progress(args.quiet) as shown:
-        document = _document(args.files, args.out, shown)
+        document = _document(args, shown)
     return show(args.json, document, "\n".join(_lines(document)))
 
 
-def _document(paths: Sequence[Path], out: Path | None, shown: Progress) -> dict[str, Any]:
-    import os
-
+def _document(args: argparse.Namespace, shown: Progress) -> dict[str, Any]:
     from testbed.cli.execution import check_installed
 
     check_installed()
     from analysis import AnalysisError
     from analysis.captured import files_of, read_captures
-    from analysis.numbered_tasks import in_threads
 
-    cores = os.cpu_count() or 1
     try:
         with exits.explained(AnalysisError):
-            return read_captures(files_of(paths), out, in_threads(cores, shown), cores)
+            files = files_of(args.files)
+            tasks, cores = _tasks(args, shown)
+            return read_captures(files, args.out, tasks, cores)
     except OSError as error:
         raise exits.CommandError(f"{error.filename}: {error.strerror}", exits.FAILED) from error
+
+
+def _tasks(args: argparse.Namespace, shown: Progress) -> tuple[Tasks, int]:
+    """Where the work is done, and by how many at a time."""
+    import os
+
+    from analysis.numbered_tasks import in_threads, on_spark
+
+    asked = asked_of_spark(args)
+    if not args.master:
+        if asked.settings or asked.event_log:
+            raise exits.CommandError("--conf and --event-log are for Spark: with --master alone")
+        cores = os.cpu_count() or 1
+        return in_threads(cores, shown), cores
+    from analysis.session import parallelism, runs_here, start_session
+    from analysis.workers import check_workers
+    from testbed.cli.execution import check_analysable
+
+    check_analysable(asked)
+    shown.phase("spark")
+    spark = start_session(sum(path.stat().st_size for path in args.files), asked)
+    if args.out is None and not runs_here(spark):
+        raise exits.CommandError(
+            f"workers of {args.master} write to a folder that all of them see: name one with --out"
+        )
+    check_workers(spark)
+    return on_spark(spark), parallelism(spark)
 
 
 def _lines(document: Mapping[str, Any]) -> list[str]:
