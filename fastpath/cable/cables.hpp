@@ -1,4 +1,4 @@
-// Carries frames between pairs of descriptors (taps; in tests, socket pairs), one loop for all links of a run.
+// Carries frames between pairs of descriptors (taps, connected UDP sockets), one loop for all links of a run.
 //
 // The model of its link decides what happens to each frame; it is handed over when it is due. What was not asked
 // for (no memory, a descriptor that takes nothing) is counted as an overrun, and how late each frame
@@ -197,7 +197,8 @@ class Cables {
                 continue;
             }
             if (slot != Pool::NONE) pool_.give(slot);
-            if (size < 0 && error == EINTR) continue;
+            // A socket reports once that nobody listened at the other end when it sent; it goes on.
+            if (size < 0 && (error == EINTR || error == ECONNREFUSED)) continue;
             if (size == 0 || error != EAGAIN) give_up(way, size == 0 ? EPIPE : error);
             way.drained = true;
             way.backlog.seen_empty(read_ns);
@@ -272,7 +273,9 @@ class Cables {
     }
 
     void hand_over(Way& way, const Flight& flight, std::int64_t time_ns) noexcept {
-        const ssize_t written = ::write(way.to, pool_.bytes(flight.slot), flight.size);
+        ssize_t written = ::write(way.to, pool_.bytes(flight.slot), flight.size);
+        // That was about a frame before this one, as in `take`.
+        if (written < 0 && errno == ECONNREFUSED) written = ::write(way.to, pool_.bytes(flight.slot), flight.size);
         if (written == static_cast<ssize_t>(flight.size)) {
             ++way.counts.delivered;
             way.lateness.add(time_ns - flight.due_ns + flight.waited_ns);

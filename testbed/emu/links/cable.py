@@ -18,6 +18,24 @@ class End:
 
 
 @dataclass(frozen=True, slots=True)
+class Tunnel:
+    """This machine's end of a link to another one: frames are datagrams between the two."""
+
+    name: str
+    end: End
+    mtu: int
+    impairment: Impairment
+    """What happens to frames that enter here; the other machine does so for its own."""
+    is_a: bool
+    """Whether the end is the link's `a`."""
+    port: int
+    """Of UDP, on both machines: it says which link a datagram is of."""
+    peer_address: str
+    address: str = ""
+    """Of this machine, if the socket is to have this one alone."""
+
+
+@dataclass(frozen=True, slots=True)
 class Cable:
     """A link as it is to be made."""
 

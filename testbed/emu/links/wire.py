@@ -12,7 +12,7 @@ from typing import Any, Self
 
 from nodes.daemon.json_lines import RefusedError
 from testbed.emu.children import Child, start_helper
-from testbed.emu.links.cable import Cable
+from testbed.emu.links.cable import Cable, Tunnel
 from testbed.emu.links.link import CbnLink, Place
 from testbed.emu.links.wire_process import Orders
 from testbed.live.fabric import NetworkError, ProcessDiedError
@@ -31,10 +31,10 @@ class WireProcess:
         NetworkError: it could not make them; the text has its own words.
     """
 
-    def __init__(self, cables: Sequence[Cable], place: Place) -> None:
-        name = f"wires-{cables[0].name}" if len(cables) == 1 else "wires"
+    def __init__(self, cables: Sequence[Cable], place: Place, tunnels: Sequence[Tunnel] = ()) -> None:
+        name = f"wires-{cables[0].name}" if len(cables) == 1 and not tunnels else "wires"
         path = place.config / f"{name}.json"
-        path.write_text(self.orders(cables, place).to_json(), encoding="utf-8")
+        path.write_text(self.orders(cables, place, tunnels).to_json(), encoding="utf-8")
         self._turn = threading.Lock()
         self.child: Child = start_helper(
             "the process that carries the links",
@@ -51,9 +51,9 @@ class WireProcess:
             raise NetworkError(str(error)) from error
 
     @staticmethod
-    def orders(cables: Sequence[Cable], place: Place) -> Orders:
+    def orders(cables: Sequence[Cable], place: Place, tunnels: Sequence[Tunnel] = ()) -> Orders:
         """What the process is to do."""
-        return Orders(seed=place.seed, dilate=place.dilate, wires=tuple(cables))
+        return Orders(seed=place.seed, dilate=place.dilate, wires=tuple(cables), tunnels=tuple(tunnels))
 
     def ask(self, do: str, **arguments: object) -> Any:
         """Have something done; one thing at a time, whoever asks.

@@ -1,6 +1,7 @@
 """The process that carries all wires of a run: `python -m testbed.emu.links.wire_process ORDERS.json`.
 
-It makes a tap at each end of every wire that the file lists, reports that it is ready,
+It makes a tap at each end of every wire that the file lists, and at this machine's end of
+every link to another machine, reports that it is ready,
 and carries frames (`fastpath.cable`) until the end of its standard input, which comes
 also when the run's main process is gone. Meanwhile it does what it is asked there
 (`nodes.daemon.json_lines`): {"do": "take_down", "link": "r1-r2"}. The run's side is `wire`.
@@ -23,8 +24,10 @@ from nodes.daemon import kernel
 from nodes.daemon.json_lines import Request, RequestError, done, refused, say, serve
 from nodes.daemon.kernel import interface_counts
 from nodes.records import from_plain, to_plain
-from testbed.emu.links.cable import Cable, End
+from testbed.emu.links.cable import Cable, End, Tunnel
 from testbed.emu.links.taps import open_tap
+from testbed.emu.links.tunnel import open_tunnel
+from testbed.plan.impairment import NOTHING
 from testbed.plan.model import Impairment, link_seed
 from testbed.runs.measures import LINK_COUNTERS, LinkMeasure
 
@@ -48,11 +51,12 @@ class Orders:
     seed: int
     dilate: int
     wires: tuple[Cable, ...]
+    tunnels: tuple[Tunnel, ...] = ()
     memory_bytes: int = MEMORY_BYTES
     tap_queue_frames: int = TAP_QUEUE_FRAMES
 
     def __post_init__(self) -> None:
-        if not self.wires:
+        if not (self.wires or self.tunnels):
             raise ValueError("there are no wires in them")
 
     def to_json(self) -> str:
@@ -77,14 +81,22 @@ class Wires:
 
     def __init__(self, orders: Orders) -> None:
         self._wires = orders.wires
-        self._numbers = {wire.name: number for number, wire in enumerate(orders.wires)}
-        frame_bytes = max(wire.mtu for wire in orders.wires) + FRAME_EXTRA_BYTES
+        self._tunnels = {tunnel.name: tunnel for tunnel in orders.tunnels}
+        links: list[Cable | Tunnel] = [*orders.wires, *orders.tunnels]
+        self._numbers = {link.name: number for number, link in enumerate(links)}
+        frame_bytes = max(link.mtu for link in links) + FRAME_EXTRA_BYTES
         self.cables = Cables(frame_bytes, orders.memory_bytes, orders.tap_queue_frames, orders.dilate)
         for number, wire in enumerate(orders.wires):
             a, b = (open_tap(end, wire.mtu, orders.tap_queue_frames) for end in (wire.a, wire.b))
             from_a, from_b = (link_seed(orders.seed, wire.name, end) for end in "ab")
             self.cables.join(a, b, (from_a, from_b))
             self.cables.impair(number, wire.impairment, wire.back)
+        for number, tunnel in enumerate(orders.tunnels, len(orders.wires)):
+            tap = open_tap(tunnel.end, tunnel.mtu, orders.tap_queue_frames)
+            ends = "ab" if tunnel.is_a else "ba"
+            own, other = (link_seed(orders.seed, tunnel.name, end) for end in ends)
+            self.cables.join(tap, open_tunnel(tunnel).detach(), (own, other))
+            self.cables.impair(number, tunnel.impairment, NOTHING)
         self._loop = threading.Thread(target=self._carry, name="cables")
         self._begun = threading.Event()
         self._scheduling = ""
@@ -122,7 +134,7 @@ class Wires:
             case {"do": "bring_up", "link": str(name)}:
                 self.cables.repair(self._number(name))
             case {"do": "impair", "link": str(name), "impairment": dict(there), "back": dict(back)}:
-                self.cables.impair(self._number(name), Impairment(**there), Impairment(**back))
+                self._impair(name, Impairment(**there), Impairment(**back))
             case _:
                 known = (
                     "`measures` or `count_lateness_anew`, or `take_down`, `bring_up` or `impair` with a link"
@@ -130,18 +142,29 @@ class Wires:
                 raise ValueError(f"expected {known}")
         return None
 
+    def _impair(self, name: str, there: Impairment, back: Impairment) -> None:
+        tunnel = self._tunnels.get(name)
+        if tunnel is not None:  # what enters at the other end is the other machine's to impair
+            there, back = there if tunnel.is_a else back, NOTHING
+        self.cables.impair(self._number(name), there, back)
+
     def measures(self) -> list[dict[str, Any]]:
-        """Both ways of each wire, as the fields of a `LinkMeasure`."""
+        """Both ways of each wire, and what enters tunnels here, as the fields of a `LinkMeasure`."""
         ends = dict.fromkeys(end.pid for wire in self._wires for end in (wire.a, wire.b))
+        ends |= dict.fromkeys(tunnel.end.pid for tunnel in self._tunnels.values())
         dropped: dict[str, int] = {}
         for pid in ends:
             counts = interface_counts(pid, f"the namespace of process {pid}")
             dropped |= {name: row["tx_dropped"] for name, row in counts.items()}
-        return [
-            asdict(_measure(wire, end, counted, dropped[end.name]))
+        found = [
+            _measure(wire.name, end, counted, dropped[end.name])
             for number, wire in enumerate(self._wires)
             for end, counted in zip((wire.a, wire.b), self.cables.measures(number), strict=True)
         ]
+        for name, tunnel in self._tunnels.items():
+            counted, _ = self.cables.measures(self._number(name))
+            found.append(_measure(name, tunnel.end, counted, dropped[tunnel.end.name]))
+        return [asdict(each) for each in found]
 
     def _number(self, name: str) -> int:
         if name not in self._numbers:
@@ -165,7 +188,7 @@ def main(arguments: Sequence[str]) -> int:
         return EXIT_ORDERS
     try:
         orders = Orders.from_json(Path(arguments[0]).read_text(encoding="utf-8"))
-        allow_descriptors(2 * len(orders.wires))
+        allow_descriptors(2 * (len(orders.wires) + len(orders.tunnels)))
         wires = Wires(orders)
     except Wrong as error:
         say(refused(f"the wires cannot be made: {error}"))
@@ -193,14 +216,14 @@ def allow_descriptors(taps: int) -> None:
         resource.setrlimit(resource.RLIMIT_NOFILE, (needed, hard))
 
 
-def _measure(wire: Cable, end: End, counted: Mapping[str, int], dropped: int) -> LinkMeasure:
+def _measure(link: str, end: End, counted: Mapping[str, int], dropped: int) -> LinkMeasure:
     """`dropped` the kernel could not hand to us: it was sent all the same."""
     fields: dict[str, Any] = {name: counted[name] for name in LINK_COUNTERS}
     fields["frames"] += dropped
     fields["overruns"] += dropped
     if counted["measured"]:
         fields |= {name: counted[name] for name in _LATE}
-    return LinkMeasure(link=wire.name, source=end.name, backend="wire", **fields)
+    return LinkMeasure(link=link, source=end.name, backend="wire", **fields)
 
 
 if __name__ == "__main__":

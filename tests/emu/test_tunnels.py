@@ -1,0 +1,148 @@
+"""Links to other machines: each end is a process of its own, and frames are datagrams between the two.
+
+a ~~~ tap, process --- UDP over loopback --- process, tap ~~~ b
+"""
+
+from __future__ import annotations
+
+import os
+import socket
+import subprocess
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from dataclasses import asdict, replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from nodes.daemon.kernel import inside_network_of
+from testbed.emu.links.cable import End, Tunnel
+from testbed.emu.links.link import Place
+from testbed.emu.links.wire import WireProcess
+from testbed.live.fabric import NetworkError
+from testbed.plan.model import Impairment
+from tests.emu.links_lab import Lab
+
+pytestmark = pytest.mark.emu
+
+NOTHING = Impairment()
+MACS = {"a": "02:00:00:00:00:0a", "b": "02:00:00:00:00:0b"}
+HOSTS = {"a": "127.0.0.1", "b": "127.0.0.2"}
+Ends = dict[str, WireProcess]
+Start = Callable[..., WireProcess]
+
+
+def free_port() -> int:
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
+        probe.bind(("", 0))
+        return int(probe.getsockname()[1])
+
+
+@pytest.fixture
+def lab(tmp_path: Path) -> Iterator[Lab]:
+    """Two namespaces, and nothing between them."""
+    with Lab(tmp_path, "wire", []) as made:
+        yield made
+
+
+@pytest.fixture
+def start(lab: Lab, tmp_path: Path) -> Iterator[Start]:
+    """`start("a")`: the process of one end, with the other end's address."""
+    port = free_port()
+    with ExitStack() as made:
+
+        def one(end: str, **changes: Any) -> WireProcess:
+            other = "b" if end == "a" else "a"
+            folder = tmp_path / end
+            folder.mkdir(exist_ok=True)
+            tunnel = Tunnel(
+                "a--b",
+                End(lab.pid(end), f"{end}-eth0", MACS[end]),
+                1500,
+                NOTHING,
+                end == "a",
+                port,
+                HOSTS[other],
+                HOSTS[end],
+            )
+            place = Place(dict(os.environ), folder, folder)
+            process = WireProcess([], place, [replace(tunnel, **changes)])
+            made.callback(process.stop)
+            address = "10.9.0.1" if end == "a" else "10.9.0.2"
+            with inside_network_of(lab.pid(end), end):
+                for words in (f"address add {address}/24 dev {end}-eth0", f"link set {end}-eth0 up"):
+                    subprocess.run(["ip", *words.split()], check=True)
+            return process
+
+        yield one
+
+
+def ping(lab: Lab, *options: str) -> subprocess.CompletedProcess[str]:
+    command = ["mnexec", "-a", str(lab.pid("a")), "ping", "-n", "-W", "1", *options, "10.9.0.2"]
+    return subprocess.run(command, capture_output=True, text=True, check=False)
+
+
+def times_ms(done: subprocess.CompletedProcess[str]) -> list[float]:
+    rows = [line for line in done.stdout.splitlines() if "time=" in line]
+    return [float(row.partition("time=")[2].split()[0]) for row in rows]
+
+
+def test_frames_reach_the_other_machine_whole_and_both_ways(lab: Lab, start: Start) -> None:
+    start("a"), start("b")
+    assert len(times_ms(ping(lab, "-c", "5", "-i", "0.05"))) == 5
+    assert len(times_ms(ping(lab, "-c", "1", "-s", "1472", "-M", "do"))) == 1
+
+
+def test_each_machine_does_to_frames_what_the_link_does_where_they_enter(lab: Lab, start: Start) -> None:
+    start("a", impairment=Impairment(delay_ns=20_000_000)), start("b")
+    assert 20 <= min(times_ms(ping(lab, "-c", "5", "-i", "0.05"))) < 35
+
+
+def test_an_impairment_of_both_ways_is_split_between_the_machines(lab: Lab, start: Start) -> None:
+    ends = {name: start(name) for name in "ab"}
+    there, back = Impairment(delay_ns=10_000_000), Impairment(delay_ns=30_000_000)
+    for process in ends.values():
+        process.ask("impair", link="a--b", impairment=asdict(there), back=asdict(back))
+    assert 40 <= min(times_ms(ping(lab, "-c", "5", "-i", "0.05"))) < 60
+
+
+def test_a_link_that_is_down_carries_nothing_and_then_again(lab: Lab, start: Start) -> None:
+    ends = {name: start(name) for name in "ab"}
+    ends["b"].ask("take_down", link="a--b")
+    assert times_ms(ping(lab, "-c", "1")) == []
+    ends["b"].ask("bring_up", link="a--b")
+    assert len(times_ms(ping(lab, "-c", "1"))) == 1
+
+
+def test_an_end_that_nobody_listens_at_yet_is_reached_once_somebody_does(lab: Lab, start: Start) -> None:
+    first = start("a")
+    assert times_ms(ping(lab, "-c", "1")) == []
+    start("b")
+    assert len(times_ms(ping(lab, "-c", "3", "-i", "0.05"))) == 3
+    assert first.child.death() is None
+
+
+def test_each_machine_counts_what_entered_its_end(lab: Lab, start: Start) -> None:
+    ends = {name: start(name, impairment=Impairment(loss=1.0 if name == "b" else 0.0)) for name in "ab"}
+    ping(lab, "-c", "2", "-i", "0.05")
+    (from_a,), (from_b,) = (ends[name].ask("measures") for name in "ab")
+    assert (from_a["source"], from_b["source"]) == ("a-eth0", "b-eth0")
+    assert from_a["delivered"] == from_a["frames"] >= 2
+    assert from_b["delivered"] == 0
+    assert from_b["lost"] == from_b["frames"] >= 1
+
+
+def test_a_network_that_is_too_narrow_for_the_frames_is_refused(start: Start) -> None:
+    with pytest.raises(NetworkError, match=r"its MTU is 65500, and the network between the machines \(MTU"):
+        start("a", mtu=65500)
+
+
+def test_a_port_that_is_taken_is_named(lab: Lab, start: Start) -> None:
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as taken:
+        taken.bind((HOSTS["a"], 0))
+        port = taken.getsockname()[1]
+        with pytest.raises(
+            NetworkError, match=rf"a--b to 127.0.0.2, UDP port {port}: Address already in use"
+        ):
+            start("a", port=port)
