@@ -4,12 +4,14 @@
 
 Small cells of one matrix, in the simulator: one after the other in this process, then as tasks of Spark with
 one worker and with two. Starting Spark is measured apart. A machine that does other things gives other
-ratios: all three ways are measured in turns, and the least of each counts.
+ratios: all three ways are measured in turns, and the least of each counts. What two processors of this machine
+can do at most is measured beside it: a loop in plain Python, in one process and in two.
 """
 
 from __future__ import annotations
 
 import json
+import multiprocessing
 import subprocess
 import sys
 import tempfile
@@ -80,13 +82,33 @@ def apart(master: str, cells: int) -> dict[str, float]:
     return dict(json.loads(done.stdout.splitlines()[-1]))
 
 
+def loop_s(processes: int) -> float:
+    """Seconds for the same loop in each of some processes at a time."""
+    began = time.monotonic()
+    started = [multiprocessing.Process(target=_loop) for _ in range(processes)]
+    for each in started:
+        each.start()
+    for each in started:
+        each.join()
+    return time.monotonic() - began
+
+
+def _loop() -> None:
+    total = 0
+    for number in range(20_000_000):
+        total += number
+
+
 def main() -> None:
     """Print the table."""
     cells = int(sys.argv[1]) if len(sys.argv) > 1 else CELLS
     if "--one" in sys.argv:
         print(json.dumps(measure(sys.argv[-1], cells)))
         return
-    turns = [{master: apart(master, cells) for master in MASTERS} for _ in range(TURNS)]
+    turns, loops = [], []
+    for _ in range(TURNS):
+        turns.append({master: apart(master, cells) for master in MASTERS})
+        loops.append((loop_s(1), loop_s(2)))
     least = {master: min(turn[master]["cells_s"] for turn in turns) for master in MASTERS}
     print(f"{cells} cells, the least of {TURNS}:\n")
     print("| | Spark start, s | all cells, s | a cell, ms |")
@@ -98,6 +120,8 @@ def main() -> None:
     overhead_ms = 1000 * (least["local[1]"] - least[""]) / cells
     print(f"\nSpark adds {overhead_ms:.1f} ms to a cell; ", end="")
     print(f"two workers are {least['local[1]'] / least['local[2]']:.2f} times as fast as one.")
+    one, two = (min(times) for times in zip(*loops, strict=True))
+    print(f"Two processes with a loop in plain Python are {2 * one / two:.2f} times as fast as one here.")
 
 
 if __name__ == "__main__":
