@@ -144,6 +144,9 @@ bench-verdict: tools ## How long it takes from captures to the verdict, by phase
 	PYTHONPATH=. $(BIN)/python tests/benchmarks/verdict_time.py --seconds $(or $(SECONDS),3)
 
 .PHONY: bench-sweep
+bench-oracle: tools ## What was owed of 1,000,000 messages to 100,000 subscriptions; MESSAGES=10000: of so many.
+	PYTHONPATH=. $(BIN)/python tests/benchmarks/oracle_time.py $(if $(MESSAGES),--messages $(MESSAGES))
+
 bench-sweep: tools ## What the cells of a sweep cost as Spark tasks, with one worker and two, as Markdown.
 	PYTHONPATH=. $(BIN)/python tests/benchmarks/sweep_table.py
 

@@ -4,8 +4,8 @@
 
 Small cells of one matrix, in the simulator: one after the other in this process, then as tasks of Spark with
 one worker and with two. Starting Spark is measured apart. A machine that does other things gives other
-ratios: all three ways are measured in turns, and the least of each counts. What two processors of this machine
-can do at most is measured beside it: a loop in plain Python, in one process and in two.
+ratios: all three ways are measured in turns, and the least of each counts. What two processors of this
+machine can do at most is measured beside it: a loop in plain Python, in one process and in two.
 """
 
 from __future__ import annotations
