@@ -143,10 +143,11 @@ bench-judge: tools ## How long the verdict at the end of a run takes, as Markdow
 bench-verdict: tools ## How long it takes from captures to the verdict, by phase, as Markdown; SECONDS=3: of traffic.
 	PYTHONPATH=. $(BIN)/python tests/benchmarks/verdict_time.py --seconds $(or $(SECONDS),3)
 
-.PHONY: bench-sweep
+.PHONY: bench-oracle
 bench-oracle: tools ## What was owed of 1,000,000 messages to 100,000 subscriptions; MESSAGES=10000: of so many.
 	PYTHONPATH=. $(BIN)/python tests/benchmarks/oracle_time.py $(if $(MESSAGES),--messages $(MESSAGES))
 
+.PHONY: bench-sweep
 bench-sweep: tools ## What the cells of a sweep cost as Spark tasks, with one worker and two, as Markdown.
 	PYTHONPATH=. $(BIN)/python tests/benchmarks/sweep_table.py
 

@@ -3,8 +3,8 @@
     python tests/benchmarks/oracle_time.py [--subscriptions 100000] [--messages 1000000]
 
 Every subscription has a filter of its own, `dest = D and price < P`, and every message matches about a dozen
-of them. Messages are asked about 100,000 at a time, in one process, as a task of an analysis does with those of
-its bucket. Three messages are asked about once more, one by one, of the plain reference.
+of them. Messages are asked about 100,000 at a time, in one process, as a task of an analysis does with those
+of its bucket. Three messages are asked about once more, one by one, of the plain reference.
 """
 
 from __future__ import annotations
