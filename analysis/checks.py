@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from typing import TypeVar
 
 from analysis.calm import Contradiction
+from analysis.drift.correction import HostClock
 from analysis.evidence import Evidence
 from analysis.figures import axes
 from analysis.findings import Checks, Oddity, PublicationCounts
@@ -30,7 +31,8 @@ class Found:
     evidence: Evidence
     oddities: Sequence[Oddity] = ()
     publications: Sequence[PublicationCounts] = ()
-    offsets_ns: Mapping[int, int] = field(default_factory=dict)
+    clocks: Mapping[int, HostClock] = field(default_factory=dict)
+    """Those that are off, by node."""
     swapped: Sequence[tuple[str, str]] = ()
     unlogged: Sequence[SubscriptionChange] = ()
     undone: Sequence[Undone] = ()
@@ -52,7 +54,7 @@ def to_checks(found: Found, busiest: str = "") -> Checks:
     return Checks(
         counts={
             "altered": sum(o.count for o in altered) + sum(c.otherwise_announced for c in otherwise),
-            "clock_offsets": len(found.offsets_ns),
+            "clock_offsets": len(found.clocks),
             "swapped_captures": len(found.swapped),
             "pathless": sum(o.count for o in pathless),
             "unlogged": len(found.unlogged),
@@ -64,7 +66,10 @@ def to_checks(found: Found, busiest: str = "") -> Checks:
         problems=[
             *_some(found.evidence.problems(), str),
             *_some(found.swapped, _swapped),
-            *_some(found.offsets_ns.items(), lambda item: _offset(names[item[0]], item[1])),
+            *_some(
+                found.clocks.items(),
+                lambda item: _clock(names[item[0]], item[1], corrected=not found.swapped),
+            ),
             *_some(altered, lambda oddity: _altered(oddity, found.evidence.run)),
             *_some(otherwise, lambda client: _otherwise(client, names)),
             *_some(pathless, lambda oddity: _flaw(oddity, names)),
@@ -74,7 +79,8 @@ def to_checks(found: Found, busiest: str = "") -> Checks:
             *_some(found.contradictions, lambda each: _denied(each, found.evidence.run.start_ns)),
         ],
         busiest=busiest,
-        offsets_ns={names[node]: offset_ns for node, offset_ns in found.offsets_ns.items()},
+        clocks={names[node]: clock for node, clock in found.clocks.items()},
+        corrected=not found.swapped,
     )
 
 
@@ -104,11 +110,21 @@ def _swapped(pair: tuple[str, str]) -> str:
     return f"The captures of {pair[0]} and {pair[1]} were exchanged: what is in one belongs into the other."
 
 
-def _offset(name: str, offset_ns: int) -> str:
-    ahead = "ahead of" if offset_ns > 0 else "behind"
+def _clock(name: str, clock: HostClock, *, corrected: bool) -> str:
+    untrusted = "latencies are not to be trusted, nor is what was owed around changes."
+    if not clock.even:
+        return (
+            f"The clock of {name} was set while the run went on, or did not run evenly (packets arrive "
+            f"{axes.duration(clock.residual_ns)} too early however it is corrected): {untrusted}"
+        )
+    ahead = "ahead of" if clock.offset_ns > 0 else "behind"
+    off = f"The clock of {name} is about {axes.duration(abs(clock.offset_ns))} {ahead} the others"
+    drift = f" and drifts by {clock.drift_ppm:+.1f} ppm" if clock.drift else ""
+    if not corrected or clock.uncertainty_ns is None:
+        return f"{off}{drift}: {untrusted}"
     return (
-        f"The clock of {name} is about {axes.duration(abs(offset_ns))} {ahead} the others: latencies are not "
-        "to be trusted, nor is what was owed around changes."
+        f"{off}{drift}: times were corrected, and are right to within {axes.duration(clock.uncertainty_ns)} "
+        f"(residual {axes.duration(clock.residual_ns)})."
     )
 
 

@@ -1,17 +1,20 @@
-"""Whose clock is off, and which captures of a link were exchanged: from the delays in both directions.
+"""What captures say of the clocks of a run's hosts, and which captures of a link were exchanged.
 
-What is sent cannot arrive before it is sent, nor sooner than the link delays it. So the delays of
-a direction bound by how much the receiver's clock may be ahead of the sender's, and those of the
-way back by how much it may be behind. Plain Python over a row for each direction of a link.
+What is sent cannot arrive before it is sent, nor sooner than the link delays it. Here: what each link delays
+by the plan, and how much too early is early. Not here: how clocks follow from that (`analysis.drift`).
 """
 
 from __future__ import annotations
 
-import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
+from analysis.drift.correction import HostClock
+from analysis.drift.estimate import estimate
+from analysis.drift.least import LeastDelays
 from testbed.plan.model import Impairment, LinkPlan, Plan
 
 TOLERANCE_NS = {"sim": 1_000}
@@ -31,25 +34,42 @@ class Way:
 
 
 @dataclass(frozen=True, slots=True)
-class Bounds:
-    """By how much the clock of `b` is ahead of that of `a`: at least and at most."""
+class Clocks:
+    """What is known of the times in a run directory."""
 
-    a: int
-    b: int
-    low_ns: float
-    high_ns: float
+    swapped: Sequence[str]
+    """Links whose captures were exchanged: then times prove nothing, and nothing is corrected."""
+    by_node: Mapping[int, HostClock]
 
-    def offset_ns(self, of_a_ns: float, tolerance_ns: int) -> float:
-        """The offset of `b` if that of `a` is this: none, if that is possible; else about what it is."""
-        low_ns, high_ns = of_a_ns + self.low_ns, of_a_ns + self.high_ns
-        if low_ns <= tolerance_ns and high_ns >= -tolerance_ns:
-            return 0.0
-        known = [bound for bound in (low_ns, high_ns) if math.isfinite(bound)]
-        return sum(known) / len(known)
+    @property
+    def off(self) -> dict[int, HostClock]:
+        """Those that are not right."""
+        return {node: clock for node, clock in self.by_node.items() if clock.off}
 
-    def reversed(self) -> Bounds:
-        """The same, seen from the other node."""
-        return Bounds(self.b, self.a, -self.high_ns, -self.low_ns)
+    @property
+    def to_correct(self) -> dict[int, HostClock]:
+        """Those of them that say how."""
+        usable = {node: clock for node, clock in self.off.items() if clock.correctable}
+        return {} if self.swapped else usable
+
+    @property
+    def trusted(self) -> bool:
+        """Whether times, corrected or not, say when something was."""
+        return not self.swapped and len(self.to_correct) == len(self.off)
+
+
+def clock_columns(by_node: Mapping[int, HostClock]) -> dict[str, list[Any]]:
+    """The columns of table `clocks`."""
+    clocks = by_node.values()
+    return {
+        "node_id": [*by_node],
+        "host": [clock.host for clock in clocks],
+        "offset_ns": [clock.offset_ns if clock.even else None for clock in clocks],
+        "drift_ppm": [clock.drift_ppm if clock.even else None for clock in clocks],
+        "uncertainty_ns": [clock.uncertainty_ns for clock in clocks],
+        "residual_ns": [clock.residual_ns for clock in clocks],
+        "even": [clock.even for clock in clocks],
+    }
 
 
 def ways_of(delays: Mapping[str, Sequence[Any]]) -> list[Way]:
@@ -67,84 +87,40 @@ def swapped_ends(ways: Iterable[Way]) -> list[str]:
     return sorted(link for link, directions in negative.items() if directions == 2)
 
 
-def offsets_ns(ways: Sequence[Way], plan: Plan, world: str, backends: Mapping[str, str]) -> dict[int, int]:
-    """The clocks that are off, by node id: by how much they are ahead of what most nodes have.
+def clocks_of(
+    least: LeastDelays,
+    plan: Plan,
+    world: str,
+    backends: Mapping[str, str],
+    *,
+    exchanged: Collection[str] = (),
+    hosts: Mapping[int, str] | None = None,
+) -> dict[int, HostClock]:
+    """The clock of each node that shares a link with a node of another host, by node id.
 
     Args:
-        ways: Of links whose captures are in order.
+        least: Of the whole run.
         plan: Of the run.
         world: It took place in.
         backends: What carried the frames, by the interface that sends.
+        exchanged: Links whose captures are not in order: their delays say nothing.
+        hosts: Whose clock a node reads, by id; None: each has its own.
     """
+    names = {node.node_id: node.name for node in plan.nodes}
+    hosts = names if hosts is None else hosts
     tolerance_ns = TOLERANCE_NS.get(world, OTHER_TOLERANCE_NS)
-    bounds = list(_bounds(ways, _least_delays(plan, world, backends)))
-    if not any(each.offset_ns(0.0, tolerance_ns) for each in bounds):
-        return {}
-    clients = {node.node_id for node in plan.clients}
-
-    def support(offsets: Mapping[int, float]) -> tuple[int, int, int]:
-        right = [node for node, offset in offsets.items() if abs(offset) <= tolerance_ns]
-        return len(right), len(clients.intersection(right)), -min(offsets)
-
-    found: dict[int, int] = {}
-    tree = _tree(bounds)
-    for part in _parts(tree):
-        best = max((_propagated(tree, node, tolerance_ns) for node in part), key=support)
-        found |= {node: round(offset) for node, offset in best.items() if abs(offset) > tolerance_ns}
-    return dict(sorted(found.items()))
+    known = _known(least, plan, exchanged)
+    found = estimate(known, _least_delays(plan, world, backends), hosts, tolerance_ns)
+    return {node: found[hosts[node]] for node in sorted(names) if hosts.get(node) in found}
 
 
-def _bounds(ways: Sequence[Way], delays_ns: Mapping[tuple[int, int], int]) -> Iterator[Bounds]:
-    least = {(way.from_id, way.to_id): way.least_ns for way in ways}
-    for a, b in sorted({(min(pair), max(pair)) for pair in least}):
-        there, back = least.get((a, b)), least.get((b, a))
-        yield Bounds(
-            a,
-            b,
-            -math.inf if back is None else delays_ns.get((b, a), 0) - back,
-            math.inf if there is None else there - delays_ns.get((a, b), 0),
-        )
-
-
-def _tree(bounds: Sequence[Bounds]) -> dict[int, list[Bounds]]:
-    """By node: its links in a tree of those that bound the difference of two clocks most closely."""
-    near: dict[int, list[Bounds]] = {}
-    root: dict[int, int] = {}
-
-    def root_of(node: int) -> int:
-        while root.setdefault(node, node) != node:
-            node = root[node]
-        return node
-
-    for each in sorted(bounds, key=lambda b: (b.high_ns - b.low_ns, b.a, b.b)):
-        a, b = root_of(each.a), root_of(each.b)
-        if a != b:
-            root[b] = a
-            near.setdefault(each.a, []).append(each)
-            near.setdefault(each.b, []).append(each.reversed())
-    return near
-
-
-def _parts(tree: Mapping[int, Sequence[Bounds]]) -> Iterator[list[int]]:
-    """The nodes that are connected with each other."""
-    left = dict.fromkeys(tree)
-    while left:
-        part = [*_propagated(tree, next(iter(left)), 0)]
-        for node in part:
-            del left[node]
-        yield part
-
-
-def _propagated(tree: Mapping[int, Sequence[Bounds]], right: int, tolerance_ns: int) -> dict[int, float]:
-    """The offset of each clock if that of one node is right, and every other as far as possible."""
-    offsets, frontier = {right: 0.0}, [right]
-    while frontier:
-        at = frontier.pop()
-        for link in tree[at]:
-            if link.b not in offsets:
-                offsets[link.b] = link.offset_ns(offsets[at], tolerance_ns)
-                frontier.append(link.b)
-    return offsets
+def _known(least: LeastDelays, plan: Plan, exchanged: Collection[str]) -> LeastDelays:
+    """Without what says nothing."""
+    ids = {node.name: node.node_id for node in plan.nodes}
+    wrong = [{ids[link.a], ids[link.b]} for link in plan.links if link.name in exchanged]
+    ways = zip(least.from_id.tolist(), least.to_id.tolist(), strict=True)
+    kept = np.array([{*way} not in wrong and {*way} <= {*ids.values()} for way in ways], bool)
+    return LeastDelays(*(column[kept] for column in least))
 
 
 def _least_delays(plan: Plan, world: str, backends: Mapping[str, str]) -> dict[tuple[int, int], int]:

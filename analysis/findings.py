@@ -9,6 +9,7 @@ from operator import add
 from typing import TYPE_CHECKING, Any
 
 from analysis.counts import Counts
+from analysis.drift.correction import HostClock
 from analysis.history import FOREVER, Disturbance
 from analysis.network import RouterState
 from analysis.rundir import Run
@@ -257,8 +258,10 @@ class Checks:
     counts: Mapping[str, int] = field(default_factory=dict)
     """By the names of `CHECKS`; what is not there is 0."""
     problems: Sequence[str] = ()
-    offsets_ns: Mapping[str, int] = field(default_factory=dict)
+    clocks: Mapping[str, HostClock] = field(default_factory=dict)
     """Of the nodes whose clocks are off."""
+    corrected: bool = True
+    """Whether times were corrected by those clocks that say how."""
     busiest: str = ""
     """What kept the network from settling at the end; empty: nothing."""
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import os
 import shutil
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,11 +19,13 @@ import pyarrow.parquet as pq
 from pyspark.sql import SparkSession
 
 from analysis import AnalysisError, calm, clocks, logs, network
-from analysis.catalog.network import CONTROL, LINK_DELAYS, NODES
+from analysis.catalog.network import CLOCKS, CONTROL, LINK_DELAYS, NODES
 from analysis.checks import Found, to_checks
-from analysis.clocks import Way, ways_of
+from analysis.clocks import Clocks, clock_columns, ways_of
 from analysis.counts import ARRIVED
 from analysis.digest import delivered_digest
+from analysis.drift.correction import HostClock, with_corrected_times
+from analysis.drift.least import window_ns
 from analysis.dues import deviations
 from analysis.evidence import Evidence, evidence_of, swapped_access
 from analysis.explorer import explore
@@ -156,24 +158,8 @@ def _find(spark: SparkSession, run: Run, workspace: Path, progress: Progress) ->
     ).summary()
     if wrong := ingested.splits.get("distrusted"):
         progress.say(f"The index beside {wrong:,} captures was wrong; their records were counted one by one")
-    payloads = list(payloads_of(ingested.control))
-    unlogged = logs.unlogged(run, payloads, logged)
-    changes = sorted([*logged, *unlogged], key=lambda change: change.time_ns) if unlogged else logged
-    claims, odd_claims = claims_of(changes, run.client_ids, run.clock)
-    claims, unreadable = readable_claims(claims)
-    known = Known(
-        run,
-        ingested,
-        payloads,
-        evidence_of(run, ingested),
-        changes,
-        unlogged,
-        network_events,
-        claims,
-        history_of(run.plan, network_events, run.start_ns),
-        calm.fixpoints_of(run, network_events),
-        [*odd_lines, *odd_changes, *odd_claims, *unreadable],
-    )
+    read = Read(run, ingested, logged, network_events, [*odd_lines, *odd_changes])
+    known = read.known({})
     progress.phase("tables", STEPS)
     events = run.shared_path / "events.jsonl"
     scatter = Scatter(
@@ -185,7 +171,44 @@ def _find(spark: SparkSession, run: Run, workspace: Path, progress: Progress) ->
         clients=run.client_ids,
         fixpoints_ns=[fixpoint.time_ns for fixpoint in known.fixpoints],
     )
-    return _Tables(known, tables, progress, Work(scatter, tasks, tables)).findings()
+    return _Tables(read, known, tables, progress, Work(scatter, tasks, tables)).findings()
+
+
+@dataclass(frozen=True, slots=True)
+class Read:
+    """What was read of a run directory, with the times that are in it."""
+
+    run: Run
+    ingested: Ingested
+    logged: Sequence[SubscriptionChange]
+    network_events: Sequence[NetworkChange]
+    notes: Sequence[str]
+    """What was odd about the run directory."""
+
+    def known(self, clocks: Mapping[int, HostClock]) -> Known:
+        """What follows, with times corrected by these clocks, by node id."""
+        run, ids = self.run, self.run.client_ids
+        logged = with_corrected_times(self.logged, lambda change: ids.get(change.client, 0), clocks)
+        routers = {c.interface.name: c.node.node_id for c in run.captures}
+        kept = with_corrected_times(self.ingested.control, lambda packet: routers[packet.interface], clocks)
+        payloads = list(payloads_of(kept))
+        unlogged = logs.unlogged(run, payloads, logged)
+        changes = sorted([*logged, *unlogged], key=lambda change: change.time_ns)
+        claims, odd_claims = claims_of(changes, ids, run.clock)
+        claims, unreadable = readable_claims(claims)
+        return Known(
+            run,
+            self.ingested,
+            payloads,
+            evidence_of(run, self.ingested),
+            changes,
+            unlogged,
+            self.network_events,
+            claims,
+            history_of(run.plan, self.network_events, run.start_ns),
+            calm.fixpoints_of(run, self.network_events),
+            [*self.notes, *odd_claims, *unreadable],
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -218,6 +241,7 @@ class Known:
 class _Tables:
     """The tables of one run, and what is found out of them."""
 
+    read: Read
     known: Known
     folder: Path
     progress: Progress
@@ -226,20 +250,22 @@ class _Tables:
 
     def findings(self) -> Findings:
         """Write all tables and count what the verdict and the report show."""
-        known, run = self.known, self.known.run
-        passed = self.work.sort_out()
-        self._step()
-        parts, slices = parts_of(run, known.history), slices_of(run)
+        run = self.read.run
+        parts, slices = parts_of(run, self.known.history), slices_of(run)
         context = self._context(parts, slices)
-        sums = self.work.judge(context)
-        self._step()
+        passed, sums = self._judged(context)
+        clocks = self._clocks(sums)
+        if clocks.to_correct:
+            context, passed, sums = self._judged_again(clocks, parts, slices)
+        known = self.known
         traffic = traffic_of(passed.load)
         write_part(self.folder, CONTROL, control_columns(run, traffic))
         delays = link_delays(sums.delays, _links(run))
         write_part(self.folder, LINK_DELAYS, delays)
         self._write_nodes()
         self._step()
-        checks, odd_logs = self._checks(sums, passed, ways_of(delays))
+        write_part(self.folder, CLOCKS, clock_columns(clocks.by_node))
+        checks, odd_logs = self._checks(sums, passed, clocks)
         subscribers = counting.by_subscriber(sums.clients)
         scopes = counting.count_by_scope(context.timeline, sums.published, sums.intervals, sums.in_interval)
         found = Findings(
@@ -265,6 +291,33 @@ class _Tables:
         self._step()
         return found
 
+    def _judged(self, context: Context) -> tuple[Passed, Sums]:
+        passed = self.work.sort_out()
+        self._step()
+        sums = self.work.judge(context)
+        self._step()
+        return passed, sums
+
+    def _judged_again(
+        self, clocks: Clocks, parts: Sequence[Scope], slices: Slices
+    ) -> tuple[Context, Passed, Sums]:
+        """With times as they are by the clock of the reference."""
+        self.progress.say("Clocks are off: all is judged once more, with corrected times")
+        self.progress.phase("tables", STEPS)
+        self._done = 0
+        self.known = self.read.known(clocks.to_correct)
+        self.work = self.work.with_clocks(clocks.to_correct)
+        context = self._context(parts, slices)
+        return context, *self._judged(context)
+
+    def _clocks(self, sums: Sums) -> Clocks:
+        run = self.read.run
+        swapped = clocks.swapped_ends(ways_of(link_delays(sums.delays, _links(run))))
+        certificate = run.certificate or {"links": ()}
+        backends = {str(row["source"]): str(row["backend"]) for row in certificate["links"]}
+        world = str(run.manifest["world"])
+        return Clocks(swapped, clocks.clocks_of(sums.least, run.plan, world, backends, exchanged=swapped))
+
     def _context(self, parts: Sequence[Scope], slices: Slices) -> Context:
         run = self.known.run
         return Context(
@@ -276,24 +329,26 @@ class _Tables:
             network.homes(run),
             network.cost_edges(run),
             network.delay_edges(run),
+            window_ns(run.end_ns - run.start_ns),
         )
 
-    def _checks(self, sums: Sums, passed: Passed, ways: Sequence[Way]) -> tuple[Checks, list[str]]:
+    def _checks(self, sums: Sums, passed: Passed, clocks: Clocks) -> tuple[Checks, list[str]]:
         """What is wrong with the run directory, and what was odd about its logs."""
         known, run = self.known, self.known.run
-        swapped, offsets_ns = _clocks(run, ways)
+        links = {link.name: (link.a_interface, link.b_interface) for link in run.plan.links}
+        swapped = [links[name] for name in clocks.swapped]
         published = {client.source: client.total for client in sums.publishers}
         undone, odd_logs = logs.undone(run, known.changes, published) if run.carried_out else ([], [])
         found = Found(
             known.evidence,
             all_oddities(sums),
             sums.publishers,
-            offsets_ns,
+            clocks.off,
             [*swapped, *swapped_access(run, known.ingested)],
             known.unlogged,
             undone,
             list(logs.lacking_events(run, known.network_events)),
-            [] if swapped or offsets_ns else self._contradictions(passed),
+            self._contradictions(passed) if clocks.trusted else [],
         )
         return to_checks(found, calm.busiest(run, known.history, known.payloads)), odd_logs
 
@@ -337,17 +392,6 @@ class _Tables:
     def _step(self) -> None:
         self._done += 1
         self.progress.advance(self._done)
-
-
-def _clocks(run: Run, ways: Sequence[Way]) -> tuple[list[tuple[str, str]], dict[int, int]]:
-    """Which captures of links between routers were exchanged, and by how much whose clock is off."""
-    swapped = clocks.swapped_ends(ways)
-    links = {link.name: (link.a_interface, link.b_interface) for link in run.plan.links}
-    certificate = run.certificate or {"links": ()}
-    backends = {str(row["source"]): str(row["backend"]) for row in certificate["links"]}
-    good = [way for way in ways if way.link not in swapped]
-    offsets_ns = clocks.offsets_ns(good, run.plan, str(run.manifest["world"]), backends)
-    return [links[name] for name in swapped], offsets_ns
 
 
 def _links(run: Run) -> dict[tuple[int, int], str]:

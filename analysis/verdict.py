@@ -15,6 +15,7 @@ from analysis.findings import (
     CHECKS,
     NO_CONTROL,
     SHARES,
+    Checks,
     Failure,
     Findings,
     LatencyCurve,
@@ -38,16 +39,29 @@ what was damaged on its way, which its receiver drops, and parts of pcapng that 
 def to_verdict(findings: Findings) -> dict[str, Any]:
     """The document `verdict.json`."""
     shared = _shared(findings)
-    latency = shared["latency_ns"]
+    latency, clocks = shared["latency_ns"], _clocks(findings.checks)
     of_tables = {
-        "latency_ns": latency and {**latency, "trusted": not findings.checks.offsets_ns},
+        "latency_ns": latency
+        and {**latency, "trusted": len(clocks["corrected"]) == len(clocks["offsets_ns"])},
         "wasted_crossings": sum(c.wasted for c in findings.crossings),
         "scheme": to_scheme(findings),
-        "clocks": {"offsets_ns": dict(findings.checks.offsets_ns)},
+        "clocks": clocks,
         "checks": {name: findings.checks.counts.get(name, 0) for name in CHECKS},
     }
     verdict = {**shared, **of_tables}
     return {**verdict, "expectations": to_expectations(findings, verdict)}
+
+
+def _clocks(checks: Checks) -> dict[str, Any]:
+    """By node, of those whose clocks are off."""
+    of = checks.clocks
+    return {
+        "offsets_ns": {name: clock.offset_ns if clock.even else None for name, clock in of.items()},
+        "drift_ppm": {name: round(clock.drift_ppm, 3) if clock.even else None for name, clock in of.items()},
+        "uncertainty_ns": {name: clock.uncertainty_ns for name, clock in of.items()},
+        "residual_ns": {name: clock.residual_ns for name, clock in of.items()},
+        "corrected": [name for name, clock in of.items() if checks.corrected and clock.correctable],
+    }
 
 
 def to_judged(findings: Findings, unchecked: Collection[str]) -> dict[str, Any]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pyarrow as pa
 
-from analysis.catalog.model import DOUBLE, INT, LONG, TEXT, Column, Table
+from analysis.catalog.model import DOUBLE, FLAG, INT, LONG, TEXT, Column, Table
 
 NODES = Table(
     "nodes",
@@ -63,4 +63,36 @@ LINK_DELAYS = Table(
     ),
 )
 
-TABLES = (NODES, CONTROL, LINK_DELAYS)
+CLOCKS = Table(
+    "clocks",
+    "One row a node whose clock can be compared with that of another. The clock of the reference is right by "
+    "definition; times in the other tables are corrected by the others (analysis.md).",
+    (
+        Column("node_id", INT, "", "The node."),
+        Column("host", TEXT, "", "The host whose clock it reads; without any other word, the node itself."),
+        Column(
+            "offset_ns",
+            LONG,
+            "ns",
+            "By how much it is ahead at the start; 0: it can be right; null: it was set while it ran.",
+        ),
+        Column(
+            "drift_ppm", DOUBLE, "ppm", "How much faster it runs than that of the reference; null likewise."
+        ),
+        Column(
+            "uncertainty_ns",
+            LONG,
+            "ns",
+            "Corrected times are right to within this; null: nothing says how well.",
+        ),
+        Column(
+            "residual_ns",
+            LONG,
+            "ns",
+            "By how much packets arrive too early even so; of a clock that was set, by any line.",
+        ),
+        Column("even", FLAG, "", "Whether it ran without being set."),
+    ),
+)
+
+TABLES = (NODES, CONTROL, LINK_DELAYS, CLOCKS)

@@ -7,8 +7,9 @@ drifted since the start is computed as a fraction, and rounded to a nanosecond.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar, Protocol, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,8 +17,21 @@ from numpy.typing import NDArray
 Longs = NDArray[np.int64]
 
 
+class Timed(Protocol):
+    """A dataclass with a time."""
+
+    __dataclass_fields__: ClassVar[dict[str, Any]]
+
+    @property
+    def time_ns(self) -> int:
+        """By the clock of some node."""
+
+
+T = TypeVar("T", bound=Timed)
+
+
 @dataclass(frozen=True, slots=True)
-class Clock:
+class HostClock:
     """The clock of a host, against that of the reference."""
 
     host: str
@@ -50,7 +64,7 @@ class Clock:
         return self.drift * 1e6
 
 
-def corrected(node_id: Longs, time_ns: Longs, clocks: Mapping[int, Clock]) -> Longs:
+def corrected(node_id: Longs, time_ns: Longs, clocks: Mapping[int, HostClock]) -> Longs:
     """Times of the reference, for times by the clocks of nodes.
 
     Args:
@@ -76,3 +90,14 @@ def corrected(node_id: Longs, time_ns: Longs, clocks: Mapping[int, Clock]) -> Lo
     without_offset = time_ns - offset
     gained = np.rint((without_offset - start) * gain).astype(np.int64)
     return np.where(concerned, without_offset - gained, time_ns)
+
+
+def with_corrected_times(
+    rows: Sequence[T], node_of: Callable[[T], int], clocks: Mapping[int, HostClock]
+) -> list[T]:
+    """Rows with times of the reference; `node_of` says by whose clock each has its time."""
+    if not clocks:
+        return list(rows)
+    nodes = np.array([node_of(row) for row in rows], np.int64)
+    times = corrected(nodes, np.array([row.time_ns for row in rows], np.int64), clocks)
+    return [replace(row, time_ns=time_ns) for row, time_ns in zip(rows, times.tolist(), strict=True)]

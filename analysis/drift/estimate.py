@@ -20,7 +20,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from analysis.drift.correction import Clock
+from analysis.drift.correction import HostClock
+from analysis.drift.graph import Pair, outwards, parts, tree_of
 from analysis.drift.least import LeastDelays, Longs
 from analysis.drift.lines import (
     FAR_NS,
@@ -38,28 +39,34 @@ from analysis.drift.lines import (
 ROUNDS = 3
 """A time is known only after its clock is: each round has it a thousand times as well as the one before."""
 ROUNDED_NS = 2.0
+UNKNOWN_NS = FAR_NS / 4
+"""Who is less certain than that knows nothing: there is traffic in one direction alone."""
 
 
-class Pair(NamedTuple):
-    """Two hosts that share links."""
+class Bounding(NamedTuple):
+    """Least delays from one host to another: integers, as captured."""
 
-    a: str
-    b: str
+    sent_ns: Longs
+    """By the sender's clock."""
+    ahead_ns: Longs
+    """By so much the receiver's clock can be ahead, if the link delays what it certainly delays."""
+    unsure_ns: Longs
+    """By so much more, since nobody knows by whose clock the link delays."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Traffic:
     """The least delays between two hosts: integers, as captured."""
 
-    to_b: tuple[Longs, Longs]
-    """When it was sent, by the clock of `a`, and by how much `b` can be ahead."""
-    to_a: tuple[Longs, Longs]
-    """The same, seen from `b`."""
+    to_b: Bounding
+    """What `b` got from `a`."""
+    to_a: Bounding
+    """What `a` got from `b`."""
 
     def constant(self) -> tuple[float, float]:
         """If neither clock drifts: by how much `b` is ahead, at least and at most."""
-        low = -int(self.to_a[1].min()) if len(self.to_a[1]) else -np.inf
-        high = int(self.to_b[1].min()) if len(self.to_b[1]) else np.inf
+        low = -int(self.to_a.ahead_ns.min()) if len(self.to_a.ahead_ns) else -np.inf
+        high = int(self.to_b.ahead_ns.min()) if len(self.to_b.ahead_ns) else np.inf
         return low, high
 
 
@@ -80,7 +87,7 @@ def estimate(
     certain_ns: Mapping[tuple[int, int], int],
     hosts: Mapping[int, str],
     tolerance_ns: int,
-) -> dict[str, Clock]:
+) -> dict[str, HostClock]:
     """The clock of each host that shares a link with another, by host.
 
     Args:
@@ -91,7 +98,7 @@ def estimate(
     """
     traffic = _by_pair(least, certain_ns, hosts)
     set_while_running: dict[str, float] = {}
-    found: dict[str, Clock] = {}
+    found: dict[str, HostClock] = {}
     while traffic:
         network = _solved(traffic, tolerance_ns)
         if not network.broken:
@@ -101,7 +108,7 @@ def estimate(
         set_while_running[host] = max(ns for pair, ns in network.broken.items() if host in pair)
         traffic = {pair: rows for pair, rows in traffic.items() if host not in pair}
     for host, residual_ns in set_while_running.items():
-        found[host] = Clock(host, 0, 0.0, 0, None, round(residual_ns), even=False)
+        found[host] = HostClock(host, 0, 0.0, 0, None, round(residual_ns), even=False)
     return dict(sorted(found.items()))
 
 
@@ -115,14 +122,14 @@ def _solved(traffic: Mapping[Pair, _Traffic], tolerance_ns: int) -> _Network:
 def _by_pair(
     least: LeastDelays, certain_ns: Mapping[tuple[int, int], int], hosts: Mapping[int, str]
 ) -> dict[Pair, _Traffic]:
-    found: dict[Pair, tuple[list[tuple[Longs, Longs]], list[tuple[Longs, Longs]]]] = {}
+    found: dict[Pair, tuple[list[Bounding], list[Bounding]]] = {}
     for (from_id, to_id), sent_ns, least_ns in _directions(least):
         a, b = hosts[from_id], hosts[to_id]
         if a != b:
-            # A clock that is fast shows a delay as longer, one that is slow as shorter.
-            certain = int(certain_ns.get((from_id, to_id), 0) * (1 - MOST_DRIFT))
+            certain = certain_ns.get((from_id, to_id), 0)
+            unsure = np.full(len(sent_ns), int(certain * MOST_DRIFT) + 1 if certain else 0)
             sides = found.setdefault(Pair(min(a, b), max(a, b)), ([], []))
-            sides[a > b].append((sent_ns, least_ns - certain))
+            sides[a > b].append(Bounding(sent_ns, least_ns - certain, unsure))
     return {pair: _Traffic(_joined(there), _joined(back)) for pair, (there, back) in sorted(found.items())}
 
 
@@ -140,11 +147,10 @@ def _directions(least: LeastDelays) -> Iterator[tuple[tuple[int, int], Longs, Lo
         )
 
 
-def _joined(parts: list[tuple[Longs, Longs]]) -> tuple[Longs, Longs]:
+def _joined(parts: list[Bounding]) -> Bounding:
     if not parts:
-        return np.empty(0, np.int64), np.empty(0, np.int64)
-    sent_ns, ahead_ns = zip(*parts, strict=True)
-    return np.concatenate(sent_ns), np.concatenate(ahead_ns)
+        return Bounding(*(np.empty(0, np.int64) for _ in Bounding._fields))
+    return Bounding(*(np.concatenate(columns) for columns in zip(*parts, strict=True)))
 
 
 def _culprit(
@@ -174,6 +180,9 @@ class _Network:
     """Offsets as integers, which need not be right: what is left is small."""
     _guesses: dict[str, _Guess] = field(default_factory=dict)
     _bounds: dict[Pair, Bounds] = field(default_factory=dict)
+    """What is certain."""
+    _nominal: dict[Pair, Bounds] = field(default_factory=dict)
+    """Closer ones, if all is as it should be: a line within both is better than one within these alone."""
     _boxes: dict[Pair, Box] = field(default_factory=dict)
     _span: tuple[int, int] = (0, 1)
     _parts: list[list[str]] = field(default_factory=list)
@@ -191,12 +200,14 @@ class _Network:
             lines = np.array([self._whole_line(host) for host in part])
             unsure = np.array([self._guesses[host].uncertainty_ns for host in part])
             apart = np.abs(lines[:, None] - lines[None]).max(axis=2)
-            agreeing = (apart <= unsure[:, None] + unsure[None] + self.tolerance_ns).sum(axis=1)
+            agree = apart <= unsure[:, None] + unsure[None] + self.tolerance_ns
+            agree[:, unsure > UNKNOWN_NS] = agree[unsure > UNKNOWN_NS] = False
+            agreeing = agree.sum(axis=1)
             best = max(range(len(part)), key=lambda n: (agreeing[n], self._links[part[n]], -n))
             chosen.append(part[best])
         return chosen
 
-    def clocks(self) -> dict[str, Clock]:
+    def clocks(self) -> dict[str, HostClock]:
         """What was found."""
         start_ns, length_ns = self._span
         residuals = dict.fromkeys(self._guesses, 0.0)
@@ -208,8 +219,8 @@ class _Network:
             uncertain = guess.uncertainty_ns * (1 + 2 * MOST_DRIFT) + ROUNDED_NS
             offset_ns = self._rough[host] + round(guess.line.first)
             drift = (guess.line.last - guess.line.first) / length_ns
-            known = None if uncertain > FAR_NS / 4 else round(uncertain)
-            found[host] = Clock(host, offset_ns, drift, start_ns, known, round(residuals[host]))
+            known = None if uncertain > UNKNOWN_NS else round(uncertain)
+            found[host] = HostClock(host, offset_ns, drift, start_ns, known, round(residuals[host]))
         return found
 
     def _whole_line(self, host: str) -> Line:
@@ -219,30 +230,31 @@ class _Network:
     def _rough_estimate(self) -> None:
         """Constants over a tree of the closest bounds."""
         constants = {pair: rows.constant() for pair, rows in self.traffic.items()}
-        tree = _tree({pair: max(high - low, 0.0) for pair, (low, high) in constants.items()})
-        self._links = Counter(host for pair in self.traffic for host in pair)
-        self._parts = [sorted(part) for part in _parts(tree)]
+        near = tree_of({pair: max(high - low, 0.0) for pair, (low, high) in constants.items()})
+        both_ways = (pair for pair, bounds in constants.items() if np.isfinite(bounds).all())
+        self._links = Counter(host for pair in both_ways for host in pair)
+        self._parts = [sorted(part) for part in parts(near)]
         for part in self._parts:
             wanted = [host for host in part if host in self.wanted]
             reference = wanted[0] if wanted else max(part, key=lambda host: self._links[host])
             self.references.append(reference)
             self._rough[reference] = 0
-            for a, b in _outwards(reference, tree):
+            for a, b in outwards(reference, near):
                 low, high = constants[Pair(a, b)] if a < b else _negated(constants[Pair(b, a)])
                 known = [bound for bound in (low, high) if np.isfinite(bound)]
                 self._rough[b] = self._rough[a] + round(sum(known) / len(known))
 
     def _round(self) -> None:
         """Bounds with times as they are known by now, and from them all lines again."""
-        self._bounds = self._bounds_now()
+        self._set_bounds()
         self.broken = {}
         self._boxes = {}
         lines: dict[Pair, list[Line]] = {}
         for pair, bounds in self._bounds.items():
             slack_ns = bounds.slack_ns(self.tolerance_ns)
             if slack_ns is None:
-                slack_ns = bounds.slack_ns(FAR_NS / 4)
-                self.broken[pair] = FAR_NS / 4 if slack_ns is None else slack_ns
+                slack_ns = bounds.slack_ns(UNKNOWN_NS)
+                self.broken[pair] = UNKNOWN_NS if slack_ns is None else slack_ns
             lines[pair] = bounds.lines(FAR_NS / 2 if slack_ns is None else slack_ns)
             self._boxes[pair] = box_of(lines[pair])
         self._guesses = {}
@@ -279,43 +291,57 @@ class _Network:
             return _Guess(ZERO, Box(ZERO, ZERO))
         pair = Pair(*sorted((before, host)))
         forwards = before == pair.a
-        bounds = self._bounds[pair] if forwards else _mirrored(self._bounds[pair])
         box = self._boxes[pair] if forwards else self._boxes[pair].reversed()
         known = self._guesses[before]
-        right = Line(-float(self._rough[host]), -float(self._rough[host]))
-        if bounds.violation_ns(right.minus(known.line)) <= self.tolerance_ns:
-            line = right
-        elif (constant := bounds.constant_beside(known.line)) is not None:
-            line = Line(constant, constant)
-        else:
+        both = [
+            bounds[pair] if forwards else _mirrored(bounds[pair]) for bounds in (self._nominal, self._bounds)
+        ]
+        line = self._simple(host, known.line, both)
+        if line is None:
             middle = middle_of(lines[pair])
             line = known.line.plus(middle if forwards else ZERO.minus(middle))
         return _Guess(line, known.box.plus(box))
 
-    def _bounds_now(self) -> dict[Pair, Bounds]:
+    def _simple(self, host: str, before: Line, bounds: Sequence[Bounds]) -> Line | None:
+        """That the clock is right, or else a constant, by the first bounds that allow it; None: none do."""
+        right = Line(-float(self._rough[host]), -float(self._rough[host]))
+        if any(each.violation_ns(right.minus(before)) <= self.tolerance_ns for each in bounds):
+            return right
+        constants = (each.constant_beside(before) for each in bounds)
+        return next((Line(found, found) for found in constants if found is not None), None)
+
+    def _set_bounds(self) -> None:
         times = {
-            pair: (self._times(pair.a, rows.to_b[0]), self._times(pair.b, rows.to_a[0]))
+            pair: (self._times(pair.a, rows.to_b.sent_ns), self._times(pair.b, rows.to_a.sent_ns))
             for pair, rows in self.traffic.items()
         }
         first = min(float(each.min()) for pair in times.values() for each in pair if len(each))
         last = max(float(each.max()) for pair in times.values() for each in pair if len(each))
-        origin = self._origin
-        self._span = (origin + round(first), max(round(last - first), 1))
-        slope_ns = 2 * MOST_DRIFT * self._span[1]
-        return {
-            pair: Bounds(
-                self._points(pair.a, pair.b, there - first, self.traffic[pair].to_b[1], 1),
-                self._points(pair.b, pair.a, back - first, self.traffic[pair].to_a[1], -1),
-                slope_ns,
-            )
-            for pair, (there, back) in times.items()
-        }
+        self._span = (self._origin + round(first), max(round(last - first), 1))
+        unsure_ns = {host: 2 * MOST_DRIFT * guess.uncertainty_ns for host, guess in self._guesses.items()}
+        for pair, (there, back) in times.items():
+            shares = (there - first) / self._span[1], (back - first) / self._span[1]
+            unsure = max(unsure_ns.get(host, 0.0) for host in pair)
+            unsure = unsure if unsure < 2 * MOST_DRIFT * UNKNOWN_NS else 0.0
+            self._nominal[pair] = self._bounds_of(pair, shares, (0, 0.0))
+            self._bounds[pair] = self._bounds_of(pair, shares, (1, unsure))
+
+    def _bounds_of(self, pair: Pair, shares: tuple[Floats, Floats], loose: tuple[int, float]) -> Bounds:
+        """Of what is left of the difference of two clocks; how loose they are is a factor and a term."""
+        rows, rough_ns = self.traffic[pair], self._rough[pair.b] - self._rough[pair.a]
+        above = (rows.to_b.ahead_ns - rough_ns + loose[0] * rows.to_b.unsure_ns).astype(np.float64)
+        below = (rows.to_a.ahead_ns + rough_ns + loose[0] * rows.to_a.unsure_ns).astype(np.float64)
+        return Bounds(
+            Points(shares[0], above + loose[1]),
+            Points(shares[1], -(below + loose[1])),
+            2 * MOST_DRIFT * self._span[1],
+        )
 
     @property
     def _origin(self) -> int:
         """What times are counted from, so that they fit into floating point."""
         pair, rows = next(iter(self.traffic.items()))
-        host, sent_ns = (pair.a, rows.to_b[0]) if len(rows.to_b[0]) else (pair.b, rows.to_a[0])
+        host, sent_ns = (pair.a, rows.to_b.sent_ns) if len(rows.to_b.sent_ns) else (pair.b, rows.to_a.sent_ns)
         return int(sent_ns[0]) - self._rough[host]
 
     def _times(self, host: str, sent_ns: Longs) -> Floats:
@@ -325,13 +351,6 @@ class _Network:
             return times
         start_ns, length_ns = self._span
         return times - self._guesses[host].line.at((times - (start_ns - self._origin)) / length_ns)
-
-    def _points(self, sender: str, receiver: str, time: Floats, ahead_ns: Longs, sign: int) -> Points:
-        """Bounds of what is left of the difference of two clocks."""
-        left_ns = (ahead_ns - (self._rough[receiver] - self._rough[sender])).astype(np.float64)
-        known = self._guesses.get(sender)
-        unsure_ns = 2 * MOST_DRIFT * min(known.uncertainty_ns, FAR_NS / 4) if known else 0.0
-        return Points(time / self._span[1], sign * (left_ns + unsure_ns))
 
 
 def _negated(bounds: tuple[float, float]) -> tuple[float, float]:
@@ -345,45 +364,3 @@ def _mirrored(bounds: Bounds) -> Bounds:
         Points(bounds.above.share, -bounds.above.ns),
         bounds.most_slope_ns,
     )
-
-
-def _tree(widths: Mapping[Pair, float]) -> dict[str, list[str]]:
-    """By host: its neighbours in a tree of the closest bounds."""
-    near: dict[str, list[str]] = {host: [] for pair in widths for host in pair}
-    group = {host: host for host in near}
-
-    def of(host: str) -> str:
-        while group[host] != host:
-            group[host] = host = group[group[host]]
-        return host
-
-    for pair in sorted(widths, key=lambda pair: (widths[pair], pair)):
-        a, b = of(pair.a), of(pair.b)
-        if a != b:
-            group[b] = a
-            near[pair.a].append(pair.b)
-            near[pair.b].append(pair.a)
-    return near
-
-
-def _parts(near: Mapping[str, list[str]]) -> Iterator[list[str]]:
-    """The hosts that are connected with each other."""
-    left = dict.fromkeys(near)
-    while left:
-        first = next(iter(left))
-        part = [first, *(b for _, b in _outwards(first, near))]
-        for host in part:
-            del left[host]
-        yield part
-
-
-def _outwards(first: str, near: Mapping[str, list[str]]) -> Iterator[tuple[str, str]]:
-    """Each host that can be reached, with the one before it."""
-    seen, frontier = {first}, [first]
-    while frontier:
-        a = frontier.pop()
-        for b in near[a]:
-            if b not in seen:
-                seen.add(b)
-                frontier.append(b)
-                yield a, b

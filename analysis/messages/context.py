@@ -30,6 +30,9 @@ class Context:
     delays: Sequence[Edge]
     """The same with their delays in nanoseconds; none, if one of them is not known."""
 
+    window_ns: int
+    """Of each so long a time the least delay over each link is kept (`analysis.drift.least`)."""
+
     def oracle(self) -> BulkOracle:
         """Who says what was owed."""
         return BulkOracle(Oracle(self.claims, self.history))

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from analysis.columns import groups
+from analysis.drift.least import LeastDelays, least_by_window, merged
 from analysis.messages.hops import Hops
 from analysis.messages.numbering import UNKNOWN_NS
 from analysis.messages.sketch import Sketch, by_key, joined
@@ -50,6 +51,16 @@ def delays_of(hops: Hops, control: Hops) -> Delays:
                 if is_message:
                     delays[each] = sketch
     return Delays(sent, delays, ends)
+
+
+def least_of(hops: Iterable[Hops], window_ns: int) -> LeastDelays:
+    """The least delays of packets in windows of time, by direction of a link."""
+    parts = []
+    for of in hops:
+        known = of.delay_ns != UNKNOWN_NS
+        ends, times = (of.sender[known], of.receiver[known]), (of.sent_ns[known], of.received_ns[known])
+        parts.append(least_by_window(*ends, *times, window_ns))
+    return merged(parts)
 
 
 def _wider(a: tuple[int, int] | None, b: tuple[int, int]) -> tuple[int, int]:

@@ -8,12 +8,14 @@ from __future__ import annotations
 
 import os
 import pickle
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+import shutil
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Protocol, TypeVar
 
+from analysis.drift.correction import HostClock
 from analysis.messages.bucket import judged
 from analysis.messages.context import Context
 from analysis.messages.scatter import Passed, Scatter, all_passed
@@ -47,6 +49,11 @@ class Work:
     tasks: Tasks
     tables: Path
     """Where the tables go."""
+
+    def with_clocks(self, clocks: Mapping[int, HostClock]) -> Work:
+        """The same once more with corrected times, in the place of what there is."""
+        shutil.rmtree(self.scatter.folder)
+        return replace(self, scatter=replace(self.scatter, clocks=clocks))
 
     def sort_out(self) -> Passed:
         """The first wave."""

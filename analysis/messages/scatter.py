@@ -8,13 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
 from analysis.columns import Numbers
+from analysis.drift.correction import HostClock, corrected
 from analysis.messages.events import events_of
 from analysis.messages.exchange import Writer, buckets_of, file_name, rows_of
 from analysis.messages.packets import (
@@ -55,6 +56,8 @@ class Scatter:
     clients: Mapping[str, int]
     """Ids by name."""
     fixpoints_ns: Sequence[int]
+    clocks: Mapping[int, HostClock] = field(default_factory=dict)
+    """By node: those that times are corrected by."""
 
     @property
     def tasks(self) -> int:
@@ -73,7 +76,8 @@ class Scatter:
         records: list[Records] = []
         with ExitStack() as files:
             to = {name: self._writer(files, name, number) for name in _OF_PACKETS}
-            for packets in _tables(Path(self.packets[number])):
+            for captured in _tables(Path(self.packets[number])):
+                packets = self._corrected(captured, ("time_ns", "node_id"), ("publish_time_ns", "source"))
                 loads.append(load_of(packets))
                 records.append(records_of(packets, self.fixpoints_ns))
                 self._write(to["entered"], entered_of(packets), "source", "sequence")
@@ -83,10 +87,24 @@ class Scatter:
 
     def _events(self, number: int) -> None:
         start, end = self.event_pieces[number - len(self.packets)]
-        events = events_of(Path(self.events), self.clients, start, end)
+        announced, reported = events_of(Path(self.events), self.clients, start, end)
+        events = (
+            self._corrected(announced, ("time_ns", "source")),
+            self._corrected(reported, ("time_ns", "client")),
+        )
         with ExitStack() as files:
             for name, table in zip(_OF_EVENTS, events, strict=True):
                 self._write(self._writer(files, name, number), table, "source", "sequence")
+
+    def _corrected(self, rows: pa.Table, *columns: tuple[str, str]) -> pa.Table:
+        """With times of the reference; of each column of times, the column of nodes whose clocks it is by."""
+        if not self.clocks:
+            return rows
+        for time, node in columns:
+            times = corrected(numbers(rows[node]), numbers(rows[time]), self.clocks)
+            found = pa.array(times, mask=rows[time].is_null().to_numpy())
+            rows = rows.set_column(rows.schema.get_field_index(time), rows.schema.field(time), found)
+        return rows
 
     def _writer(self, files: ExitStack, name: str, task: int) -> Writer:
         writer = Writer(Path(self.folder), file_name(name, task), SCHEMAS[name], self.buckets)

@@ -13,12 +13,14 @@ from functools import reduce
 import numpy as np
 
 from analysis.columns import Numbers, groups
+from analysis.drift import least
+from analysis.drift.least import LeastDelays
 from analysis.findings import Failure, Oddity, PublicationCounts, TreeCounts
 from analysis.messages import counting
 from analysis.messages.bucket import Judged
 from analysis.messages.counting import BAD, MOST_LATENCIES, Tally, first_pairs, tally_of
 from analysis.messages.crossings import FLAWS, Crossings
-from analysis.messages.delays import Delays, added_delays, delays_of
+from analysis.messages.delays import Delays, added_delays, delays_of, least_of
 from analysis.messages.numbering import UNKNOWN_NS, Messages
 from analysis.messages.sketch import Sketch, by_key, joined
 from analysis.messages.times import TimeSums, added_times, times_of
@@ -65,6 +67,7 @@ class Sums:
     """Where messages entered the network."""
     stretches: Sketch
     delays: Delays
+    least: LeastDelays
     times: TimeSums | None
 
 
@@ -94,6 +97,7 @@ def sums_of(judged: Judged) -> Sums:
         frozenset(np.unique(judged.trees.router).tolist()),
         Sketch.of(judged.stretches, MOST_STRETCHES),
         delays_of(judged.hops, judged.control),
+        least_of((judged.hops, judged.control), context.window_ns),
         times_of(judged),
     )
 
@@ -178,6 +182,7 @@ def _added(parts: Sequence[Sums]) -> Sums:
         frozenset().union(*(part.routers for part in parts)),
         joined((part.stretches for part in parts), MOST_STRETCHES),
         added_delays([part.delays for part in parts]),
+        least.merged(part.least for part in parts),
         added_times([part.times for part in parts]),
     )
 

@@ -109,6 +109,7 @@ def context_of(
         HOMES,
         TREE,
         [(a, b, 100.0) for a, b, _ in TREE],
+        window_ns=1_000_000,
     )
 
 

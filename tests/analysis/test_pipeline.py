@@ -101,7 +101,13 @@ def test_a_faultless_run_is_found_so(spark, hand_made):
         "recovery": None,
         "faults": [],
         "expectations": [],
-        "clocks": {"offsets_ns": {}},
+        "clocks": {
+            "offsets_ns": {},
+            "drift_ppm": {},
+            "uncertainty_ns": {},
+            "residual_ns": {},
+            "corrected": [],
+        },
         "checks": dict.fromkeys(CHECKS, 0),
         "fidelity": None,
         "convergence_ns": None,
@@ -145,6 +151,7 @@ def test_every_table_is_written_with_the_columns_the_document_names(spark, hand_
         "control",
         "trees",
         "link_delays",
+        "clocks",
         "nodes",
     }
 

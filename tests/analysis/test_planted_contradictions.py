@@ -177,7 +177,9 @@ def test_a_clock_that_is_off_is_named_with_its_size(spark, run, by_ns):
     offset_ns = verdict["clocks"]["offsets_ns"]["r2"]
     assert offset_ns == pytest.approx(by_ns, abs=100_000)
     problem(verdict, "clock of r2", "50 ms", "ahead" if by_ns > 0 else "behind")
-    assert not verdict["latency_ns"]["trusted"]
+    problem(verdict, "times were corrected")
+    assert verdict["clocks"]["corrected"] == ["r2"]
+    assert verdict["latency_ns"]["trusted"]
 
 
 def test_exchanged_captures_of_the_two_ends_of_a_link_are_named(spark, run):

@@ -8,16 +8,16 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from analysis.drift.correction import Clock, corrected
+from analysis.drift.correction import HostClock, corrected
 
 START_NS = 1_700_000_000_123_456_789
 
 
-def clock(offset_ns: int, ppb: int = 0, **more: object) -> Clock:
-    return Clock("h", offset_ns, ppb / 1e9, START_NS, 0, 0, **more)  # type: ignore[arg-type]
+def clock(offset_ns: int, ppb: int = 0, **more: object) -> HostClock:
+    return HostClock("h", offset_ns, ppb / 1e9, START_NS, 0, 0, **more)  # type: ignore[arg-type]
 
 
-def once(time_ns: int, by: Clock) -> int:
+def once(time_ns: int, by: HostClock) -> int:
     return int(corrected(np.array([4]), np.array([time_ns], np.int64), {4: by})[0])
 
 

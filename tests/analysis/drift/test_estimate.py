@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from analysis.drift.correction import Clock, corrected
+from analysis.drift.correction import HostClock, corrected
 from analysis.drift.estimate import estimate
 from analysis.drift.least import LeastDelays
 from tests.analysis.drift.networks import START_NS, Network
@@ -16,12 +16,12 @@ SECOND = 1_000_000_000
 SHARES = (0.05, 0.2, 0.5, 0.8, 0.95)
 
 
-def reference_of(found: dict[str, Clock]) -> int:
+def reference_of(found: dict[str, HostClock]) -> int:
     """Of a network that is one part: its clock is certain."""
     return int(min(found.values(), key=lambda clock: (clock.uncertainty_ns, clock.host)).host[1:])
 
 
-def errors(network: Network, found: dict[str, Clock]) -> list[tuple[str, int, int]]:
+def errors(network: Network, found: dict[str, HostClock]) -> list[tuple[str, int, int]]:
     """Host, how wrong a corrected time is, and how wrong it may be."""
     reference = reference_of(found)
     rows = []
@@ -127,6 +127,17 @@ def test_traffic_in_one_direction_shows_a_clock_that_is_behind_but_not_by_how_mu
     found = estimate(one_way, certain, network.hosts, 1_000)
     assert [clock.host for clock in found.values() if clock.off]
     assert not all(clock.correctable for clock in found.values())
+
+
+def test_hosts_with_traffic_in_one_direction_do_not_hide_what_is_known_of_the_others() -> None:
+    network = Network(2, 6, 10 * SECOND, {1: 50_000_000}, extra_links=8)
+    least, certain = network.traffic()
+    listens = {4, 5}
+    kept = np.array([node not in listens for node in least.from_id.tolist()])
+    found = estimate(LeastDelays(*(column[kept] for column in least)), certain, network.hosts, 1_000)
+    assert [clock.host for clock in found.values() if clock.off] == ["h1"]
+    assert found["h1"].correctable
+    assert {host for host, clock in found.items() if clock.uncertainty_ns is None} == {"h4", "h5"}
 
 
 def test_nothing_is_known_without_traffic() -> None:

@@ -1,0 +1,171 @@
+"""A run whose times were stamped by clocks that were off is judged as it would be with good ones.
+
+left - r1 --- r2 --- r3 - right     All clients publish and subscribe; far's subscription begins and ends
+              |                     in the middle.
+              r4 - far
+"""
+
+from __future__ import annotations
+
+import shutil
+import struct
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pyarrow.parquet as pq
+import pytest
+
+from analysis.pipeline import analyze
+from tests.judge.editing import ETHERNET_IP_UDP, Edited
+from tests.judge.runs import carry_out
+
+pytestmark = [pytest.mark.sim, pytest.mark.spark]
+
+MS = 1_000_000
+SECOND = 1_000 * MS
+PUBLISH_AT = ETHERNET_IP_UDP + 24
+"""Where the time of publication is in a frame."""
+PUBLISH = {"every": "100ms", "count": 200, "message": {"n": {"count": 0}}}
+SCENARIO: dict[str, Any] = {
+    "name": "clocks",
+    "seed": 3,
+    "scheme": "pif",
+    "topology": {
+        "routers": ["r1", "r2", "r3", "r4"],
+        "links": ["r1 - r2", "r2 - r3", "r2 - r4"],
+        "link_defaults": {"delay": "5ms"},
+    },
+    "clients": {
+        "left": {"at": "r1", "subscribe": ["n any integer"], "publish": [PUBLISH]},
+        "right": {"at": "r3", "subscribe": ["n any integer"], "publish": [PUBLISH]},
+        "far": {
+            "at": "r4",
+            "subscribe": [{"predicate": "n any integer", "at": "5s", "until": "15s"}],
+            "publish": [PUBLISH],
+        },
+    },
+    "timing": {"settle": "100ms"},
+}
+Clock = Callable[[int], int]
+KEY = ["source", "sequence", "subscriber"]
+
+
+def shows(offset_ns: int, ppm: int = 0, step_ns: int = 0) -> Callable[[int], Clock]:
+    """A clock of a run that starts at a moment: what it shows at a time."""
+
+    def of(start_ns: int) -> Clock:
+        def shown(time_ns: int) -> int:
+            since = time_ns - start_ns
+            return time_ns + offset_ns + since * ppm // 1_000_000 + (step_ns if since > 10 * SECOND else 0)
+
+        return shown
+
+    return of
+
+
+@pytest.fixture(scope="module")
+def simulated(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return carry_out(SCENARIO, tmp_path_factory.mktemp("clocks"))
+
+
+@pytest.fixture(scope="module")
+def unharmed(spark: object, simulated: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    run = Path(shutil.copytree(simulated, tmp_path_factory.mktemp("unharmed") / "run"))
+    verdict = analyze(run)
+    assert verdict["verdict"] == "clean", verdict["problems"]
+    return run
+
+
+def stamped(simulated: Path, folder: Path, **clocks: Callable[[int], Clock]) -> Edited:
+    """A copy of the run, as nodes with these clocks would have written it."""
+    edited = Edited(Path(shutil.copytree(simulated, folder / "run")))
+    start_ns = edited.events()[0]["time_ns"]
+    of = {node: clock(start_ns) for node, clock in clocks.items()}
+    by_id = {edited.ids[node]: clock for node, clock in of.items()}
+    for name, row in edited.rows.items():
+        capture = edited.capture(name)
+        for frame in capture.frames:
+            if row["node"] in of:
+                frame.time_ns = of[row["node"]](frame.time_ns)
+            for source, _ in frame.messages:
+                if source in by_id:
+                    assert len(frame.messages) == 1
+                    (before,) = struct.unpack_from(">Q", frame.data, PUBLISH_AT)
+                    struct.pack_into(">Q", frame.data, PUBLISH_AT, by_id[source](before))
+                    frame.seal()
+        capture.write()
+    events = edited.events()
+    for event in events:
+        if event["node"] in of:
+            event["time_ns"] = of[event["node"]](event["time_ns"])
+    edited.write_events(events)
+    return edited
+
+
+def latencies(run: Path) -> dict[tuple[int, ...], int]:
+    rows = pq.read_table(run / "tables" / "deliveries.parquet", columns=[*KEY, "latency_ns"]).to_pylist()
+    return {tuple(row[name] for name in KEY): row["latency_ns"] for row in rows}
+
+
+def outcomes(run: Path) -> dict[tuple[int, ...], tuple[Any, ...]]:
+    names = ["verdict", "owed", "wanted", "reason", "copies", "reports"]
+    rows = pq.read_table(run / "tables" / "verdicts.parquet", columns=[*KEY, *names]).to_pylist()
+    return {tuple(row[name] for name in KEY): tuple(row[name] for name in names) for row in rows}
+
+
+@pytest.mark.parametrize(
+    "clocks",
+    [
+        {"r2": shows(300 * MS, 120)},
+        {"r1": shows(-2 * SECOND), "r4": shows(40 * MS, -200)},
+        {"r3": shows(0, 200)},
+        {"far": shows(700 * MS, -50)},
+    ],
+    ids=["a router in the middle", "two routers", "drift alone", "a client"],
+)
+def test_a_run_with_clocks_that_are_off_is_judged_like_the_same_with_good_ones(
+    clocks: dict[str, Callable[[int], Clock]], simulated: Path, unharmed: Path, tmp_path: Path
+) -> None:
+    run = stamped(simulated, tmp_path, **clocks).path
+    verdict = analyze(run)
+    assert set(verdict["clocks"]["offsets_ns"]) == set(clocks) == set(verdict["clocks"]["corrected"])
+    assert {name: count for name, count in verdict["checks"].items() if count} == {
+        "clock_offsets": len(clocks)
+    }
+    assert all("times were corrected" in problem for problem in verdict["problems"])
+    assert verdict["latency_ns"]["trusted"]
+    may_be_ns = 2 * max(verdict["clocks"]["uncertainty_ns"].values())
+    assert may_be_ns < MS
+    found, expected = latencies(run), latencies(unharmed)
+    assert found.keys() == expected.keys()
+    assert max(abs(found[key] - expected[key]) for key in expected) <= may_be_ns
+    assert outcomes(run) == outcomes(unharmed)
+
+
+def test_the_table_of_clocks_has_offset_and_drift_of_each_node(
+    unharmed: Path, simulated: Path, tmp_path: Path
+) -> None:
+    edited = stamped(simulated, tmp_path, r2=shows(300 * MS, 120))
+    analyze(edited.path)
+    rows = {row["host"]: row for row in pq.read_table(edited.path / "tables" / "clocks.parquet").to_pylist()}
+    assert set(rows) == set(edited.ids)
+    assert rows["r2"]["offset_ns"] == pytest.approx(300 * MS, abs=MS)
+    assert rows["r2"]["drift_ppm"] == pytest.approx(120, abs=1)
+    assert rows["r2"]["residual_ns"] <= rows["r2"]["uncertainty_ns"]
+    good = pq.read_table(unharmed / "tables" / "clocks.parquet").to_pylist()
+    assert [(row["offset_ns"], row["drift_ppm"], row["even"]) for row in good] == [(0, 0.0, True)] * 7
+
+
+@pytest.mark.parametrize("step_ns", [-400 * MS, 60 * MS])
+def test_a_clock_that_was_set_while_the_run_went_on_is_named_and_not_corrected(
+    simulated: Path, spark: object, tmp_path: Path, step_ns: int
+) -> None:
+    verdict = analyze(stamped(simulated, tmp_path, r2=shows(0, 0, step_ns)).path)
+    assert verdict["clocks"]["offsets_ns"] == {"r2": None}
+    assert verdict["clocks"]["corrected"] == []
+    assert verdict["clocks"]["residual_ns"]["r2"] > abs(step_ns) // 4
+    assert not verdict["latency_ns"]["trusted"]
+    (problem,) = [each for each in verdict["problems"] if "clock" in each]
+    assert "r2 was set while the run went on" in problem
+    assert "latencies are not to be trusted" in problem
