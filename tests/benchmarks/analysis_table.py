@@ -204,7 +204,7 @@ def _large(
     summary = FOLDER / f"{command}.json"
     with summary.open("w") as out, (FOLDER / f"memory-{command}.csv").open("w") as curve:
         process = subprocess.Popen(words, cwd=ROOT, stdout=out)
-        most = _watch(process, curve, began)
+        most, used = _watch(process, curve, began)
     seconds = time.perf_counter() - began
     assert process.returncode == 0
     found = json.loads(summary.read_text())
@@ -215,20 +215,26 @@ def _large(
         assert found["captures"]["packets"] >= packets
         assert found["delivered"] == found["publications"]
     written = sum(path.stat().st_size for path in tables.rglob("*") if path.is_file())
-    note = f"{size / 1e9:.1f} GB read, {written / 1e9:.1f} GB written, {most / 1e9:.2f} GB of memory at most"
+    note = (
+        f"{size / 1e9:.1f} GB read, {written / 1e9:.1f} GB written, {most / 1e9:.2f} GB of memory at most, "
+        f"{used:.0f} s of processor time"
+    )
     return Line(f"captures to all tables, cold (`cbn {command}`)", packets, seconds, note)
 
 
-def _watch(process: subprocess.Popen[bytes], curve: Any, began: float) -> int:
-    """Seconds and bytes, twice a second; the most."""
+def _watch(process: subprocess.Popen[bytes], curve: Any, began: float) -> tuple[int, float]:
+    """Notes seconds and bytes, twice a second; the most bytes, and the processor time of all processes."""
     most = 0
+    used: dict[int, float] = {}
     print("seconds,bytes", file=curve)
     while process.poll() is None:
-        held = sum(_held(pid) for pid in _family(process.pid))
+        family = _family(process.pid)
+        held = sum(_held(pid) for pid in family)
+        used |= {pid: seconds for pid in family if (seconds := _used(pid))}
         most = max(most, held)
         print(f"{time.perf_counter() - began:.1f},{held}", file=curve)
         time.sleep(0.5)
-    return most
+    return most, sum(used.values())
 
 
 def _family(pid: int) -> list[int]:
@@ -247,6 +253,15 @@ def _held(pid: int) -> int:
     except OSError:
         return 0  # it has just ended
     return 1024 * sum(int(line.split()[1]) for line in lines if line.startswith("Pss:"))
+
+
+def _used(pid: int) -> float:
+    """Seconds of processor time so far."""
+    try:
+        words = Path(f"/proc/{pid}/stat").read_text(encoding="ascii").rpartition(")")[2].split()
+    except OSError:
+        return 0.0  # it has just ended
+    return (int(words[11]) + int(words[12])) / os.sysconf("SC_CLK_TCK")
 
 
 def main() -> None:
