@@ -104,7 +104,7 @@ class Seen:
 
     run: Run
     records: Mapping[str, NDArray[np.int64]]
-    """The columns of `messages.packets.Records`."""
+    """The columns of `analysis.course.records.staged`."""
     announced: Sequence[Payload]
     """What routers announced of their own links and interest."""
     changes: Sequence[SubscriptionChange]

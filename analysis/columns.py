@@ -28,14 +28,6 @@ def groups(*columns: Numbers) -> tuple[Numbers, Numbers]:
     return key, first
 
 
-def sums(keys: Sequence[Numbers], numbers: Numbers) -> Iterator[tuple[tuple[int, ...], int]]:
-    """The sum of the numbers of each key; keys are columns."""
-    group, first = groups(*keys)
-    totals = np.bincount(group, weights=numbers, minlength=len(first)).astype(np.int64)
-    rows = zip(*(column[first].tolist() for column in keys), strict=True)
-    yield from zip(rows, totals.tolist(), strict=True)
-
-
 def ranges(begins: Numbers, sizes: Numbers) -> Numbers:
     """The numbers from each begin on, so many of each."""
     ends = np.cumsum(sizes)

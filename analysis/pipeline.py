@@ -19,10 +19,15 @@ import pyarrow.parquet as pq
 from pyspark.sql import SparkSession
 
 from analysis import AnalysisError, calm, clocks, logs, network
-from analysis.catalog.network import CLOCKS, CONTROL, LINK_DELAYS, NODES
+from analysis.catalog import course as catalog
+from analysis.catalog.network import CLOCKS, LINK_DELAYS, NODES
 from analysis.checks import Found, to_checks
 from analysis.clocks import Clocks, clock_columns, ways_of
 from analysis.counts import ARRIVED
+from analysis.course.links import traffic_of
+from analysis.course.records import staged
+from analysis.course.sums import PacketSums
+from analysis.course.tables import Course
 from analysis.digest import delivered_digest
 from analysis.drift.correction import HostClock, with_corrected_times
 from analysis.drift.least import window_ns
@@ -46,9 +51,8 @@ from analysis.messages.context import Context
 from analysis.messages.counting import Excused, Timeline
 from analysis.messages.delays import link_delays
 from analysis.messages.events import pieces_of_events
-from analysis.messages.packets import traffic_of
 from analysis.messages.run import Work, buckets_for, packet_files
-from analysis.messages.scatter import Passed, Scatter
+from analysis.messages.scatter import Scatter
 from analysis.messages.sums import Sums, all_oddities
 from analysis.messages.tables import write_part
 from analysis.messages.times import by_time
@@ -63,7 +67,6 @@ from analysis.session import GIVEN_UP, parallelism, reason_of, record_of, start_
 from analysis.settings import Asked
 from analysis.status import told
 from analysis.tables import PAIR
-from analysis.traffic import control_columns
 from analysis.verdict import to_verdict
 from analysis.workers import check_workers
 from testbed.plan.recorded import REPORT, VERDICT
@@ -160,6 +163,7 @@ def _find(spark: SparkSession, run: Run, workspace: Path, progress: Progress) ->
         progress.say(f"The index beside {wrong:,} captures was wrong; their records were counted one by one")
     read = Read(run, ingested, logged, network_events, [*odd_lines, *odd_changes])
     known = read.known({})
+    course = Course.of(run, slices_of(run), network_events, known.history, known.evidence.gaps)
     progress.phase("tables", STEPS)
     events = run.shared_path / "events.jsonl"
     scatter = Scatter(
@@ -169,9 +173,9 @@ def _find(spark: SparkSession, run: Run, workspace: Path, progress: Progress) ->
         events=str(events),
         event_pieces=pieces_of_events(events),
         clients=run.client_ids,
-        fixpoints_ns=[fixpoint.time_ns for fixpoint in known.fixpoints],
+        times=course.times,
     )
-    return _Tables(read, known, tables, progress, Work(scatter, tasks, tables)).findings()
+    return _Tables(read, known, course, tables, progress, Work(scatter, tasks, tables)).findings()
 
 
 @dataclass(frozen=True, slots=True)
@@ -243,6 +247,7 @@ class _Tables:
 
     read: Read
     known: Known
+    course: Course
     folder: Path
     progress: Progress
     work: Work
@@ -251,15 +256,16 @@ class _Tables:
     def findings(self) -> Findings:
         """Write all tables and count what the verdict and the report show."""
         run = self.read.run
-        parts, slices = parts_of(run, self.known.history), slices_of(run)
+        parts, slices = parts_of(run, self.known.history), self.course.slices
         context = self._context(parts, slices)
         passed, sums = self._judged(context)
         clocks = self._clocks(sums)
         if clocks.to_correct:
             context, passed, sums = self._judged_again(clocks, parts, slices)
         known = self.known
-        traffic = traffic_of(passed.load)
-        write_part(self.folder, CONTROL, control_columns(run, traffic))
+        over_time = self.course.tables(passed, sums, context.timeline)
+        for table in catalog.TABLES:
+            write_part(self.folder, table, {name: over_time[table.name][name] for name in table.schema.names})
         delays = link_delays(sums.delays, _links(run))
         write_part(self.folder, LINK_DELAYS, delays)
         self._write_nodes()
@@ -276,7 +282,7 @@ class _Tables:
             subscribers,
             counting.latency_curves(sums.deliveries, sums.latencies),
             [CrossingCounts(*way, *sums.crossings[way]) for way in sorted(sums.crossings)],
-            traffic,
+            traffic_of(run, passed.loads),
             sums.failures,
             sums.disagreements,
             self._digest(),
@@ -286,12 +292,13 @@ class _Tables:
             checks,
             explored=explore(run, self.folder, known.claims),
             by_time=by_time(sums.times, slices),
+            over_time=over_time,
             course=scopes[len(parts) :],
         )
         self._step()
         return found
 
-    def _judged(self, context: Context) -> tuple[Passed, Sums]:
+    def _judged(self, context: Context) -> tuple[PacketSums, Sums]:
         passed = self.work.sort_out()
         self._step()
         sums = self.work.judge(context)
@@ -300,7 +307,7 @@ class _Tables:
 
     def _judged_again(
         self, clocks: Clocks, parts: Sequence[Scope], slices: Slices
-    ) -> tuple[Context, Passed, Sums]:
+    ) -> tuple[Context, PacketSums, Sums]:
         """With times as they are by the clock of the reference."""
         self.progress.say("Clocks are off: all is judged once more, with corrected times")
         self.progress.phase("tables", STEPS)
@@ -324,7 +331,7 @@ class _Tables:
             tuple(self.known.claims),
             self.known.history,
             self.known.excused,
-            Timeline.of([*parts, *slices.scopes()]),
+            Timeline.of([*parts, *slices.scopes()], self.course.moments),
             slices,
             network.homes(run),
             network.cost_edges(run),
@@ -332,7 +339,7 @@ class _Tables:
             window_ns(run.end_ns - run.start_ns),
         )
 
-    def _checks(self, sums: Sums, passed: Passed, clocks: Clocks) -> tuple[Checks, list[str]]:
+    def _checks(self, sums: Sums, passed: PacketSums, clocks: Clocks) -> tuple[Checks, list[str]]:
         """What is wrong with the run directory, and what was odd about its logs."""
         known, run = self.known, self.known.run
         links = {link.name: (link.a_interface, link.b_interface) for link in run.plan.links}
@@ -352,11 +359,12 @@ class _Tables:
         )
         return to_checks(found, calm.busiest(run, known.history, known.payloads)), odd_logs
 
-    def _contradictions(self, passed: Passed) -> list[calm.Contradiction]:
+    def _contradictions(self, passed: PacketSums) -> list[calm.Contradiction]:
         """The fixpoints that the captures deny; their times must be right for that."""
         known = self.known
         partial_routers = known.evidence.partial_routers
-        records = passed.records.named()
+        fixpoints_ns = [fixpoint.time_ns for fixpoint in known.fixpoints]
+        records = staged(passed.records, self.course.disturbed.intervals, fixpoints_ns)
         seen = calm.Seen(known.run, records, known.payloads, known.changes, partial_routers)
         return calm.all_contradictions(seen, known.fixpoints, known.history)
 

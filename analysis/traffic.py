@@ -2,32 +2,10 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterable, Sequence
-from typing import Any
+from collections.abc import Iterable
 
 from analysis.findings import NO_CONTROL, Traffic
-from analysis.rundir import Run
 from nodes.wire.packets import Kind, PacketType
-
-
-def control_columns(run: Run, traffic: Sequence[Traffic]) -> dict[str, list[Any]]:
-    """Packets and bytes by link and kind of packet."""
-    links = {c.interface.name: run.plan.links[c.interface.link].name for c in run.captures}
-    packets: Counter[tuple[str, str]] = Counter()
-    size: Counter[tuple[str, str]] = Counter()
-    for each in traffic:
-        if each.type not in NO_CONTROL and each.interface in links:
-            key = (links[each.interface], kind_name(each.type, each.kind))
-            packets[key] += each.packets
-            size[key] += each.bytes
-    rows = sorted(packets)
-    return {
-        "link": [link for link, _ in rows],
-        "kind_name": [name for _, name in rows],
-        "packets": [packets[key] for key in rows],
-        "bytes": [size[key] for key in rows],
-    }
 
 
 def control_by_kind(traffic: Iterable[Traffic]) -> dict[str, dict[str, int]]:

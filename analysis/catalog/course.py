@@ -188,7 +188,7 @@ CONVERGENCE = Table(
     ),
 )
 
-QUANTILE = "The time that {} % of the messages did not exceed; null likewise."
+QUANTILE = "The time that {} % of them did not exceed; null likewise."
 ROUTERS = Table(
     "routers",
     "One row a router. A message that is sent on over several links counts once for each of them.",
@@ -213,14 +213,9 @@ ROUTERS = Table(
             "timed",
             LONG,
             "packets",
-            "How many MESSAGE packets it sent of which their arrival was captured, too.",
+            "How many hops away from it are timed: the rows of table `hops` with `waited_ns`.",
         ),
-        Column(
-            "min_ns",
-            LONG,
-            "ns",
-            "The least time from their arrival until they were sent; null if none was timed.",
-        ),
+        Column("min_ns", LONG, "ns", "The least of these times; null if no hop is timed."),
         Column("p50_ns", LONG, "ns", QUANTILE.format(50)),
         Column("p90_ns", LONG, "ns", QUANTILE.format(90)),
         Column("p99_ns", LONG, "ns", QUANTILE.format(99)),

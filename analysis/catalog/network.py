@@ -27,17 +27,6 @@ KIND = Column(
     "The kind of the control payload, such as `INTEREST`; of a packet without one, its type.",
 )
 
-CONTROL = Table(
-    "control",
-    "One row a link and kind of control traffic; MESSAGE and PAD are not in it.",
-    (
-        LINK,
-        KIND,
-        Column("packets", LONG, "packets", "How many there were, each counted once, in both directions."),
-        Column("bytes", LONG, "bytes", "The length of these CBN packets, without the headers of frames."),
-    ),
-)
-
 LINK_DELAYS = Table(
     "link_delays",
     "One row a direction of a link over which messages or CONTROL packets went, access links included. "
@@ -95,4 +84,4 @@ CLOCKS = Table(
     ),
 )
 
-TABLES = (NODES, CONTROL, LINK_DELAYS, CLOCKS)
+TABLES = (NODES, LINK_DELAYS, CLOCKS)

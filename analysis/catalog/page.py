@@ -6,10 +6,10 @@ from collections.abc import Iterable, Iterator
 
 import pyarrow as pa
 
-from analysis.catalog import messages, network
+from analysis.catalog import course, messages, network
 from analysis.catalog.model import BYTES, DOUBLE, FLAG, INT, LONG, TEXT, Table
 
-TABLES: tuple[Table, ...] = (*network.TABLES, *messages.TABLES)
+TABLES: tuple[Table, ...] = (*network.TABLES, *course.TABLES, *messages.TABLES)
 """All of them, in the order of the page."""
 _NAMES = {INT: "int", LONG: "long", DOUBLE: "double", TEXT: "string", FLAG: "boolean", BYTES: "binary"}
 
@@ -47,4 +47,6 @@ def _rows(table: Table) -> Iterator[str]:
 def _type(kind: pa.DataType) -> str:
     if pa.types.is_list(kind):
         return f"list of {_type(kind.value_type)}"
+    if pa.types.is_map(kind):
+        return f"map of {_type(kind.key_type)} to {_type(kind.item_type)}"
     return "object" if pa.types.is_struct(kind) else _NAMES[kind]

@@ -17,12 +17,11 @@ from analysis.columns import Numbers
 from analysis.course.moments import Intervals
 from analysis.findings import NO_CONTROL
 from analysis.history import FOREVER, Disturbance, NetworkChange
+from analysis.messages.rows import numbers
 from analysis.rundir import Run
 from nodes.wire.packets import PacketType
 from topologies.fault_kinds import KINDS
 
-NEEDED = ("sent", "peer_is_client", "time_ns", "packet_bytes", "type")
-"""Columns of table `packets`."""
 START = "start"
 UNKNOWN_NS = 0
 
@@ -109,14 +108,14 @@ def no_costs(intervals: Intervals) -> Costs:
     return Costs(*(np.zeros(intervals.count, dtype=np.int64) for _ in Costs.__slots__))
 
 
-def costs_of(rows: pa.RecordBatch, intervals: Intervals) -> Costs:
+def costs_of(rows: pa.Table, intervals: Intervals) -> Costs:
     """Over packets; each counts once for each link, as in table `control`."""
     once = pc.or_kleene(rows["sent"], rows["peer_is_client"])
     control = pc.invert(pc.is_in(rows["type"], pa.array(NO_CONTROL, pa.int32())))
-    chosen = rows.select(list(NEEDED)).filter(pc.and_(once, control))
-    which = intervals.of(chosen["time_ns"].to_numpy())
-    sizes = chosen["packet_bytes"].to_numpy()
-    payload = chosen["type"].to_numpy() == int(PacketType.CONTROL)
+    chosen = rows.select(["time_ns", "packet_bytes", "type"]).filter(pc.and_(once, control))
+    which = intervals.of(numbers(chosen["time_ns"]))
+    sizes = numbers(chosen["packet_bytes"])
+    payload = numbers(chosen["type"]) == int(PacketType.CONTROL)
     ones = np.ones(len(which))
     weights = (ones, sizes, payload, np.where(payload, sizes, 0))
     found = (np.bincount(which, weights=each, minlength=intervals.count) for each in weights)

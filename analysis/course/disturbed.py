@@ -9,11 +9,12 @@ from typing import Any
 import pyarrow as pa
 
 from analysis.catalog.course import CONVERGENCE, FAULTS
-from analysis.course.convergence import UNKNOWN_NS, Costs, Episode, episodes_of
+from analysis.course.convergence import UNKNOWN_NS, Episode, episodes_of
 from analysis.course.faults import Lasting, Step, lasting, steps_of
 from analysis.course.moments import Intervals
-from analysis.course.outcomes import Outcomes, within
+from analysis.course.outcomes import Outcomes
 from analysis.course.records import learned
+from analysis.course.sums import PacketSums
 from analysis.history import FOREVER, History, NetworkChange
 from analysis.rundir import Run
 
@@ -26,7 +27,7 @@ class Disturbed:
     faults: Sequence[Lasting]
     episodes: Sequence[Episode]
     intervals: Intervals
-    """Between all moments at which something of it begins or ends."""
+    """Between all moments at which something of it begins or ends, or the network had converged."""
 
     @classmethod
     def of(cls, run: Run, changes: Sequence[NetworkChange], history: History) -> Disturbed:
@@ -35,6 +36,7 @@ class Disturbed:
         faults, episodes = lasting(run.plan, steps), episodes_of(run, history.disturbances)
         moments = [moment for episode in episodes for moment in episode.moments()]
         moments += [moment for fault in faults for moment in (fault.step.change.time_ns, _end(fault))]
+        moments += [change.time_ns + 1 for change in changes if not change.do]
         return cls(steps, faults, episodes, Intervals.between(moments))
 
 
@@ -53,7 +55,6 @@ def _faults(run: Run, disturbed: Disturbed, outcomes: Outcomes) -> Iterator[dict
     for number, fault in enumerate(disturbed.faults, 1):
         change = fault.step.change
         a_id, b_id = ends.get(change.target) or (ids.get(change.target), None)
-        meanwhile = disturbed.intervals.within(change.time_ns, _end(fault))
         yield {
             "fault": number,
             "do": change.do,
@@ -64,7 +65,7 @@ def _faults(run: Run, disturbed: Disturbed, outcomes: Outcomes) -> Iterator[dict
             "time_ns": change.time_ns,
             "until_ns": fault.until_ns,
             "episode": _episode_at(change.time_ns, disturbed.episodes),
-            **within(outcomes, meanwhile),
+            **outcomes.within(change.time_ns, _end(fault)),
         }
 
 
@@ -74,21 +75,11 @@ def _episode_at(time_ns: int, episodes: Sequence[Episode]) -> int | None:
     return max(begun, default=None)
 
 
-def convergence_table(
-    run: Run, disturbed: Disturbed, outcomes: Outcomes, costs: Costs, records: pa.Table
-) -> pa.Table:
-    """Table `convergence`.
-
-    Args:
-        run: The run.
-        disturbed: What happened to its network.
-        outcomes: Of the messages, by its intervals, and likewise what follows.
-        costs: Of control traffic.
-        records: Of links and interest that routers had (`analysis.course.records`).
-    """
+def convergence_table(run: Run, disturbed: Disturbed, outcomes: Outcomes, packets: PacketSums) -> pa.Table:
+    """Table `convergence`."""
     ids = run.router_ids
     starts = [(ids[name], at) for each in disturbed.episodes for name, at in each.restarted if name in ids]
-    news = learned(records, disturbed.intervals, starts)
+    news = learned(packets.records, disturbed.intervals, starts)
     rows: list[dict[str, Any]] = []
     for number, episode in enumerate(disturbed.episodes):
         meanwhile = disturbed.intervals.within(episode.from_ns, episode.end_ns)
@@ -106,8 +97,8 @@ def convergence_table(
                 "records": count,
                 "last_record_ns": last_ns,
                 "records_took_ns": followed_ns - episode.last_ns if noted and followed_ns else None,
-                **{_COSTS[name]: total for name, total in costs.within(meanwhile).items()},
-                **within(outcomes, meanwhile),
+                **{_COSTS[name]: total for name, total in packets.costs.within(meanwhile).items()},
+                **outcomes.within(episode.from_ns, episode.end_ns),
             }
         )
     return pa.Table.from_pylist(rows, CONVERGENCE.schema)

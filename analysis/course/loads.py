@@ -12,12 +12,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from analysis.columns import Numbers
 from analysis.course.moments import slice_of
 from analysis.findings import Slices
+from analysis.messages.rows import numbers
 
-NEEDED = ("interface", "sent", "time_ns", "frame_bytes", "packet_bytes", "type", "kind")
-"""Columns of table `packets`."""
 KEY = ("interface", "sent", "slice", "type", "kind")
 SUMS = ("packets", "bytes", "frames", "frame_bytes")
 """`bytes` are those of packets; a frame, with its headers, is counted with the first packet in it."""
@@ -35,23 +33,23 @@ _HEADERS = 42
 """Of Ethernet, IPv4 and UDP; a datagram in fragments has more."""
 
 
-def loads_of(rows: pa.RecordBatch, slices: Slices) -> pa.Table:
+def loads_of(rows: pa.Table, slices: Slices) -> pa.Table:
     """The sums over packets, which are in the order of their captures."""
     begins = frame_begins(rows)
-    numbers = {
+    counted = {
         "packets": np.ones(len(rows), dtype=np.int64),
-        "bytes": _numbers(rows, "packet_bytes"),
+        "bytes": numbers(rows["packet_bytes"]),
         "frames": begins.astype(np.int64),
-        "frame_bytes": np.where(begins, _numbers(rows, "frame_bytes"), 0),
+        "frame_bytes": np.where(begins, numbers(rows["frame_bytes"]), 0),
     }
     key = {
         "interface": rows["interface"],
         "sent": pc.fill_null(rows["sent"], False),
-        "slice": pa.array(slice_of(_numbers(rows, "time_ns"), slices), pa.int32()),
+        "slice": pa.array(slice_of(numbers(rows["time_ns"]), slices), pa.int32()),
         "type": rows["type"],
         "kind": rows["kind"],
     }
-    return _summed(pa.table({**key, **numbers}))
+    return _summed(pa.table({**key, **counted}))
 
 
 def merged(parts: Iterable[pa.Table]) -> pa.Table:
@@ -64,7 +62,7 @@ def _summed(rows: pa.Table) -> pa.Table:
     return sums.rename_columns([*KEY, *SUMS]).cast(LOADS)
 
 
-def frame_begins(rows: pa.RecordBatch) -> NDArray[np.bool_]:
+def frame_begins(rows: pa.Table) -> NDArray[np.bool_]:
     """Which packets are the first of their frames.
 
     Packets of one frame follow each other and have its time, direction and length. So do those of several
@@ -75,9 +73,9 @@ def frame_begins(rows: pa.RecordBatch) -> NDArray[np.bool_]:
     if len(first) == len(rows):
         return begins
     group = np.cumsum(begins) - 1
-    size = _numbers(rows, "packet_bytes")
+    size = numbers(rows["packet_bytes"])
     total = np.maximum(np.add.reduceat(size, first), 1)
-    payload = np.maximum(_numbers(rows, "frame_bytes")[first] - _HEADERS, 1)
+    payload = np.maximum(numbers(rows["frame_bytes"])[first] - _HEADERS, 1)
     frames = -(-total // payload)
     before = np.cumsum(size) - size
     frame = (before - before[first][group]) * frames[group] // total[group]
@@ -85,20 +83,15 @@ def frame_begins(rows: pa.RecordBatch) -> NDArray[np.bool_]:
     return begins
 
 
-def _differs(rows: pa.RecordBatch) -> NDArray[np.bool_]:
+def _differs(rows: pa.Table) -> NDArray[np.bool_]:
     """Which packets cannot be in the frame of the packet before."""
-    interface = rows["interface"]
+    interface = rows["interface"].combine_chunks()
     if not pa.types.is_dictionary(interface.type):
         interface = interface.dictionary_encode()
-    sent = pc.fill_null(rows["sent"], False).cast(pa.int8()).to_numpy(zero_copy_only=False)
+    sent = numbers(rows["sent"].cast(pa.int8()))
     found = np.zeros(len(rows), dtype=bool)
     found[:1] = True
-    columns = (interface.indices.to_numpy(), sent, _numbers(rows, "time_ns"), _numbers(rows, "frame_bytes"))
+    columns = (interface.indices.to_numpy(), sent, numbers(rows["time_ns"]), numbers(rows["frame_bytes"]))
     for values in columns:
         found[1:] |= values[1:] != values[:-1]
-    return found
-
-
-def _numbers(rows: pa.RecordBatch, name: str) -> Numbers:
-    found: Numbers = rows[name].to_numpy().astype(np.int64)
     return found

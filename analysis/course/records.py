@@ -6,7 +6,7 @@ record, the greatest sequence that the router sent or received, and when that wa
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -16,28 +16,28 @@ import pyarrow.compute as pc
 from analysis.calm import LAST_CLASS, RECORDS
 from analysis.columns import Numbers, groups
 from analysis.course.moments import Intervals
+from analysis.messages.rows import numbers
 from nodes.wire.packets import PacketType
 
-NEEDED = ("node_id", "time_ns", "type", "source", "sequence", "kind")
-"""Columns of table `packets`."""
 KEY = ("interval", "router", "origin", "of")
 SCHEMA = pa.schema([(name, pa.int64()) for name in (*KEY, "sequence", "first_ns")])
 _KINDS = {int(kind): of for kind, of in RECORDS.items()}
 _OF = np.array([_KINDS.get(kind, -1) for kind in range(256)], dtype=np.int64)
 
 
-def records_of(rows: pa.RecordBatch, intervals: Intervals) -> pa.Table:
+def records_of(rows: pa.Table, intervals: Intervals) -> pa.Table:
     """What packets show of records."""
     control = pc.equal(rows["type"], int(PacketType.CONTROL))
     ordinary = pc.fill_null(pc.less(rows["sequence"], LAST_CLASS), False)
-    chosen = rows.select(list(NEEDED)).filter(pc.and_(control, ordinary))
-    time_ns = _numbers(chosen, "time_ns")
+    names = ["node_id", "time_ns", "source", "sequence", "kind"]
+    chosen = rows.select(names).filter(pc.and_(control, ordinary))
+    time_ns = numbers(chosen["time_ns"])
     columns = {
         "interval": intervals.of(time_ns),
-        "router": _numbers(chosen, "node_id"),
-        "origin": _numbers(chosen, "source"),
-        "of": _OF[_numbers(chosen, "kind")],
-        "sequence": _numbers(chosen, "sequence"),
+        "router": numbers(chosen["node_id"]),
+        "origin": numbers(chosen["source"]),
+        "of": _OF[numbers(chosen["kind"])],
+        "sequence": numbers(chosen["sequence"]),
         "first_ns": time_ns,
     }
     return _newest(pa.table(columns, schema=SCHEMA))
@@ -52,16 +52,24 @@ def _newest(rows: pa.Table) -> pa.Table:
     """Of each key the greatest sequence, and its least time."""
     if not len(rows):
         return rows
-    columns = {name: _numbers(rows, name) for name in SCHEMA.names}
+    columns = {name: numbers(rows[name]) for name in SCHEMA.names}
     group, _ = groups(*(columns[name] for name in KEY))
     order = np.lexsort((columns["first_ns"], -columns["sequence"], group))
     first = order[np.flatnonzero(np.diff(group[order], prepend=-1))]
     return pa.table({name: column[first] for name, column in columns.items()}, schema=SCHEMA)
 
 
-def _numbers(rows: pa.RecordBatch | pa.Table, name: str) -> Numbers:
-    found: Numbers = rows[name].to_numpy().astype(np.int64)
-    return found
+def staged(records: pa.Table, intervals: Intervals, fixpoints_ns: Sequence[int]) -> dict[str, Numbers]:
+    """The columns, with the number of the first fixpoint at or after them as `stage`.
+
+    What comes after the last fixpoint is left out. The nanosecond after each must be among the edges.
+    """
+    begins_ns = np.concatenate([[np.iinfo(np.int64).min], intervals.edges])
+    columns = {name: numbers(records[name]) for name in ("router", "origin", "of", "sequence")}
+    fixpoints = np.array(fixpoints_ns, dtype=np.int64)
+    columns["stage"] = np.searchsorted(fixpoints, begins_ns[numbers(records["interval"])], "left")
+    chosen = columns["stage"] < len(fixpoints)
+    return {name: column[chosen] for name, column in columns.items()}
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +98,7 @@ def learned(records: pa.Table, intervals: Intervals, starts: Collection[tuple[in
         intervals: By which they are told apart.
         starts: Which router started anew when, at one of the edges: it knew nothing of what was before.
     """
-    columns = {name: _numbers(records, name) for name in SCHEMA.names}
+    columns = {name: numbers(records[name]) for name in SCHEMA.names}
     group, _ = groups(
         *(columns[name] for name in ("router", "origin", "of")), _lives(columns, intervals, starts)
     )

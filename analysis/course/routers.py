@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from contextlib import suppress
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -12,17 +14,30 @@ from numpy.typing import NDArray
 from analysis.catalog.course import ROUTERS
 from analysis.columns import Numbers
 from analysis.course.links import Ends, is_control, is_message
-from analysis.course.ways import Ways
-from analysis.distribution import Distribution
+from analysis.messages.sketch import Sketch, joined
 from analysis.network import HELD, drops_of, router_states
 from analysis.rundir import Run
 
-QUANTILES = {"p50_ns": 0.5, "p90_ns": 0.9, "p99_ns": 0.99}
+SHARES = {"min_ns": 0.0, "p50_ns": 0.5, "p90_ns": 0.9, "p99_ns": 0.99, "max_ns": 1.0}
 
 
-def routers_table(run: Run, loads: pa.Table, ways: Ways) -> pa.Table:
+NO_WAITS = joined((), 0)
+
+
+@dataclass(frozen=True, slots=True)
+class Carried:
+    """What was counted of packets and messages."""
+
+    loads: pa.Table
+    wasted: Mapping[int, int]
+    """Copies from which no delivery descends, by the router to which they were sent."""
+    waits: Mapping[int, Sketch]
+    """How long messages were with each router."""
+
+
+def routers_table(run: Run, counted: Carried) -> pa.Table:
     """The table, in the plan's order."""
-    carried = _carried(run, loads)
+    carried = _carried(run, counted.loads)
     states = {state.name: state.held for state in router_states(run)}
     rows: list[dict[str, Any]] = []
     for router in run.plan.routers:
@@ -32,8 +47,8 @@ def routers_table(run: Run, loads: pa.Table, ways: Ways) -> pa.Table:
                 "node_id": of,
                 "name": router.name,
                 **{name: int(numbers[of]) for name, numbers in carried.items()},
-                "wasted": ways.wasted[of],
-                **_stayed(ways.residence.get(of, Distribution())),
+                "wasted": counted.wasted.get(of, 0),
+                **_waited(counted.waits.get(of, NO_WAITS)),
                 **(states.get(router.name) or dict.fromkeys(HELD)),
                 "drops": _drops(run, router.name),
             }
@@ -62,9 +77,10 @@ def _carried(run: Run, loads: pa.Table) -> dict[str, Numbers]:
     }
 
 
-def _stayed(times: Distribution) -> dict[str, int | None]:
-    quantiles = {name: times.quantile(share) for name, share in QUANTILES.items()}
-    return {"timed": times.count, "min_ns": times.least_ns, **quantiles, "max_ns": times.most_ns}
+def _waited(times: Sketch) -> dict[str, float | None]:
+    quantiles: list[float] = times.quantiles(SHARES.values())
+    named = dict(zip(SHARES, quantiles, strict=True)) if quantiles else dict.fromkeys(SHARES)
+    return {"timed": times.count, **named}
 
 
 def _drops(run: Run, router: str) -> list[tuple[str, int]] | None:

@@ -1,27 +1,24 @@
-"""The tables about what happened when, made of those about packets and messages, and written beside them."""
+"""The tables about what happened when, of sums over the packets and messages of a run."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections import Counter
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
-from pathlib import Path
-from typing import TypeVar
 
 import pyarrow as pa
-import pyarrow.parquet as pq
 
-from analysis.course import outcomes, ways
 from analysis.course.disturbed import Disturbed, convergence_table, faults_table
 from analysis.course.links import Known, control_table, links_table
+from analysis.course.outcomes import Outcomes
 from analysis.course.rates import rates_of
-from analysis.course.routers import routers_table
-from analysis.course.sums import OF_PACKETS, MessageSums, PacketSums, Times
+from analysis.course.routers import Carried, routers_table
+from analysis.course.sums import PacketSums, Times
 from analysis.findings import Slices
 from analysis.history import History, NetworkChange
+from analysis.messages.counting import Timeline
+from analysis.messages.sums import Sums
 from analysis.rundir import Run
-
-T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,87 +45,34 @@ class Course:
 
     @property
     def times(self) -> Times:
-        """By what times it is counted."""
-        return Times(self.slices, self.disturbed.intervals, self.run.plan.timing.settle_ns)
+        """By what times packets are counted."""
+        return Times(self.slices, self.disturbed.intervals)
 
-    def tables(self, packets: PacketSums, messages: MessageSums) -> dict[str, pa.Table]:
-        """All tables, by name."""
-        rates = rates_of(self.run, self.disturbed.steps)
-        known = Known(rates, messages.ways.lost, self.incomplete)
+    @property
+    def moments(self) -> Sequence[int]:
+        """At which a timeline needs edges, so that messages can be counted by it."""
+        edges: list[int] = self.disturbed.intervals.edges.tolist()
+        return edges
+
+    def tables(self, packets: PacketSums, sums: Sums, timeline: Timeline) -> dict[str, pa.Table]:
+        """All tables, by name.
+
+        Args:
+            packets: What was counted of packets by `times`.
+            sums: What was counted of messages.
+            timeline: By which that was.
+        """
+        run, slices, course = self.run, self.slices, sums.course
+        lost = {(key[0], key[1], key[2]): copies for key, (copies,) in course.lost.rows()}
+        known = Known(rates_of(run, self.disturbed.steps), lost, self.incomplete)
+        outcomes = Outcomes(timeline, sums.published, sums.intervals, course.late)
+        wasted: Counter[int] = Counter()
+        for (_, router), (_, copies) in sums.crossings.items():
+            wasted[router] += copies
         return {
-            "links": links_table(self.run, packets.loads, self.slices, known),
-            "control": control_table(self.run, packets.loads, self.slices),
-            "faults": faults_table(self.run, self.disturbed, messages.outcomes),
-            "convergence": convergence_table(
-                self.run, self.disturbed, messages.outcomes, packets.costs, packets.records
-            ),
-            "routers": routers_table(self.run, packets.loads, messages.ways),
+            "links": links_table(run, packets.loads, slices, known),
+            "control": control_table(run, packets.loads, slices),
+            "faults": faults_table(run, self.disturbed, outcomes),
+            "convergence": convergence_table(run, self.disturbed, outcomes, packets),
+            "routers": routers_table(run, Carried(packets.loads, wasted, course.waits)),
         }
-
-
-def write(tables: Mapping[str, pa.Table], folder: Path) -> None:
-    """Each as a folder with one Parquet file."""
-    for name, table in tables.items():
-        place = folder / f"{name}.parquet"
-        place.mkdir(parents=True)
-        pq.write_table(table, place / "part-00000.parquet", compression="zstd")
-
-
-def count_packets(folder: Path, times: Times, threads: int) -> PacketSums:
-    """The sums over table `packets`, file by file."""
-
-    def count(path: Path) -> PacketSums:
-        found = PacketSums.none(times)
-        for batch in _batches(path, OF_PACKETS):
-            found.add(PacketSums.of(batch, times))
-        return found
-
-    found = PacketSums.none(times)
-    for part in _in_threads(count, _parts(folder, "packets"), threads):
-        found.add(part)
-    return found
-
-
-def count_messages(folder: Path, times: Times, threads: int) -> MessageSums:
-    """The sums over tables `crossings`, `publications` and `verdicts`. A message is in one file of each."""
-    publications = pq.read_table(folder / "publications.parquet", columns=[*_OF_PUBLICATIONS])
-    whole = publications.combine_chunks().to_batches()
-    entered = whole[0] if whole else publications.schema.empty_table().to_batches()[0]
-
-    def crossings(path: Path) -> MessageSums:
-        found = MessageSums.none(times)
-        rows = pq.read_table(path, columns=[*ways.OF_CROSSINGS]).combine_chunks()
-        for batch in rows.to_batches():
-            found.add_crossings(batch, entered, times)
-        return found
-
-    def verdicts(path: Path) -> MessageSums:
-        found = MessageSums.none(times)
-        for batch in _batches(path, outcomes.OF_VERDICTS):
-            found.add_verdicts(batch, times)
-        return found
-
-    found = MessageSums.none(times)
-    found.add_publications(entered, times)
-    for part in _in_threads(crossings, _parts(folder, "crossings"), threads):
-        found.add(part)
-    for part in _in_threads(verdicts, _parts(folder, "verdicts"), threads):
-        found.add(part)
-    return found
-
-
-_OF_PUBLICATIONS = tuple(dict.fromkeys((*ways.OF_PUBLICATIONS, *outcomes.OF_PUBLICATIONS)))
-
-
-def _parts(folder: Path, table: str) -> list[Path]:
-    return sorted((folder / f"{table}.parquet").glob("*.parquet"))
-
-
-def _batches(path: Path, columns: Iterable[str]) -> Iterator[pa.RecordBatch]:
-    with pq.ParquetFile(path) as file:
-        yield from file.iter_batches(columns=[*columns], use_threads=False)
-
-
-def _in_threads(count: Callable[[Path], T], paths: Sequence[Path], threads: int) -> Iterator[T]:
-    with ThreadPoolExecutor(threads) as pool:
-        yield from pool.map(count, paths)

@@ -261,10 +261,10 @@ class Timeline:
     edges: Numbers
 
     @classmethod
-    def of(cls, scopes: Sequence[Scope]) -> Timeline:
-        """That of some parts."""
+    def of(cls, scopes: Sequence[Scope], moments: Iterable[int] = ()) -> Timeline:
+        """That of some parts; and there are edges at other moments, too."""
         edges = {moment for scope in scopes for moment in (scope.from_ns, scope.until_ns)}
-        return cls(scopes, np.array(sorted(edges), dtype=np.int64))
+        return cls(scopes, np.array(sorted(edges.union(moments)), dtype=np.int64))
 
     @property
     def size(self) -> int:
@@ -278,7 +278,11 @@ class Timeline:
 
     def intervals(self, scope: Scope) -> range:
         """Those of a part."""
-        first, last = np.searchsorted(self.edges, [scope.from_ns, scope.until_ns]).tolist()
+        return self.between(scope.from_ns, scope.until_ns)
+
+    def between(self, from_ns: int, until_ns: int) -> range:
+        """Those from one of the edges until before another."""
+        first, last = np.searchsorted(self.edges, [from_ns, until_ns]).tolist()
         return range(first + 1, last + 1)
 
 

@@ -57,8 +57,9 @@ CONTROL = pa.schema(
 )
 """CONTROL packets between routers, at the end that sent them and at the other."""
 PACKET_COLUMNS = (
-    "interface", "node_id", "peer_id", "peer_is_client", "sent", "time_ns", "packet_bytes", "type", "source",
-    "sequence", "publish_time_ns", "hop_count", "attribute_count", "attributes", "kind", "content",
+    "interface", "node_id", "peer_id", "peer_is_client", "sent", "time_ns", "frame_bytes", "packet_bytes",
+    "type", "source", "sequence", "publish_time_ns", "hop_count", "attribute_count", "attributes", "kind",
+    "content",
 )  # fmt: skip
 """Of table `packets`, what is read."""
 

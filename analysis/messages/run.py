@@ -15,10 +15,11 @@ from functools import partial
 from pathlib import Path
 from typing import Protocol, TypeVar
 
+from analysis.course.sums import PacketSums
 from analysis.drift.correction import HostClock
 from analysis.messages.bucket import judged
 from analysis.messages.context import Context
-from analysis.messages.scatter import Passed, Scatter, all_passed
+from analysis.messages.scatter import Scatter
 from analysis.messages.sums import Sums, merged, sums_of
 from analysis.messages.tables import write_tables
 
@@ -55,12 +56,14 @@ class Work:
         shutil.rmtree(self.scatter.folder)
         return replace(self, scatter=replace(self.scatter, clocks=clocks))
 
-    def sort_out(self) -> Passed:
-        """The first wave."""
+    def sort_out(self) -> PacketSums:
+        """The first wave; what was counted of the packets."""
         folder = Path(self.scatter.folder)
         folder.mkdir(parents=True)
         self.tasks(self.scatter.tasks, partial(_sort_out, self.scatter), "messages")
-        return all_passed([_read(_passed(folder, number), Passed) for number in range(self.scatter.tasks)])
+        return self.scatter.added(
+            _read(_passed(folder, number), PacketSums) for number in range(self.scatter.tasks)
+        )
 
     def judge(self, context: Context) -> Sums:
         """The second wave: all tables about messages are written, and what is counted of them is added up."""

@@ -6,7 +6,7 @@ all repetitions of one CONTROL packet, too. So a bucket can be judged by itself.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -15,17 +15,10 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from analysis.columns import Numbers
+from analysis.course.sums import PacketSums, Times
 from analysis.drift.correction import HostClock, corrected
 from analysis.messages.events import events_of
 from analysis.messages.exchange import Writer, buckets_of, file_name, rows_of
-from analysis.messages.packets import (
-    Load,
-    Records,
-    added_loads,
-    added_records,
-    load_of,
-    records_of,
-)
 from analysis.messages.rows import (
     PACKET_COLUMNS,
     SCHEMAS,
@@ -55,7 +48,8 @@ class Scatter:
     event_pieces: Sequence[tuple[int, int]]
     clients: Mapping[str, int]
     """Ids by name."""
-    fixpoints_ns: Sequence[int]
+    times: Times
+    """By what times packets are counted on the way."""
     clocks: Mapping[int, HostClock] = field(default_factory=dict)
     """By node: those that times are corrected by."""
 
@@ -64,26 +58,28 @@ class Scatter:
         """How many there are."""
         return len(self.packets) + len(self.event_pieces)
 
-    def perform(self, number: int) -> Passed:
-        """One task: a file of packets, or a piece of the events."""
+    def perform(self, number: int) -> PacketSums:
+        """One task: a file of packets, or a piece of the events. What was counted of the packets."""
         if number < len(self.packets):
             return self._packets(number)
         self._events(number)
-        return Passed({}, added_records(()))
+        return self.added(())
 
-    def _packets(self, number: int) -> Passed:
-        loads: list[Load] = []
-        records: list[Records] = []
+    def added(self, parts: Iterable[PacketSums]) -> PacketSums:
+        """What was counted in several parts."""
+        return PacketSums.added(parts, self.times)
+
+    def _packets(self, number: int) -> PacketSums:
+        counted: list[PacketSums] = []
         with ExitStack() as files:
             to = {name: self._writer(files, name, number) for name in _OF_PACKETS}
             for captured in _tables(Path(self.packets[number])):
                 packets = self._corrected(captured, ("time_ns", "node_id"), ("publish_time_ns", "source"))
-                loads.append(load_of(packets))
-                records.append(records_of(packets, self.fixpoints_ns))
+                counted.append(PacketSums.of(packets, self.times))
                 self._write(to["entered"], entered_of(packets), "source", "sequence")
                 self._write(to["moved"], moved_of(packets), "source", "sequence")
                 self._write(to["control"], control_of(packets), "content")
-        return Passed(added_loads(loads), added_records(records))
+        return self.added(counted)
 
     def _events(self, number: int) -> None:
         start, end = self.event_pieces[number - len(self.packets)]
@@ -121,19 +117,6 @@ class Scatter:
             name: rows_of(folder, name, schema, bucket, self.buckets) for name, schema in SCHEMAS.items()
         }
         return Rows(**tables)
-
-
-@dataclass(frozen=True, slots=True)
-class Passed:
-    """What was counted of the packets that passed by."""
-
-    load: Load
-    records: Records
-
-
-def all_passed(parts: Sequence[Passed]) -> Passed:
-    """What was counted in all tasks."""
-    return Passed(added_loads(part.load for part in parts), added_records(part.records for part in parts))
 
 
 def _tables(path: Path) -> Iterator[pa.Table]:

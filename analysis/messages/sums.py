@@ -19,6 +19,7 @@ from analysis.findings import Failure, Oddity, PublicationCounts, TreeCounts
 from analysis.messages import counting
 from analysis.messages.bucket import Judged
 from analysis.messages.counting import BAD, MOST_LATENCIES, Tally, first_pairs, tally_of
+from analysis.messages.course import CourseSums, added_courses, course_of
 from analysis.messages.crossings import FLAWS, Crossings
 from analysis.messages.delays import Delays, added_delays, delays_of, least_of
 from analysis.messages.numbering import UNKNOWN_NS, Messages
@@ -69,6 +70,7 @@ class Sums:
     delays: Delays
     least: LeastDelays
     times: TimeSums | None
+    course: CourseSums
 
 
 def sums_of(judged: Judged) -> Sums:
@@ -99,6 +101,7 @@ def sums_of(judged: Judged) -> Sums:
         delays_of(judged.hops, judged.control),
         least_of((judged.hops, judged.control), context.window_ns),
         times_of(judged),
+        course_of(judged),
     )
 
 
@@ -184,6 +187,7 @@ def _added(parts: Sequence[Sums]) -> Sums:
         added_delays([part.delays for part in parts]),
         least.merged(part.least for part in parts),
         added_times([part.times for part in parts]),
+        added_courses([part.course for part in parts]),
     )
 
 

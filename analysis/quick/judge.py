@@ -188,8 +188,7 @@ def _checks(known: _Known, publishers: Sequence[PublicationCounts]) -> tuple[Che
 
 def _contradictions(known: _Known) -> list[calm.Contradiction]:
     partial_routers = known.evidence.partial_routers
-    records = known.seen.records.named()
-    seen = calm.Seen(known.run, records, known.payloads, known.changes, partial_routers)
+    seen = calm.Seen(known.run, known.seen.records, known.payloads, known.changes, partial_routers)
     return calm.all_contradictions(seen, known.fixpoints, known.history)
 
 

@@ -6,24 +6,21 @@ announce, and how much passed. Not here: what it means (`messages`, `judge`).
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
 import pyarrow as pa
 
+from analysis.columns import Numbers
+from analysis.course import loads, records
+from analysis.course.links import traffic_of
+from analysis.course.loads import loads_of
+from analysis.course.moments import Intervals
+from analysis.course.records import records_of, staged
 from analysis.decode import BinReport, Piece, decode_piece, empty_report, unreadable
-from analysis.findings import Ingested, Traffic
+from analysis.findings import NO_SLICES, Ingested, Traffic
 from analysis.messages.events import events_of
-from analysis.messages.packets import (
-    Load,
-    Records,
-    added_loads,
-    added_records,
-    load_of,
-    records_of,
-    traffic_of,
-)
 from analysis.messages.rows import CONTROL, ENTERED, MOVED, PACKET_COLUMNS, Rows, entered_of, moved_of
 from analysis.pieces import pieces_of
 from analysis.rundir import Run
@@ -41,7 +38,8 @@ class Sightings:
     rows: Rows
     """About messages, on access links alone."""
     traffic: Sequence[Traffic]
-    records: Records
+    records: Mapping[str, Numbers]
+    """The last records of routers by stage (`analysis.course.records.staged`)."""
 
 
 def sightings_of(run: Run, fixpoints_ns: Sequence[int]) -> Sightings:
@@ -52,7 +50,7 @@ def sightings_of(run: Run, fixpoints_ns: Sequence[int]) -> Sightings:
         fixpoints_ns: When the network said that it had converged.
     """
     pieces, work = pieces_of(run, WHOLE, ())
-    report, collected = empty_report(), _Collected(fixpoints_ns)
+    report, collected = empty_report(), _Collected(Intervals.between(after + 1 for after in fixpoints_ns))
     work.reports.append(report)
     for piece in pieces:
         _collect(piece, report, collected)
@@ -66,8 +64,8 @@ def sightings_of(run: Run, fixpoints_ns: Sequence[int]) -> Sightings:
             events.reported,
             CONTROL.empty_table(),
         ),
-        traffic_of(added_loads(collected.loads)),
-        added_records(collected.records),
+        traffic_of(run, loads.merged(collected.loads)),
+        staged(records.merged(collected.records), collected.intervals, fixpoints_ns),
     )
 
 
@@ -75,11 +73,11 @@ def sightings_of(run: Run, fixpoints_ns: Sequence[int]) -> Sightings:
 class _Collected:
     """From all captures so far."""
 
-    fixpoints_ns: Sequence[int]
+    intervals: Intervals
     entered: list[pa.Table] = field(default_factory=list)
     moved: list[pa.Table] = field(default_factory=list)
-    loads: list[Load] = field(default_factory=list)
-    records: list[Records] = field(default_factory=list)
+    loads: list[pa.Table] = field(default_factory=list)
+    records: list[pa.Table] = field(default_factory=list)
 
 
 def _collect(piece: Piece, report: BinReport, into: _Collected) -> None:
@@ -89,8 +87,8 @@ def _collect(piece: Piece, report: BinReport, into: _Collected) -> None:
         report["problems"].append(unreadable(Path(piece.path), error))
         report["unreadable"].append(piece.interface)
         return
-    into.loads.append(load_of(packets))
-    into.records.append(records_of(packets, into.fixpoints_ns))
+    into.loads.append(loads_of(packets, NO_SLICES))
+    into.records.append(records_of(packets, into.intervals))
     if piece.peer_is_client:
         into.entered.append(entered_of(packets))
         into.moved.append(moved_of(packets))

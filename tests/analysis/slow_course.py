@@ -234,11 +234,19 @@ class SlowRun:
                 place = source, sequence, p.node, 0
                 came[place] = min(p.time_ns, came.get(place, 1 << 63))
         found: dict[int, list[int]] = defaultdict(list)
-        for (source, sequence, a, _, hop), passage in self.tables.crossings.items():
+        for source, sequence, a, hop, left_ns in self._departures():
             arrived_ns = came.get((source, sequence, a, hop - 1))
-            if passage.time_ns is not None and arrived_ns is not None:
-                found[a].append(passage.time_ns - arrived_ns)
+            if arrived_ns is not None:
+                found[a].append(left_ns - arrived_ns)
         return found
+
+    def _departures(self) -> Iterator[tuple[int, int, int, int, int]]:
+        """Every sending to another router, and the first to each client: message, router, hop count, when."""
+        for (source, sequence, a, _, hop), passage in self.tables.crossings.items():
+            if passage.time_ns is not None and not passage.access:
+                yield source, sequence, a, hop, passage.time_ns
+        for (source, sequence, _), delivery in self.tables.deliveries.items():
+            yield source, sequence, delivery.node, delivery.hop_count, delivery.time_ns
 
 
 def _frames(whole: Any) -> Iterator[list[Row]]:

@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pytest
-from analysis.summary import slices_of
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -18,23 +17,28 @@ from analysis.course.convergence import START, UNKNOWN_NS, episodes_of
 from analysis.course.faults import lasting, steps_of
 from analysis.course.loads import frame_begins, loads_of
 from analysis.course.moments import BEFORE, Intervals, has_length, slice_of, slice_start_ns
-from analysis.course.outcomes import COUNTS, none_of, outcomes_of, within
 from analysis.course.rates import rates_of
-from analysis.course.records import learned, records_of
-from analysis.course.sums import OF_PACKETS, MessageSums, PacketSums
+from analysis.course.records import learned, records_of, staged
+from analysis.course.sums import PacketSums
 from analysis.course.tables import Course
 from analysis.decode import SCHEMA
 from analysis.findings import NO_SLICES, Slices
 from analysis.history import FOREVER, NetworkChange, history_of
+from analysis.messages.counting import Timeline
+from analysis.messages.course import added_courses
+from analysis.messages.course import course_of as counted_of
+from analysis.messages.sums import sums_of
 from analysis.rundir import load_run
+from analysis.scopes import slices_of
 from nodes.wire.packets import Kind, PacketType
 from testbed.plan.model import Fault, Impairment
+from tests.analysis.by_hand import CALM, A, C, claim, context_of, crossing, judge, message, published
 
 HEADERS = 42
 SLICES = Slices(1_000, 100, 3)
 
 
-def packets(*rows: dict[str, Any]) -> pa.RecordBatch:
+def packets(*rows: dict[str, Any]) -> pa.Table:
     """Rows of table `packets`; what one leaves out is null, or a plain value where there is always one."""
     usual = {"interface": "r1-eth0", "node_id": 1, "peer_id": 2, "peer_is_client": False, "sent": True}
     usual |= {
@@ -44,7 +48,7 @@ def packets(*rows: dict[str, Any]) -> pa.RecordBatch:
         "type": int(PacketType.HELLO),
         "content": 0,
     }
-    return pa.RecordBatch.from_pylist([usual | row for row in rows], SCHEMA)
+    return pa.Table.from_pylist([usual | row for row in rows], SCHEMA)
 
 
 frames = st.lists(
@@ -140,52 +144,36 @@ def test_where_no_record_was_captured_nothing_was_learned():
     assert found.within(slice(0, 2)) == (0, None)
 
 
-VERDICTS = pa.schema(
-    [
-        ("published_ns", pa.int64()), ("verdict", pa.string()), ("owed", pa.bool_()), ("wanted", pa.bool_()),
-        ("reason", pa.string()), ("copies", pa.int64()), ("latency_ns", pa.int64()),
-    ]
-)  # fmt: skip
-
-
-def test_what_nobody_published_belongs_to_no_time_and_what_took_too_long_is_late():
-    rows = [
-        {
-            "published_ns": 5,
-            "verdict": "delivered",
-            "owed": True,
-            "wanted": True,
-            "copies": 1,
-            "latency_ns": 50,
-        },
-        {
-            "published_ns": 5,
-            "verdict": "duplicate",
-            "owed": True,
-            "wanted": True,
-            "copies": 3,
-            "latency_ns": 51,
-        },
-        {
-            "published_ns": 5,
-            "verdict": "lost",
-            "wanted": True,
-            "copies": 0,
-            "reason": "cut_off",
-            "owed": False,
-        },
-        {"published_ns": 5, "verdict": "missing", "owed": True, "wanted": True, "copies": 0},
-        {"published_ns": 5, "verdict": "spurious", "wanted": False, "copies": 1, "latency_ns": 99},
-        {"published_ns": None, "verdict": "spurious", "wanted": False, "copies": 9},
-    ]
-    intervals = Intervals.between([0, 10])
-    counted = outcomes_of(pa.RecordBatch.from_pylist(rows, VERDICTS), intervals, settle_ns=50)
-    expected = {"wanted": 4, "owed": 3, "arrived": 2, "missing": 1, "lost": 1, "cut_off": 1, "duplicate": 2}
-    assert within(counted, intervals.within(0, 10)) == {**dict.fromkeys(COUNTS, 0), **expected, "late": 1}
+@given(st.lists(st.integers(1, 60)), st.sets(st.integers(1, 59), max_size=4), st.sets(st.integers(1, 59)))
+def test_records_by_interval_tell_what_each_router_had_at_every_fixpoint(times, fixpoints, others):
+    """`others` are edges for other reasons."""
+    rows = packets(*(record(time_ns, 5 + time_ns % 2, time_ns) for time_ns in times))
+    ends = sorted(fixpoints)
+    intervals = Intervals.between({*(end + 1 for end in ends), *others})
+    found = staged(records_of(rows, intervals), intervals, ends)
+    last: dict[tuple[int, int], int] = {}
+    columns = (found[name].tolist() for name in ("origin", "stage", "sequence"))
+    for origin, stage, sequence in zip(*columns, strict=True):
+        last[origin, stage] = max(sequence, last.get((origin, stage), 0))
+    expected: dict[tuple[int, int], int] = {}
+    for time_ns in times:
+        stage = sum(end < time_ns for end in ends)
+        if stage < len(ends):
+            key = 5 + time_ns % 2, stage
+            expected[key] = max(time_ns, expected.get(key, 0))
+    assert last == expected
 
 
 def course_of(run: Any, changes: list[NetworkChange]) -> Course:
     return Course.of(run, slices_of(run), changes, history_of(run.plan, changes, run.start_ns))
+
+
+def tables_of(course: Course, *rows: dict[str, Any]) -> dict[str, list[dict[str, Any]]]:
+    """All tables of a run in which these packets were captured, and no message."""
+    timeline = Timeline.of([], course.moments)
+    sums = sums_of(judge((), context=replace(context_of(), timeline=timeline)))
+    made = course.tables(PacketSums.of(packets(*rows), course.times), sums, timeline)
+    return {name: table.to_pylist() for name, table in made.items()}
 
 
 def at(run: Any, ms: float) -> int:
@@ -257,12 +245,8 @@ def test_a_start_that_nobody_noted_has_no_times(hand_made):
     run = load_run(hand_made.write())
     (start,) = episodes_of(run, [])
     assert (start.causes, start.from_ns, start.took_ns) == (START, UNKNOWN_NS, None)
-    (row,) = course_of(run, []).tables(*nothing(course_of(run, [])))["convergence"].to_pylist()
+    (row,) = tables_of(course_of(run, []))["convergence"]
     assert (row["from_ns"], row["last_fault_ns"], row["settled_ns"]) == (None, None, run.start_ns)
-
-
-def nothing(course: Course) -> tuple[PacketSums, MessageSums]:
-    return PacketSums.none(course.times), MessageSums.none(course.times)
 
 
 @pytest.mark.parametrize("started", [True, False])
@@ -270,27 +254,22 @@ def test_a_run_without_packets_has_all_tables(hand_made, started):
     if not started:
         hand_made.manifest |= {"start_ns": 0, "outcome": "failed"}
     run = load_run(hand_made.write())
-    course = course_of(run, [])
-    tables = course.tables(*nothing(course))
+    tables = tables_of(course_of(run, []))
     rows = {name: len(table) for name, table in tables.items()}
     assert rows == {"links": 0, "control": 0, "faults": 0, "convergence": 1, "routers": 2}
-    assert {row["drops"] for row in tables["routers"].to_pylist()} == {None}
-    assert none_of(course.times.intervals)["wanted"].sum() == 0
+    assert [row["drops"] for row in tables["routers"]] == [None, None]
 
 
 def test_what_arrived_is_unknown_where_the_capture_of_an_end_is_incomplete(hand_made):
-    hand_made.publish(1, "x = 1", 1_000)
-    hand_made.cross(1, "x = 1", 2_000)
     run = load_run(hand_made.write())
     course = course_of(run, [])
-    batch = packets(
+    captured = (
         {"interface": "r1-r2", "sent": True, "time_ns": run.start_ns},
         {"interface": "r2-r1", "sent": False, "time_ns": run.start_ns, "node_id": 2, "peer_id": 1},
-    ).select(list(OF_PACKETS))
-    sums = PacketSums.of(batch, course.times)
+    )
     for incomplete, arrived in (((), 1), (("r1-r2",), None), (("r2-r1",), None), (("r2-c",), 1)):
         known = replace(course, incomplete=incomplete)
-        (row,) = known.tables(sums, MessageSums.none(course.times))["links"].to_pylist()
+        (row,) = tables_of(known, *captured)["links"]
         assert (row["control_packets"], row["arrived_control"]) == (1, arrived)
         assert row["lost_messages"] == (0 if arrived else None)
 
@@ -298,11 +277,10 @@ def test_what_arrived_is_unknown_where_the_capture_of_an_end_is_incomplete(hand_
 def test_a_network_that_never_settled_again_counts_to_the_end(hand_made):
     run = load_run(hand_made.write())
     course = course_of(run, [NetworkChange(at(run, 10), "crash", "r2")])
-    batch = packets({"interface": "r1-r2", "sent": True, "time_ns": at(run, 9_000)}).select(list(OF_PACKETS))
-    tables = course.tables(PacketSums.of(batch, course.times), MessageSums.none(course.times))
-    start, crash = tables["convergence"].to_pylist()
+    tables = tables_of(course, {"interface": "r1-r2", "sent": True, "time_ns": at(run, 9_000)})
+    start, crash = tables["convergence"]
     assert (start["control_packets"], crash["control_packets"], crash["settled_ns"]) == (0, 1, None)
-    (fault,) = tables["faults"].to_pylist()
+    (fault,) = tables["faults"]
     assert (fault["a_id"], fault["b_id"], fault["until_ns"], fault["episode"]) == (2, None, None, 1)
 
 
@@ -311,3 +289,39 @@ def test_what_is_unknown_of_a_target_that_is_not_in_the_plan():
     run = SimpleNamespace(plan=plan, start_ns=0)
     (fault,) = lasting(plan, steps_of(run, [NetworkChange(5, "crash", "stranger")]))
     assert fault.until_ns is None
+
+
+def test_what_gets_lost_on_a_link_counts_in_the_slice_in_which_it_was_sent():
+    """Both copies of message 2 are lost, and one of message 3 comes twice."""
+    captured = [
+        published(1_000), *crossing(1, 2, 1_050, 1), published(1_090, 2),
+        message(1, 2, 1_099, 1, 2), message(1, 2, 1_100, 1, 2), published(1_200, 3),
+        *crossing(1, 2, 1_210, 1, 3),
+        message(2, 1, 1_300, 1, 3, sent=False),
+    ]  # fmt: skip
+    found = counted_of(judge(captured, context=context_of(slices=SLICES)))
+    assert list(found.lost.rows()) == [([1, 2, 0], [2])]
+    both = added_courses([found, found, counted_of(judge(()))])
+    assert list(both.lost.rows()) == [([1, 2, 0], [4])]
+
+
+def test_how_long_a_message_was_with_a_router_is_counted_for_each_link_over_which_it_went_on():
+    captured = [
+        published(1_000), message(1, A, 1_030, 1), *crossing(1, 2, 1_050, 1), *crossing(2, 3, 1_101, 2),
+        message(3, C, 1_160, 3),
+    ]  # fmt: skip
+    found = counted_of(judge(captured))
+    assert {router: sketch.values.tolist() for router, sketch in found.waits.items()} == {
+        1: [30, 50],
+        2: [1],
+        3: [9],
+    }
+    both = added_courses([found, found])
+    assert both.waits[1].values.tolist() == [30, 30, 50, 50]
+
+
+def test_a_delivery_is_late_if_it_took_longer_than_the_network_needs_to_settle():
+    captured = [published(1_000), message(1, A, 1_100, 1), published(2_000, 2), message(1, A, 2_101, 1, 2)]
+    timeline = Timeline.of([], [0, 2_000, 3_000])
+    context = replace(context_of([claim(A)], history=replace(CALM, settle_ns=100)), timeline=timeline)
+    assert counted_of(judge(captured, context=context)).late.tolist() == [0, 0, 1, 0]
