@@ -152,6 +152,10 @@ def test_every_table_is_written_with_the_columns_the_document_names(spark, hand_
         "trees",
         "link_delays",
         "clocks",
+        "links",
+        "routers",
+        "faults",
+        "convergence",
         "nodes",
     }
 

@@ -148,9 +148,10 @@ def _of_links(ours: Links, folder: Path) -> Iterator[str]:
     yield from _of_rows("hops", ours.hops, _read(folder, "hops", hop))
     yield from _of_rows("link_delays", ours.delays, _read(folder, "link_delays", way))
     yield from _of_rows("trees", ours.trees, _read(folder, "trees", hop[:2]))
+    slices = pq.read_table(folder / "control.parquet").group_by(["link", "kind_name"])
     control: dict[str, list[tuple[int, int]]] = {}
-    for row in pq.read_table(folder / "control.parquet").to_pylist():
-        control.setdefault(row["link"], []).append((row["packets"], row["bytes"]))
+    for row in slices.aggregate([("packets", "sum"), ("bytes", "sum")]).to_pylist():
+        control.setdefault(row["link"], []).append((row["packets_sum"], row["bytes_sum"]))
     theirs = {link: sorted(loads) for link, loads in control.items()}
     if ours.control != theirs:
         yield f"control: the judge has {ours.control}, the analysis {theirs}"
