@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from analysis import AnalysisError
+from analysis.costs import cost_of, within
 from analysis.spread import Spread, spread
 from testbed.plan.recorded import VERDICTS
 
@@ -97,13 +98,6 @@ def grouped(members: Iterable[Member]) -> list[Group]:
     ]
 
 
-def within(document: object, *keys: str) -> float | None:
-    """A number in a document; None if it is not there."""
-    for key in keys:
-        document = document.get(key) if isinstance(document, Mapping) else None
-    return float(document) if isinstance(document, int | float) else None
-
-
 def _latency(name: str) -> Quantity:
     titles = {
         "min": "least latency",
@@ -117,14 +111,14 @@ def _latency(name: str) -> Quantity:
     )
 
 
-def _each(key: str, title: str, unit: str, *keys: str, of: str = "delivered") -> Quantity:
-    """Something for each delivery, or for each published message."""
+def _each(cost: str, title: str, unit: str, *, of: str = "delivered") -> Quantity:
+    """A cost for each delivery, or for each published message."""
 
     def value(verdict: Document) -> float | None:
-        whole, number = within(verdict, of), within(verdict, *keys)
+        whole, number = within(verdict, of), cost_of(verdict, cost)
         return number / whole if whole and number is not None else None
 
-    return Quantity(key, title, unit, value)
+    return Quantity(cost, title, unit, value)
 
 
 _DELIVERY_RATIO = Quantity(
@@ -140,11 +134,11 @@ QUANTITIES = (
     _latency("p99"),
     _DELIVERY_RATIO,
     Quantity("hops", "mean hop count", "number", lambda v: within(v, "hops", "mean")),
-    _each("crossings", "crossings of links for each delivery", "number", "scheme", "trees", "crossings"),
-    _each("wasted", "crossings for nothing for each delivery", "number", "scheme", "trees", "wasted"),
-    _each("message_bytes", "message bytes for each delivery", "bytes", "messages", "bytes"),
-    _each("control_bytes", "control bytes for each message", "bytes", "control", "bytes", of="publications"),
-    Quantity("state_bytes", "state of all routers", "bytes", lambda v: within(v, "scheme", "state", "bytes")),
+    _each("crossings", "crossings of links for each delivery", "number"),
+    _each("wasted", "crossings for nothing for each delivery", "number"),
+    _each("message_bytes", "message bytes for each delivery", "bytes"),
+    _each("control_bytes", "control bytes for each message", "bytes", of="publications"),
+    Quantity("state_bytes", "state of all routers", "bytes", lambda v: cost_of(v, "state_bytes")),
     Quantity(
         "convergence",
         "convergence after a fault",

@@ -13,6 +13,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
+from analysis.costs import COSTS, cost_of
 from analysis.expectations import passed
 from testbed.plan.recorded import JUDGED, MANIFEST, VERDICT
 from testbed.runs.whole_files import write_whole, written_whole
@@ -30,17 +31,6 @@ COUNTS = (
 )
 RATIOS = ("delivery_ratio", "judged")
 _LATENCIES = ("p50", "p99")
-COSTS = {
-    "control_bytes": ("control", "bytes"),
-    "control_packets": ("control", "packets"),
-    "message_bytes": ("messages", "bytes"),
-    "message_packets": ("messages", "packets"),
-    "crossings": ("scheme", "trees", "crossings"),
-    "wasted": ("scheme", "trees", "wasted"),
-    "ideal_ratio": ("scheme", "trees", "ratio"),
-    "state_bytes": ("scheme", "state", "bytes"),
-}
-"""What a run took, and where in a verdict that stands; the last four only in that of an analysis."""
 NUMBERS: Mapping[str, str] = {
     **dict.fromkeys(COUNTS, "count"),
     **dict.fromkeys(RATIOS, "share"),
@@ -93,7 +83,7 @@ def row_of(cell: str, values: Mapping[str, Any], directory: Path) -> Row:
         {name: verdict[name] for name in COUNTS},
         {name: verdict[name] for name in RATIOS},
         {name: latency[name] for name in _LATENCIES if name in latency},
-        {name: _within(verdict, path) for name, path in COSTS.items()},
+        {name: cost_of(verdict, name) for name in COSTS},
         fidelity,
         verdict.get("expectations") or (),
         passed(verdict),
@@ -152,12 +142,6 @@ def _write_parquet(path: Path, flat: Sequence[Mapping[str, Any]]) -> None:
         if len({type(value) for value in values if value is not None}) > 1:
             columns[name] = [None if value is None else str(value) for value in values]
     pq.write_table(pa.table(columns), path)
-
-
-def _within(document: Any, path: Sequence[str]) -> float | None:
-    for key in path:
-        document = document.get(key) if isinstance(document, dict) else None
-    return document if isinstance(document, int | float) else None
 
 
 def _document(path: Path) -> dict[str, Any]:
