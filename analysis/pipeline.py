@@ -15,7 +15,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
 
-import pyarrow.parquet as pq
 from pyspark.sql import SparkSession
 
 from analysis import AnalysisError, calm, clocks, logs, network
@@ -23,12 +22,10 @@ from analysis.catalog import course as catalog
 from analysis.catalog.network import CLOCKS, LINK_DELAYS, NODES
 from analysis.checks import Found, to_checks
 from analysis.clocks import Clocks, clock_columns, ways_of
-from analysis.counts import ARRIVED
 from analysis.course.links import traffic_of
 from analysis.course.records import staged
 from analysis.course.sums import PacketSums
 from analysis.course.tables import Course
-from analysis.digest import delivered_digest
 from analysis.drift.correction import HostClock, with_corrected_times
 from analysis.drift.least import window_ns
 from analysis.dues import deviations
@@ -66,7 +63,6 @@ from analysis.scopes import parts_of, slices_of
 from analysis.session import GIVEN_UP, parallelism, reason_of, record_of, start_session
 from analysis.settings import Asked
 from analysis.status import told
-from analysis.tables import PAIR
 from analysis.verdict import to_verdict
 from analysis.workers import check_workers
 from testbed.plan.recorded import REPORT, VERDICT
@@ -285,7 +281,7 @@ class _Tables:
             traffic_of(run, passed.loads),
             sums.failures,
             sums.disagreements,
-            self._digest(),
+            self.work.digest(),
             self._scheme(sums, bool(context.delays)),
             [*known.notes, *odd_logs, *deviations(sums.denied, run.names)],
             scopes[: len(parts)],
@@ -337,6 +333,7 @@ class _Tables:
             network.cost_edges(run),
             network.delay_edges(run),
             window_ns(run.end_ns - run.start_ns),
+            run.names,
         )
 
     def _checks(self, sums: Sums, passed: PacketSums, clocks: Clocks) -> tuple[Checks, list[str]]:
@@ -367,13 +364,6 @@ class _Tables:
         records = staged(passed.records, self.course.disturbed.intervals, fixpoints_ns)
         seen = calm.Seen(known.run, records, known.payloads, known.changes, partial_routers)
         return calm.all_contradictions(seen, known.fixpoints, known.history)
-
-    def _digest(self) -> str:
-        """Of what was delivered."""
-        arrived = [("verdict", "in", ARRIVED)]
-        rows = pq.read_table(self.folder / "verdicts.parquet", columns=[*PAIR], filters=arrived)
-        source, sequence, client = (rows[name].combine_chunks() for name in PAIR)
-        return delivered_digest(source, sequence, client, self.known.run.names)
 
     def _scheme(self, sums: Sums, delays_known: bool) -> SchemeFindings:
         """What the scheme took."""

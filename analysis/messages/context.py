@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from analysis.dues import BulkOracle
 from analysis.findings import Slices
@@ -32,6 +32,9 @@ class Context:
 
     window_ns: int
     """Of each so long a time the least delay over each link is kept (`analysis.drift.least`)."""
+
+    names: Mapping[int, str] = field(default_factory=dict)
+    """Of all nodes, by id."""
 
     def oracle(self) -> BulkOracle:
         """Who says what was owed."""

@@ -15,7 +15,6 @@ from numpy.typing import NDArray
 
 from analysis.columns import Numbers, groups
 from analysis.counts import ARRIVED, TALLIED, Counts, counts_of
-from analysis.digest import delivered_digest
 from analysis.findings import (
     QUANTILES,
     SHARES,
@@ -170,12 +169,11 @@ def first_pairs(
     ]
 
 
-def digest_of(pairs: Pairs, messages: Messages, outcomes: Outcomes, names: Mapping[int, str]) -> str:
-    """Of what was delivered."""
+def delivered_of(pairs: Pairs, messages: Messages, outcomes: Outcomes) -> tuple[pa.Array, pa.Array, pa.Array]:
+    """Publisher, sequence and client of what was delivered."""
     rows = np.flatnonzero(outcomes.is_one_of(ARRIVED))
-    message = pairs.message[rows]
-    source, sequence = pa.array(messages.source[message]), pa.array(messages.sequence[message])
-    return delivered_digest(source, sequence, pa.array(pairs.client[rows]), names)
+    message, client = pairs.message[rows], pairs.client[rows]
+    return pa.array(messages.source[message]), pa.array(messages.sequence[message]), pa.array(client)
 
 
 def count_publications(

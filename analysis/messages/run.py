@@ -16,9 +16,11 @@ from pathlib import Path
 from typing import Protocol, TypeVar
 
 from analysis.course.sums import PacketSums
+from analysis.digest import delivered_lines, merged_digest, write_lines
 from analysis.drift.correction import HostClock
 from analysis.messages.bucket import judged
 from analysis.messages.context import Context
+from analysis.messages.counting import delivered_of
 from analysis.messages.scatter import Scatter
 from analysis.messages.sums import Sums, merged, sums_of
 from analysis.messages.tables import write_tables
@@ -72,6 +74,10 @@ class Work:
         found = [partial(_read, _sums(folder, number), Sums) for number in range(self.scatter.buckets)]
         return merged(found)
 
+    def digest(self) -> str:
+        """Of what was delivered, once all is judged."""
+        return merged_digest([_delivered(Path(self.scatter.folder), n) for n in range(self.scatter.buckets)])
+
 
 def _sort_out(scatter: Scatter, number: int) -> None:
     _write(_passed(Path(scatter.folder), number), scatter.perform(number))
@@ -80,6 +86,8 @@ def _sort_out(scatter: Scatter, number: int) -> None:
 def _judge(scatter: Scatter, context: Context, tables: str, number: int) -> None:
     found = judged(context, scatter.rows(number))
     write_tables(found, Path(tables), number)
+    delivered = delivered_of(found.pairs, found.messages, found.outcomes)
+    write_lines(_delivered(Path(scatter.folder), number), delivered_lines(*delivered, context.names))
     _write(_sums(Path(scatter.folder), number), sums_of(found))
 
 
@@ -89,6 +97,10 @@ def _passed(folder: Path, number: int) -> Path:
 
 def _sums(folder: Path, number: int) -> Path:
     return folder / f"sums-{number:06d}"
+
+
+def _delivered(folder: Path, number: int) -> Path:
+    return folder / f"delivered-{number:06d}"
 
 
 def _write(path: Path, value: object) -> None:

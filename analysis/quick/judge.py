@@ -16,6 +16,7 @@ import numpy as np
 
 from analysis import AnalysisError, calm, logs, network
 from analysis.checks import Found, to_checks
+from analysis.digest import delivered_digest
 from analysis.dues import BulkOracle, deviations
 from analysis.evidence import Evidence, evidence_of
 from analysis.findings import CHECKS, Checks, Findings, PublicationCounts, SchemeFindings, TreeCounts
@@ -147,7 +148,7 @@ def _findings(run: Run) -> Findings:
         traffic=known.seen.traffic,
         failures=(),
         disagreements=counting.first_pairs(pairs, messages, outcomes, odd, DISAGREEMENTS),
-        digest=counting.digest_of(pairs, messages, outcomes, run.names),
+        digest=delivered_digest(*counting.delivered_of(pairs, messages, outcomes), run.names),
         scheme=NO_TABLES,
         notes=[*known.notes, *odd_logs, *deviations(messages.named(pairs.deviating), run.names)],
         scopes=counting.count_by_scope(
