@@ -136,7 +136,11 @@ class Channel:
         pieces = [self._received]
         while b"\n" not in pieces[-1]:
             left = None if deadline is None else max(0.0, deadline - time.monotonic())
-            data = self._read(left)
+            try:
+                data = self._read(left)
+            except BaseException:  # a Ctrl-C must not cost the beginning of the line
+                self._received = b"".join(pieces)
+                raise
             if data is None:
                 self._received = b"".join(pieces)
                 return None

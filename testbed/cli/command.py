@@ -114,6 +114,29 @@ def emu_options(args: argparse.Namespace) -> EmuOptions:
     return EmuOptions(links=args.links, dilate=args.dilate or 1, dilate_auto=args.dilate == AUTO)
 
 
+def add_placement(to: argparse._ActionsContainer, required: bool = False) -> None:
+    """Which machines a cluster has, and which node runs where."""
+    from testbed.cluster.options import RULES
+
+    to.add_argument(
+        "--hosts",
+        required=required,
+        metavar="HOSTS",
+        help="the machines: a file (docs/clusters.md), or metal",
+    )
+    to.add_argument(
+        "--place", choices=RULES, default=RULES[0], help="how nodes are placed (default: balanced)"
+    )
+    to.add_argument(
+        "--put",
+        action="append",
+        default=[],
+        type=_put,
+        metavar="ROUTER=MACHINE",
+        help="place a router, with its clients, by hand; repeatable",
+    )
+
+
 def add_network(parser: argparse.ArgumentParser) -> None:
     """Which running network is meant."""
     parser.add_argument(
@@ -172,6 +195,13 @@ def asked_of_spark(args: argparse.Namespace) -> Asked:
     from analysis.settings import Asked
 
     return Asked(args.master, dict(args.conf), args.event_log)
+
+
+def _put(text: str) -> tuple[str, str]:
+    router, equals, machine = text.partition("=")
+    if not (router and equals and machine):
+        raise argparse.ArgumentTypeError(f"expected ROUTER=MACHINE, such as r1=left; found {text!r}")
+    return router, machine
 
 
 def _setting(text: str) -> tuple[str, str]:

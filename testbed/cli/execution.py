@@ -89,6 +89,7 @@ def execute(
     world: str,
     options: EmuOptions,
     to_analyse: bool,
+    cluster: World | None = None,
     replay_of: str = "",
 ) -> Executed:
     """Run a plan, and judge the run: by analysing it if that is asked for, else quickly.
@@ -100,6 +101,7 @@ def execute(
         world: Its name, or `auto`.
         options: How to emulate.
         to_analyse: Whether the run is analysed when it is complete.
+        cluster: The world, if it is that of some machines.
         replay_of: The id of the run that is repeated, if one is.
 
     Raises:
@@ -111,7 +113,7 @@ def execute(
     elif args.judge:
         judging.check_judgeable(plan)
     with progress(args.quiet) as shown:
-        chosen = choose_world(world, plan, shown, options)
+        chosen = _able(cluster, plan) if cluster else choose_world(world, plan, shown, options)
         directory = directory_for(plan.name, chosen.name, args.out, args.force)
         if not args.quiet:
             what = f"{replay_of} again," if replay_of else plan.name
@@ -145,8 +147,17 @@ def choose_world(name: str, plan: Plan, shown: Progress, options: EmuOptions) ->
         shown.say("world emu: this machine can emulate (--world sim simulates instead)")
     if name == "sim" and options != EmuOptions():
         shown.say("the simulator keeps its own time and links: --dilate and --links mean nothing to it")
-    if problems:
-        lines = [f"this cannot run in the world {name} on this machine:", *problems]
+    return _able(world, plan)
+
+
+def _able(world: World, plan: Plan) -> World:
+    """The world itself.
+
+    Raises:
+        CommandError: the plan cannot run there.
+    """
+    if problems := world.problems(plan):
+        lines = [f"this cannot run in the world {world.name} on this machine:", *problems]
         raise exits.CommandError("\n  ".join(lines), exits.MACHINE)
     return world
 

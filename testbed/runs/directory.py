@@ -25,12 +25,13 @@ PARTS = (
     "captures",
     "config",
     "logs",
+    "machines",
     "tables",
     LOCK,
 )
 """What a run and its analysis write; `--force` removes these and nothing else."""
 
-RESULTS = ("events.jsonl", "captures", "config", "logs")
+RESULTS = ("events.jsonl", "captures", "config", "logs", "machines")
 """Those of them that a world writes."""
 
 

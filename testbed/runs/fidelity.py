@@ -83,10 +83,13 @@ EXACT = Fidelity("exact")
 SHOWN_REASONS = 3
 
 
-def sentences(fidelity: Fidelity | None) -> list[str]:
-    """A certificate in the lines that `cbn run` ends with."""
+NOT_REACHED = "the run did not get through its workload"
+
+
+def sentences(fidelity: Fidelity | None, why_not: str = NOT_REACHED) -> list[str]:
+    """A certificate in the lines that `cbn run` ends with; if there is none, why not."""
     if fidelity is None:
-        return ["fidelity: not measured, the run did not get through its workload"]
+        return [f"fidelity: not measured, {why_not}"]
     slowed = f", time slowed {fidelity.dilate}-fold" if fidelity.dilate > 1 else ""
     if fidelity.verdict != "degraded":
         return [f"fidelity: {fidelity.verdict}{slowed}"]

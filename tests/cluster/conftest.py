@@ -3,13 +3,21 @@
 from __future__ import annotations
 
 import itertools
+import json
 import os
+import re
 import subprocess
 import sys
+import time
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+
+from testbed.cluster.hosts import read_hosts
+from testbed.cluster.inventory import inventory
+from testbed.cluster.ssh import ssh_command
 
 ROOT = Path(__file__).parents[2]
 _NUMBERS = itertools.count(1)
@@ -39,3 +47,66 @@ def lab_name(metal: Metal) -> Iterator[str]:
     name = f"test-{os.getpid()}-{next(_NUMBERS)}"
     yield name
     metal("down", "--name", name)
+
+
+RECAP = re.compile(r"^(\w+)\s+: ok=\d+\s+changed=(\d+)\s+unreachable=(\d+)\s+failed=(\d+)", re.MULTILINE)
+
+
+@dataclass(frozen=True)
+class Played:
+    """How a playbook ended."""
+
+    code: int
+    text: str
+    took_s: float
+
+    @property
+    def changed(self) -> dict[str, int]:
+        """How many tasks changed something, by machine."""
+        return {machine: int(changed) for machine, changed, _, _ in RECAP.findall(self.text)}
+
+
+@dataclass(frozen=True)
+class Cluster:
+    """Machines of this file's tests."""
+
+    hosts_file: Path
+    inventory: Path
+
+    def play(self, *options: str) -> Played:
+        """Play `site.yml`."""
+        programs = Path(sys.executable).parent
+        command = [programs / "ansible-playbook", "-i", self.inventory, "playbooks/site.yml", *options]
+        environment = os.environ | {"PATH": f"{programs}:{os.environ['PATH']}", "ANSIBLE_NOCOLOR": "1"}
+        began = time.monotonic()
+        done = subprocess.run(
+            command, cwd=ROOT, env=environment, capture_output=True, text=True, timeout=300, check=False
+        )
+        return Played(done.returncode, done.stdout + done.stderr, time.monotonic() - began)
+
+    def on(self, machine: str, command: str) -> str:
+        """What a command prints on a machine."""
+        call = ssh_command(read_hosts(self.hosts_file).machine(machine), [command])
+        return subprocess.run(call, capture_output=True, text=True, check=True, timeout=60).stdout.strip()
+
+
+@pytest.fixture(scope="session")
+def cluster(metal: Metal, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
+    """Three machines, bare at first; tests of playbooks and of runs share them."""
+    name = f"test-{os.getpid()}-cluster"
+    done = metal("up", 3, "--name", name, "--json")
+    assert done.returncode == 0, done.stderr
+    hosts_file = Path(json.loads(done.stdout)["hosts"])
+    path = tmp_path_factory.mktemp("cluster") / "inventory.json"
+    path.write_text(json.dumps(inventory(read_hosts(hosts_file))))
+    subprocess.run(["make", "wheels"], cwd=ROOT, check=True, capture_output=True)
+    yield Cluster(hosts_file, path)
+    metal("down", "--name", name)
+
+
+@pytest.fixture(scope="session")
+def provisioned(cluster: Cluster) -> Cluster:
+    """The same machines, with this tree's version of the package."""
+    played = cluster.play()
+    assert played.code == 0, played.text
+    return cluster

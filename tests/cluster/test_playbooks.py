@@ -7,77 +7,16 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
-import re
 import subprocess
-import sys
-import time
-from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 
-from testbed.cluster.hosts import read_hosts
-from testbed.cluster.inventory import inventory
-from testbed.cluster.ssh import ssh_command
-from tests.cluster.conftest import ROOT, Metal
+from tests.cluster.conftest import ROOT, Cluster
 
 pytestmark = pytest.mark.cluster
 
 FIRST_S, AGAIN_S = 120, 15
-RECAP = re.compile(r"^(\w+)\s+: ok=\d+\s+changed=(\d+)\s+unreachable=(\d+)\s+failed=(\d+)", re.MULTILINE)
-
-
-@dataclass(frozen=True)
-class Played:
-    """How a playbook ended."""
-
-    code: int
-    text: str
-    took_s: float
-
-    @property
-    def changed(self) -> dict[str, int]:
-        """How many tasks changed something, by machine."""
-        return {machine: int(changed) for machine, changed, _, _ in RECAP.findall(self.text)}
-
-
-@dataclass(frozen=True)
-class Cluster:
-    """Machines of this file's tests."""
-
-    hosts_file: Path
-    inventory: Path
-
-    def play(self, *options: str) -> Played:
-        """Play `site.yml`."""
-        programs = Path(sys.executable).parent
-        command = [programs / "ansible-playbook", "-i", self.inventory, "playbooks/site.yml", *options]
-        environment = os.environ | {"PATH": f"{programs}:{os.environ['PATH']}", "ANSIBLE_NOCOLOR": "1"}
-        began = time.monotonic()
-        done = subprocess.run(
-            command, cwd=ROOT, env=environment, capture_output=True, text=True, timeout=300, check=False
-        )
-        return Played(done.returncode, done.stdout + done.stderr, time.monotonic() - began)
-
-    def on(self, machine: str, command: str) -> str:
-        """What a command prints on a machine."""
-        call = ssh_command(read_hosts(self.hosts_file).machine(machine), [command])
-        return subprocess.run(call, capture_output=True, text=True, check=True, timeout=60).stdout.strip()
-
-
-@pytest.fixture(scope="module")
-def cluster(metal: Metal, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
-    name = f"test-{os.getpid()}-plays"
-    done = metal("up", 3, "--name", name, "--json")
-    assert done.returncode == 0, done.stderr
-    hosts_file = Path(json.loads(done.stdout)["hosts"])
-    path = tmp_path_factory.mktemp("cluster") / "inventory.json"
-    path.write_text(json.dumps(inventory(read_hosts(hosts_file))))
-    subprocess.run(["make", "wheels"], cwd=ROOT, check=True, capture_output=True)
-    yield Cluster(hosts_file, path)
-    metal("down", "--name", name)
 
 
 def test_a_machine_that_is_too_small_is_refused_by_name_and_nothing_is_changed(cluster: Cluster) -> None:

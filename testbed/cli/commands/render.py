@@ -6,7 +6,7 @@ import argparse
 from typing import TYPE_CHECKING, Any
 
 from testbed.cli import exits
-from testbed.cli.command import SCENARIOS, Command, add_json, add_scenario
+from testbed.cli.command import SCENARIOS, Command, add_json, add_placement, add_scenario
 from testbed.cli.output import columns, print_json
 
 if TYPE_CHECKING:
@@ -31,40 +31,21 @@ NODES_SHOWN = 6
 
 
 def _arguments(parser: argparse.ArgumentParser) -> None:
-    from testbed.cluster.options import RULES
-
     add_scenario(parser, optional=True)
-    parser.add_argument("--hosts", required=True, metavar="HOSTS", help="the machines: a file, or metal")
-    parser.add_argument(
-        "--place", choices=RULES, default=RULES[0], help="how nodes are placed (default: balanced)"
-    )
-    parser.add_argument(
-        "--put",
-        action="append",
-        default=[],
-        type=_put,
-        metavar="ROUTER=MACHINE",
-        help="place a router, with its clients, by hand; repeatable",
-    )
+    add_placement(parser, required=True)
     parser.add_argument(
         "--inventory", action="store_true", help="print the inventory for Ansible; takes no scenario"
     )
     add_json(parser)
 
 
-def _put(text: str) -> tuple[str, str]:
-    router, equals, machine = text.partition("=")
-    if not (router and equals and machine):
-        raise argparse.ArgumentTypeError(f"expected ROUTER=MACHINE, such as r1=left; found {text!r}")
-    return router, machine
-
-
 def _render(args: argparse.Namespace) -> int:
+    from testbed.cli.cluster import find
     from testbed.cluster.inventory import inventory
 
     if args.inventory is (args.scenario is not None):
         raise exits.CommandError("expected a scenario, or --inventory without one")
-    hosts = _hosts(args.hosts)
+    hosts = find(args.hosts)
     if args.inventory:
         print_json(inventory(hosts))
         return exits.OK
@@ -77,27 +58,15 @@ def _render(args: argparse.Namespace) -> int:
     return exits.OK
 
 
-def _hosts(named: str) -> Hosts:
-    from testbed.cluster.named_hosts import HostsError, find_hosts
-    from testbed.plan.problems import ScenarioError
-
-    with exits.explained(HostsError, code=exits.MACHINE):
-        try:
-            return find_hosts(named)
-        except ScenarioError as error:
-            raise exits.CommandError(f"the machines cannot be read\n{error}") from error
-
-
 def _placed(args: argparse.Namespace, hosts: Hosts) -> tuple[Plan, Placement]:
+    from testbed.cli.cluster import placed
     from testbed.cli.scenario import complaints, read, tell_notes
-    from testbed.cluster.placement import PlacementError, place
 
     scenario = read(args)
     with complaints():
         plan = scenario.plan()
     tell_notes(scenario)
-    with exits.explained(PlacementError):
-        return plan, place(plan, hosts.machines, args.place, dict(args.put))
+    return plan, placed(args, plan, hosts)
 
 
 def _document(plan: Plan, hosts: Hosts, placement: Placement) -> dict[str, Any]:

@@ -14,6 +14,7 @@ from testbed.cli.command import (
     add_json,
     add_judge,
     add_out,
+    add_placement,
     add_quiet,
     add_scenario,
     add_spark,
@@ -26,7 +27,8 @@ from topologies.quantities import how_many
 
 if TYPE_CHECKING:
     from testbed.cli.execution import Executed
-    from testbed.runs.world import Outcome
+    from testbed.plan.model import Plan
+    from testbed.runs.world import Outcome, World
 
 _HELP = """\
 examples:
@@ -44,9 +46,10 @@ examples:
       a scenario with a matrix is many runs, in one folder with one table
 
 worlds:
-  sim   one process, simulated time: deterministic, needs neither root nor Mininet
-  emu   Mininet hosts joined by veth links, real processes, real time: needs root
-  auto  emu where it works, else sim (the default)
+  sim      one process, simulated time: deterministic, needs neither root nor Mininet
+  emu      Mininet hosts joined by veth links, real processes, real time: needs root
+  cluster  the machines of --hosts, reached over SSH; each takes some of the nodes
+  auto     emu where it works, else sim (the default)
 
 Ctrl-C ends a run in order: everything it made is removed, its directory is kept
 and its manifest has the outcome `interrupted`. After kill -9, `cbn clean` removes
@@ -57,8 +60,9 @@ what was left behind.
 def _arguments(parser: argparse.ArgumentParser) -> None:
     add_scenario(parser)
     parser.add_argument(
-        "--world", choices=("sim", "emu", "auto"), default="auto", help="where (default: auto)"
+        "--world", choices=("sim", "emu", "cluster", "auto"), default="auto", help="where (default: auto)"
     )
+    add_placement(parser.add_argument_group("--world cluster"))
     add_out(parser)
     parser.add_argument(
         "--analyze",
@@ -107,6 +111,8 @@ def _run(args: argparse.Namespace) -> int:
 
     _check_on(args)
     scenario = read(args)
+    if scenario.cells and args.world == "cluster":
+        raise exits.CommandError("a scenario with a matrix runs in the worlds sim and emu")
     if scenario.cells:
         with complaints():
             cells = scenario.plans()
@@ -116,12 +122,14 @@ def _run(args: argparse.Namespace) -> int:
     with complaints():
         plan = scenario.plan()
     tell_notes(scenario)
+    cluster = _cluster(args, plan)
     done = execution.execute(
         args,
         plan,
         scenario=scenario.text,
         world=args.world,
         options=emu_options(args),
+        cluster=cluster,
         to_analyse=needs_analysis(args.analyze, plan),
     )
     if args.json:
@@ -129,6 +137,20 @@ def _run(args: argparse.Namespace) -> int:
     else:
         _report(done)
     return done.exit_code
+
+
+def _cluster(args: argparse.Namespace, plan: Plan) -> World | None:
+    """The world of `--hosts`, if the run is to be there."""
+    from testbed.cli.cluster import cluster_world
+    from testbed.emu.options import EmuOptions
+
+    if args.world != "cluster":
+        if args.hosts is not None:
+            raise exits.CommandError("--hosts goes with --world cluster")
+        return None
+    if emu_options(args) != EmuOptions():
+        raise exits.CommandError("--links and --dilate are for --world emu")
+    return cluster_world(args, plan)
 
 
 def _check_on(args: argparse.Namespace) -> None:
@@ -157,7 +179,7 @@ def _check_options(args: argparse.Namespace) -> None:
 def _report(done: Executed) -> None:
     from testbed.cli.execution import print_verdict
     from testbed.cli.judging import print_judged
-    from testbed.runs.fidelity import sentences
+    from testbed.runs.fidelity import NOT_REACHED, sentences
 
     if done.verdict is not None and done.analysed:
         print_verdict(done.directory.path, done.verdict)
@@ -165,7 +187,8 @@ def _report(done: Executed) -> None:
         print(_sentence(done.directory.path, done.outcome))
         if done.verdict is not None:
             print_judged(done.verdict)
-    print("\n".join(sentences(done.outcome.fidelity)))
+    why_not = "which clusters do not do yet" if done.world == "cluster" else NOT_REACHED
+    print("\n".join(sentences(done.outcome.fidelity, why_not)))
     if done.outcome.outcome == "complete" and not done.analysed:
         print(f"Next: cbn analyze {done.directory.path}")
 

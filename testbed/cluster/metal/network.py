@@ -13,13 +13,16 @@ from testbed.cluster.metal.programs import MetalError, run
 NETNS = Path("/run/netns")
 PREFIX = "10.77.0"
 MASK = 24
+MTU = 9000
+"""Room for the frames of links of 1500 bytes in datagrams of UDP."""
 SWITCH_ADDRESS = f"{PREFIX}.254"
 _SWITCH = f"""link set lo up
 link add switch type bridge
+link set switch mtu {MTU}
 address add {SWITCH_ADDRESS}/{MASK} dev switch
 link set switch up
 """
-_PORT = """link add eth0 type veth peer name {name} netns {switch}
+_PORT = """link add eth0 mtu {mtu} type veth peer name {name} mtu {mtu} netns {switch}
 address add {address}/{mask} dev eth0
 link set lo up
 link set eth0 up
@@ -48,7 +51,7 @@ def build(lab: str, machines: dict[str, str]) -> None:
     for name, address in machines.items():
         own = namespace(lab, name).name
         run(["ip", "netns", "add", own])
-        port = _PORT.format(name=name, switch=switch, address=address, mask=MASK)
+        port = _PORT.format(name=name, switch=switch, address=address, mask=MASK, mtu=MTU)
         run(["ip", "-n", own, "-batch", "-"], port)
     plugs = "".join(f"link set {name} master switch up\n" for name in machines)
     run(["ip", "-n", switch, "-batch", "-"], plugs)

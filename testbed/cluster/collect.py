@@ -1,0 +1,63 @@
+"""Bringing the files of a run home from the machines, and making one run directory of them."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterable, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+from testbed.cluster.agents import Agent
+from testbed.cluster.placement import Placement
+from testbed.live.fabric import NetworkError
+from testbed.plan.model import Plan
+from testbed.runs.captures import Captured, write_capture_index
+from testbed.runs.directory import RunDirectory
+
+MACHINES = "machines"
+"""The folder of a run directory that has a folder for each machine, with what belongs to no node."""
+
+
+def collect(agents: Iterable[Agent], directory: RunDirectory, placement: Placement) -> list[str]:
+    """Fetch the files of all machines at the same time; what went wrong, for people.
+
+    What nodes have written goes where it is in every run; the rest stays in `machines/`.
+    """
+    with ThreadPoolExecutor() as pool:
+        said = pool.map(lambda agent: _collect(agent, directory), agents)
+        problems = [problem for problem in said if problem]
+    for machine in placement.machines:
+        for name in ("captures", "config", "logs"):
+            _spread(directory.path / MACHINES / machine / name, directory.path / name, placement, machine)
+    return problems
+
+
+def write_index(
+    plan: Plan, directory: RunDirectory, start_ns: int, captured: Mapping[str, Mapping[str, Any]]
+) -> tuple[int, int]:
+    """Write the captures' index; how many frames were captured, and how many went by."""
+    found = {
+        name: Captured(row["packets"], row["bytes"], row["kernel_drops"] + row["write_errors"], row["files"])
+        for name, row in captured.items()
+    }
+    write_capture_index(plan, directory, start_ns, found)
+    return sum(each.packets for each in found.values()), sum(each.drops for each in found.values())
+
+
+def _collect(agent: Agent, directory: RunDirectory) -> str:
+    try:
+        agent.fetch(directory.run_id, directory.path / MACHINES / agent.machine.name)
+    except NetworkError as error:
+        return str(error)
+    return ""
+
+
+def _spread(source: Path, target: Path, placement: Placement, machine: str) -> None:
+    """Move the files of a machine's nodes, which are called `NODE.*`, or `NODE-eth*` after an interface."""
+    own = set(placement.nodes_on(machine))
+    for path in sorted(source.iterdir()) if source.is_dir() else []:
+        stem = path.name.partition(".")[0]
+        if stem in own or stem.rpartition("-eth")[0] in own:
+            target.mkdir(exist_ok=True)
+            shutil.move(path, target / path.name)

@@ -1,0 +1,180 @@
+"""A network over several machines, as what decides about networks asks for it (`testbed.live.fabric`).
+
+Every question goes to the agents whose nodes or links it is about, to all at the same time.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict
+from typing import Any
+
+from testbed.cluster.agents import Agent, AgentsWatch, together
+from testbed.cluster.placement import Placement
+from testbed.live.fabric import POLL_S, EndedProgram, Life, NotReadyError, Status
+from testbed.plan.model import Impairment, LinkPlan, Plan
+
+
+class NoPrograms:
+    """Clients that are programs; a cluster runs none."""
+
+    names: Sequence[str] = ()
+    going: Sequence[str] = ()
+
+    def __contains__(self, name: str) -> bool:
+        return False
+
+    def statuses(self) -> Mapping[str, Status]:
+        """None."""
+        return {}
+
+    def ended(self) -> Iterator[EndedProgram]:
+        """None."""
+        return iter(())
+
+
+class Cluster:
+    """The links and nodes of a plan, each on the machine where it was placed.
+
+    Args:
+        plan: what was built.
+        placement: which node is where.
+        agents: by the machine's name.
+        offsets_ns: how much each machine's clock is ahead of the controller's.
+    """
+
+    def __init__(
+        self,
+        plan: Plan,
+        placement: Placement,
+        agents: Mapping[str, Agent],
+        offsets_ns: Mapping[str, int],
+    ) -> None:
+        self.life = {node.name: Life.STARTING for node in plan.nodes}
+        self.programs = NoPrograms()
+        self.watch = AgentsWatch()
+        self._plan = plan
+        self._placement = placement
+        self._agents = agents
+        self._offsets_ns = offsets_ns
+        self._poll_took_s = 0.0
+        for agent in agents.values():
+            self.watch.add(agent)
+
+    def take_down(self, link: LinkPlan) -> None:
+        """See `testbed.live.fabric.Links`, as for the next two."""
+        self._of_link(link, "take_down")
+
+    def bring_up(self, link: LinkPlan) -> None:
+        """Carry again."""
+        self._of_link(link, "bring_up")
+
+    def impair(self, link: LinkPlan, impairment: Impairment, back: Impairment) -> None:
+        """Both machines of a link are told both ways."""
+        self._of_link(link, "impair", impairment=asdict(impairment), back=asdict(back))
+
+    @property
+    def running(self) -> list[str]:
+        """See `testbed.live.fabric.Nodes`, as for all that follows."""
+        return [name for name, life in self.life.items() if life is Life.RUNNING]
+
+    def starting(self) -> list[str]:
+        """Only machines on which some are starting are asked."""
+        names = [name for name, life in self.life.items() if life is Life.STARTING]
+        if not names:
+            return []
+        still = {name for found in self._ask_all("starting", names).values() for name in found}
+        self.life |= {name: Life.RUNNING for name in names if name not in still}
+        return [name for name in names if name in still]
+
+    def await_listening(self, deadline: float) -> None:
+        """Wait until every node answers."""
+        while waiting := self.starting():
+            if time.monotonic() > deadline:
+                raise NotReadyError(f"no answer from {', '.join(waiting)}")
+            self.watch.wait(POLL_S)
+
+    def statuses(self) -> dict[str, Status]:
+        """Of all that run, in the plan's order."""
+        return self._statuses("statuses", self.running)
+
+    def client_statuses(self) -> dict[str, Status]:
+        """Of the clients that run."""
+        running = {*self.running}
+        return self._statuses("client_statuses", [c.name for c in self._plan.clients if c.name in running])
+
+    def unsettled(self) -> list[str]:
+        """Of the routers that run."""
+        began = time.monotonic()
+        answers = self._ask_all("unsettled", self.running)
+        self._poll_took_s = time.monotonic() - began
+        return [name for found in answers.values() for name in found]
+
+    def ask(self, name: str, do: str, **arguments: object) -> Any:
+        """The agent asks the node."""
+        return self._agent_of(name).ask("ask", node=name, what=do, arguments=arguments)
+
+    def pause(self, seconds: float = POLL_S) -> None:
+        """Wait between two polls."""
+        self.watch.wait(self.rest_s(seconds))
+
+    def rest_s(self, seconds: float) -> float:
+        """So long that polling takes a tenth of the time at most."""
+        return max(seconds, POLL_S, 9 * self._poll_took_s)
+
+    def start_scripts(self, start_ns: int) -> list[str]:
+        """Time zero in the time of each machine."""
+        clients = [client.name for client in self._plan.clients]
+        times = {name: {"at_ns": start_ns + offset} for name, offset in self._offsets_ns.items()}
+        return [name for late in self._ask_all("start_scripts", clients, times).values() for name in late]
+
+    def start_programs(self) -> None:
+        """There are none."""
+
+    def end_programs(self) -> list[str]:
+        """There are none."""
+        return []
+
+    def crash(self, name: str) -> None:
+        """End a node."""
+        self._agent_of(name).ask("crash", node=name)
+        self.life[name] = Life.CRASHED
+
+    def restart(self, name: str) -> None:
+        """Start it anew."""
+        self._agent_of(name).ask("restart", node=name)
+        self.life[name] = Life.STARTING
+
+    def hold(self, name: str) -> None:
+        """Let it stand still."""
+        self._agent_of(name).ask("hold", node=name)
+        self.life[name] = Life.PAUSED
+
+    def resume(self, name: str) -> None:
+        """Let it go on."""
+        self._agent_of(name).ask("resume", node=name)
+        self.life[name] = Life.RUNNING
+
+    def _agent_of(self, node: str) -> Agent:
+        return self._agents[self._placement.machine_of[node]]
+
+    def _of(self, nodes: Iterable[str]) -> list[Agent]:
+        machines = dict.fromkeys(self._placement.machine_of[node] for node in nodes)
+        return [self._agents[machine] for machine in machines]
+
+    def _of_link(self, link: LinkPlan, do: str, **arguments: object) -> None:
+        agents = self._of((link.a, link.b))
+        together(agents, do, {a.machine.name: {"link": link.name, **arguments} for a in agents})
+
+    def _ask_all(
+        self, do: str, nodes: Iterable[str], arguments: Mapping[str, Mapping[str, object]] | None = None
+    ) -> dict[str, Any]:
+        return together(self._of(nodes), do, arguments)
+
+    def _statuses(self, do: str, names: Sequence[str]) -> dict[str, Status]:
+        began = time.monotonic()
+        answers = self._ask_all(do, names)
+        self._poll_took_s = time.monotonic() - began
+        found = {name: status for of_machine in answers.values() for name, status in of_machine.items()}
+        return {name: found[name] for name in names if name in found}

@@ -1,0 +1,195 @@
+"""A machine's share of a plan: its own nodes, the links that have an end here, their captures.
+
+Made of the parts that `emu` makes a whole network of. Every link is carried by wires, those to
+other machines by tunnels. Not here: who asks for all this (`agent`), and when.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
+from dataclasses import replace
+from typing import Any
+
+from nodes.daemon.clock import Clock
+from nodes.daemon.kernel import inside_network_of
+from testbed.emu.cgroups import Shares
+from testbed.emu.children import Watch, start_helper
+from testbed.emu.fork_server import ForkServer
+from testbed.emu.links.cable import Cable, End, Tunnel
+from testbed.emu.links.link import Place
+from testbed.emu.links.wire import WireProcess
+from testbed.emu.netlink import Netlink
+from testbed.emu.nodes import NodeFiles, Nodes
+from testbed.emu.preflight import raise_descriptor_limit
+from testbed.emu.recorder import Recorder
+from testbed.live.fabric import NetworkError, ProcessDiedError
+from testbed.live.registry import Registration
+from testbed.plan.model import LinkPlan, Plan
+from testbed.runs.directory import RunDirectory
+
+NAMESPACES_TIMEOUT_S = 60.0
+STOP_TIMEOUT_S = 10.0
+
+
+class Share:
+    """What one machine makes of a plan; to be built, started, and stopped however it went.
+
+    Args:
+        plan: the whole.
+        own: the names of the nodes that run here.
+        tunnels: by the name of each link to another machine, that machine's address and the UDP port.
+        registration: of the run on this machine.
+        directory: of the run on this machine.
+    """
+
+    def __init__(
+        self,
+        plan: Plan,
+        own: Sequence[str],
+        tunnels: Mapping[str, tuple[str, int]],
+        registration: Registration,
+        directory: RunDirectory,
+    ) -> None:
+        self.plan = plan
+        self.watch = Watch()
+        self.problems: list[str] = []
+        """What went wrong while stopping, for people."""
+        self.recorder = Recorder(self._share(plan, own), directory)
+        self._own = self._share(plan, own)
+        self._tunnels = tunnels
+        self._registration = registration
+        self._directory = directory
+        self._clock = Clock()
+        self._pids: dict[str, int] = {}
+        self._interfaces = {i.name: i for node in plan.nodes for i in node.interfaces}
+        self._wires: WireProcess | None = None
+        self._nodes: Nodes | None = None
+        self._made = ExitStack()
+
+    @staticmethod
+    def _share(plan: Plan, own: Sequence[str]) -> Plan:
+        """The plan with this machine's nodes alone; its links stay, since interfaces count them."""
+        return replace(plan, nodes=tuple(node for node in plan.nodes if node.name in set(own)))
+
+    @property
+    def nodes(self) -> Nodes:
+        """The node processes."""
+        if self._nodes is None:
+            raise NetworkError("the nodes have not been started")
+        return self._nodes
+
+    @property
+    def wires(self) -> WireProcess:
+        """What carries the links."""
+        if self._wires is None:
+            raise NetworkError("this machine has no links")
+        return self._wires
+
+    def build(self) -> None:
+        """Make namespaces and links, and capture from now on.
+
+        Raises:
+            NetworkError: something could not be made; the text says what, and why.
+            ProcessDiedError: a process that is needed has ended.
+        """
+        raise_descriptor_limit(self._own)
+        environment = self._registration.environment()
+        logs = self._directory.logs
+        names = [node.name for node in self._own.nodes]
+        holder = start_helper(
+            "the process that holds the namespaces",
+            "testbed.emu.namespace_holder",
+            [self._registration.run_id, *names],
+            environment,
+            logs / "namespaces.log",
+            death_signal="clear",
+        )
+        self._made.callback(lambda: self.problems.extend(holder.stop(STOP_TIMEOUT_S)))
+        try:
+            self._pids = dict(zip(names, holder.ready(NAMESPACES_TIMEOUT_S), strict=True))
+        except ProcessDiedError as error:
+            raise NetworkError(f"no namespace for {error}") from error
+        self._make_links(environment)
+        for node in self._own.nodes:
+            self._configure(node.name)
+        self._made.callback(self.watch.close)
+        if self._own.record.captures:
+            self._made.callback(lambda: self.problems.extend(self.recorder.stop()))
+            self.recorder.start(self._pids.__getitem__, environment, self.watch)
+            self.recorder.await_ready()
+
+    def start(self) -> None:
+        """Start the node processes.
+
+        Raises:
+            ProcessDiedError: the fork server could not.
+        """
+        environment = self._registration.environment()
+        fork_server = ForkServer(environment, self._directory.logs / "fork_server.log")
+        self._made.callback(lambda: self.problems.extend(fork_server.stop()))
+        self.watch.add(fork_server.child)
+        shares = Shares(self._own, self._registration.run_id)
+        self._made.callback(shares.remove)
+        shares.make()
+        files = NodeFiles(self.plan, self._directory, self._clock)
+        self._nodes = Nodes(
+            self._own,
+            files,
+            self._registration,
+            self.watch,
+            fork_server,
+            self._pids.__getitem__,
+            shares,
+        )
+        self._made.callback(self._stop_nodes)
+        self._nodes.start()
+
+    def stop(self) -> None:
+        """End everything, in the reverse order; what goes wrong is in `problems`."""
+        self._made.close()
+
+    def captured(self) -> dict[str, dict[str, Any]]:
+        """What was captured, by interface; known once stopped."""
+        named = (interface.name for _, interface in self.recorder.interfaces)
+        return dict(zip(named, self.recorder.counters, strict=False))
+
+    def _stop_nodes(self) -> None:
+        assert self._nodes is not None
+        self._nodes.weigh()
+        self.problems += self._nodes.stop()
+        self._nodes.resources.write(self._directory, self._nodes.children)
+
+    def _make_links(self, environment: Mapping[str, str]) -> None:
+        here = [link for link in self.plan.links if link.a in self._pids or link.b in self._pids]
+        cables = [self._cable(link) for link in here if link.name not in self._tunnels]
+        tunnels = [self._tunnel(link) for link in here if link.name in self._tunnels]
+        if here:
+            place = Place(environment, self._directory.config, self._directory.logs, self.plan.seed)
+            wires = self._wires = WireProcess(cables, place, tunnels)
+            self._made.callback(lambda: self.problems.extend(wires.stop()))
+            self.watch.add(wires.child)
+
+    def _cable(self, link: LinkPlan) -> Cable:
+        a, b = self._end(link.a, link.a_interface), self._end(link.b, link.b_interface)
+        return Cable(link.name, a, b, link.mtu, link.impairment, link.impairment_back)
+
+    def _tunnel(self, link: LinkPlan) -> Tunnel:
+        address, port = self._tunnels[link.name]
+        is_a = link.a in self._pids
+        node, interface = (link.a, link.a_interface) if is_a else (link.b, link.b_interface)
+        does = link.impairment if is_a else link.impairment_back
+        return Tunnel(link.name, self._end(node, interface), link.mtu, does, is_a, port, address)
+
+    def _end(self, node: str, interface: str) -> End:
+        return End(self._pids[node], interface, self._interfaces[interface].mac)
+
+    def _configure(self, name: str) -> None:
+        node = next(node for node in self._own.nodes if node.name == name)
+        with inside_network_of(self._pids[name], f"the namespace of {name}"):
+            netlink = Netlink()
+            try:
+                for interface in node.interfaces:
+                    netlink.configure(interface)
+            finally:
+                netlink.close()

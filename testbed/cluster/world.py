@@ -1,0 +1,44 @@
+"""The world `cluster`: a plan on machines that are reached over SSH."""
+
+from __future__ import annotations
+
+import shutil
+
+from testbed.cluster.hosts import Hosts
+from testbed.cluster.placement import Placement
+from testbed.plan.model import Plan
+from testbed.runs.directory import RunDirectory
+from testbed.runs.world import Outcome, Progress
+
+
+class ClusterWorld:
+    """See `testbed.runs.world.World`.
+
+    Args:
+        hosts: the machines.
+        placement: which node of the plan is on which of them.
+    """
+
+    name = "cluster"
+
+    def __init__(self, hosts: Hosts, placement: Placement) -> None:
+        self._hosts = hosts
+        self._placement = placement
+
+    def problems(self, plan: Plan) -> list[str]:
+        """What this plan asks for that clusters do not offer."""
+        found = []
+        if shutil.which("ssh") is None:
+            found.append("the program `ssh` is missing: `apt install openssh-client`")
+        if plan.programs:
+            names = ", ".join(node.name for node in plan.programs)
+            found.append(f"clients that are programs ({names}) run in the world emu only")
+        if plan.background:
+            found.append("background traffic is sent in the worlds sim and emu only")
+        return found
+
+    def run(self, plan: Plan, directory: RunDirectory, progress: Progress) -> Outcome:
+        """Run the plan; leaves nothing on the machines, however it ends."""
+        from testbed.cluster.run import ClusterRun
+
+        return ClusterRun(plan, self._hosts.machines, self._placement, directory, progress).outcome()

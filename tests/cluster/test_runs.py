@@ -1,0 +1,198 @@
+"""Runs in the world `cluster`: as in the other worlds, and nothing is left on the machines."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.cluster.conftest import ROOT, Cluster, Metal
+
+pytestmark = pytest.mark.cluster
+
+MACHINES = ("m1", "m2", "m3")
+RING = """\
+name: ring
+scheme: cbcb
+topology:
+  routers: [r1, r2, r3]
+  links: [r1 - r2, r2 - r3, r3 - r1]
+  link_defaults: {delay: 5ms}
+clients:
+  alice: {at: r1, publish: [{message: {n: {uniform: [0, 99]}}, every: 10ms, count: 300, from: 0s}]}
+  bob: {at: r2, subscribe: [n < 50]}
+  carol: {at: r3, subscribe: [n >= 50]}
+faults:
+  - {at: 500ms, link_down: r1 - r2}
+  - {at: 1s, crash: r3}
+  - {at: 1500ms, start: r3}
+  - {at: 2s, link_up: r1 - r2}
+expect: [missing == 0 after recovery, owed > 10 after recovery, duplicate == 0, spurious == 0]
+"""
+
+
+def command(cluster: Cluster, *arguments: object, world: str = "cluster") -> list[str]:
+    hosts = ["--hosts", str(cluster.hosts_file)] if world == "cluster" else []
+    start = [sys.executable, "-m", "testbed.cli", "run"]
+    return [*start, *map(str, arguments), "--world", world, *hosts, "--quiet"]
+
+
+def run(folder: Path, words: list[str]) -> subprocess.CompletedProcess[str]:
+    environment = os.environ | {"PYTHONPATH": str(ROOT), "NO_COLOR": "1", "COLUMNS": "100"}
+    return subprocess.run(
+        words, cwd=folder, env=environment, capture_output=True, text=True, timeout=120, check=False
+    )
+
+
+def deliveries(directory: Path) -> Counter[tuple[Any, ...]]:
+    events = map(json.loads, (directory / "events.jsonl").read_text().splitlines())
+    return Counter((e["source"], e["sequence"], e["node"]) for e in events if e["event"] == "deliver")
+
+
+def state(cluster: Cluster, machine: str) -> str:
+    """What a run could leave on a machine: processes, namespaces, ports, mounts, files."""
+    return cluster.on(
+        machine,
+        "ps -eo comm= | grep -v -e ps -e sort -e grep -e uniq -e sh -e sudo -e systemd | sort | uniq -c;"
+        "sudo ip netns; sudo ss -lunH; findmnt -rno TARGET | sort; ip -br link;"
+        "sudo find /run/cbn-testbed /var/lib/cbn/runs -mindepth 1 2>/dev/null || true",
+    )
+
+
+def idle(cluster: Cluster, machine: str) -> bool:
+    return "testbed.cluster.agent" not in cluster.on(machine, "ps -eo args=")
+
+
+def await_idle(cluster: Cluster) -> None:
+    deadline = time.monotonic() + 15
+    while not all(idle(cluster, machine) for machine in MACHINES):
+        assert time.monotonic() < deadline, "an agent outlives its controller"
+        time.sleep(0.2)
+
+
+@pytest.fixture
+def ring(tmp_path: Path) -> Path:
+    path = tmp_path / "ring.yaml"
+    path.write_text(RING)
+    return path
+
+
+def test_quickstart_delivers_on_three_machines_what_it_does_in_the_simulator(
+    provisioned: Cluster, tmp_path: Path
+) -> None:
+    run(tmp_path, command(provisioned, "single-router", "--out", "before"))
+    before = {machine: state(provisioned, machine) for machine in MACHINES}
+    began = time.monotonic()
+    done = run(tmp_path, command(provisioned, "quickstart", "--out", "three", "--json"))
+    assert done.returncode == 0, done.stderr + done.stdout
+    assert time.monotonic() - began < 60
+    verdict = json.loads(done.stdout)["verdict"]
+    assert (verdict["missing"], verdict["duplicate"], verdict["spurious"]) == (0, 0, 0)
+    assert verdict["delivered"] > 500
+    simulated = run(tmp_path, command(provisioned, "quickstart", "--out", "sim", world="sim"))
+    assert simulated.returncode == 0
+    assert deliveries(tmp_path / "three") == deliveries(tmp_path / "sim")
+    assert {machine: state(provisioned, machine) for machine in MACHINES} == before
+
+
+def test_the_run_directory_is_that_of_any_run_and_says_where_everything_was(
+    provisioned: Cluster, ring: Path, tmp_path: Path
+) -> None:
+    words = ("--set", "scheme=pif", "--put", "r1=m3", "--put", "r2=m1", "--put", "r3=m2")
+    done = run(tmp_path, command(provisioned, ring, *words, "--out", "out"))
+    assert done.returncode == 0, done.stderr + done.stdout
+    manifest = json.loads((tmp_path / "out" / "manifest.json").read_text())
+    assert manifest["world"] == "cluster"
+    assert manifest["implementation"]["machines"] == "m1 2, m2 2, m3 2"
+    assert manifest["implementation"]["links"] == "wire 3, tunnel 3"
+    index = json.loads((tmp_path / "out" / "captures" / "index.json").read_text())
+    assert len(index["interfaces"]) == 9
+    for row in index["interfaces"]:
+        assert (tmp_path / "out" / "captures" / row["file"]).stat().st_size > 24
+    assert sum(row["frames"] for row in index["interfaces"]) == manifest["captures"]["frames"]
+
+
+def test_links_between_machines_and_nodes_fail_and_come_back_under_cbcb(
+    provisioned: Cluster, ring: Path, tmp_path: Path
+) -> None:
+    words = ("--put", "r1=m1", "--put", "r2=m2", "--put", "r3=m3")
+    done = run(tmp_path, command(provisioned, ring, *words, "--out", "out"))
+    assert done.returncode == 0, done.stderr + done.stdout
+    assert "holds: missing == 0 after recovery" in done.stdout
+    events = [json.loads(line) for line in (tmp_path / "out" / "events.jsonl").read_text().splitlines()]
+    assert Counter(e["event"] for e in events)["fault"] == 4
+
+
+def test_a_second_run_on_the_same_machines_is_told_which_has_them(
+    provisioned: Cluster, ring: Path, tmp_path: Path
+) -> None:
+    with subprocess.Popen(command(provisioned, ring, "--out", tmp_path / "first"), cwd=ROOT) as first:
+        deadline = time.monotonic() + 30
+        while idle(provisioned, "m1") and time.monotonic() < deadline:
+            pass
+        second = run(tmp_path, command(provisioned, "single-router", "--put", "r1=m1", "--out", "second"))
+        assert second.returncode == 4
+        assert "m1: the machine is taken by another run: ring-cluster-" in second.stdout
+        assert first.wait(60) == 0
+    assert (tmp_path / "second" / "manifest.json").exists()
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGKILL])
+def test_a_controller_that_ends_in_the_middle_leaves_nothing_that_runs(
+    provisioned: Cluster, ring: Path, tmp_path: Path, number: signal.Signals
+) -> None:
+    before = {machine: state(provisioned, machine) for machine in MACHINES}
+    with subprocess.Popen(command(provisioned, ring, "--out", tmp_path / "out"), cwd=ROOT) as controller:
+        deadline = time.monotonic() + 30
+        while not provisioned.on("m1", "sudo ip netns") and time.monotonic() < deadline:
+            pass
+        controller.send_signal(number)
+        assert controller.wait(30) == (130 if number is signal.SIGINT else -signal.SIGKILL)
+    await_idle(provisioned)
+    for machine in MACHINES:
+        assert provisioned.on(machine, "sudo ip netns; sudo ls /run/cbn-testbed") == ""
+    again = run(tmp_path, command(provisioned, "single-router", "--out", "again"))
+    assert again.returncode == 0, again.stderr + again.stdout
+    for machine in MACHINES:
+        provisioned.on(machine, "sudo find /var/lib/cbn/runs -mindepth 1 -delete")
+    assert {machine: state(provisioned, machine) for machine in MACHINES} == before
+
+
+def test_a_machine_that_is_not_provisioned_is_named_with_the_remedy(
+    metal: Metal, lab_name: str, tmp_path: Path
+) -> None:
+    hosts = Path(json.loads(metal("up", 1, "--name", lab_name, "--json").stdout)["hosts"])
+    done = run(tmp_path, command(Cluster(hosts, hosts), "single-router", "--out", "out"))
+    assert done.returncode == 4
+    assert "the agent on m1" in done.stdout
+    assert "not provisioned: play playbooks/site.yml" in done.stdout
+
+
+def test_a_machine_that_dies_in_the_middle_is_named(
+    provisioned: Cluster, metal: Metal, ring: Path, tmp_path: Path
+) -> None:
+    with subprocess.Popen(
+        command(provisioned, ring, "--put", "r3=m3", "--out", tmp_path / "out"),
+        cwd=ROOT,
+        stdout=subprocess.PIPE,
+        text=True,
+    ) as controller:
+        deadline = time.monotonic() + 30
+        while not provisioned.on("m3", "sudo ip netns") and time.monotonic() < deadline:
+            pass
+        time.sleep(1)
+        provisioned.on("m3", "sudo systemd-run --no-block pkill -9 -f testbed.cluster.agen[t]")
+        assert controller.wait(60) == 4
+        assert controller.stdout is not None
+        assert "the agent on m3" in controller.stdout.read()
+    await_idle(provisioned)
+    captures = list((tmp_path / "out" / "captures").glob("r*.pcap"))
+    assert captures, "what the other machines captured is fetched"
