@@ -9,7 +9,6 @@ from operator import add
 from typing import TYPE_CHECKING, Any
 
 from analysis.counts import Counts
-from analysis.drift.correction import HostClock
 from analysis.history import FOREVER, Disturbance
 from analysis.network import RouterState
 from analysis.rundir import Run
@@ -20,6 +19,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from analysis.by_time import ByTime
+    from analysis.drift.correction import HostClock
     from analysis.explorer import Explored
 
 RECOVERY = "recovery"
