@@ -110,7 +110,7 @@ FAULTS = Table(
     "One row a fault that was carried out; a repair is no fault of its own, but ends one.",
     (
         Column("fault", INT, "", "Its number, in order of time from 1 on."),
-        Column("do", TEXT, "", "What happened: `link_down`, `crash`, `pause` or `impair`."),
+        Column("kind", TEXT, "", "What happened: `link_down`, `crash`, `pause` or `impair`."),
         Column("target", TEXT, "", "The name of the link or node."),
         Column("a_id", INT, "", "The node, or the one end of the link; null if it is not in the plan."),
         Column("b_id", INT, "", "The other end of the link; null if it is a node, or not in the plan."),
@@ -215,11 +215,13 @@ ROUTERS = Table(
             "packets",
             "How many hops away from it are timed: the rows of table `hops` with `waited_ns`.",
         ),
-        Column("min_ns", LONG, "ns", "The least of these times; null if no hop is timed."),
-        Column("p50_ns", LONG, "ns", QUANTILE.format(50)),
-        Column("p90_ns", LONG, "ns", QUANTILE.format(90)),
-        Column("p99_ns", LONG, "ns", QUANTILE.format(99)),
-        Column("max_ns", LONG, "ns", "The longest of these times; null likewise."),
+        Column(
+            "waited_min_ns", LONG, "ns", "The least time from arrival until sending; null if no hop is timed."
+        ),
+        Column("waited_p50_ns", LONG, "ns", QUANTILE.format(50)),
+        Column("waited_p90_ns", LONG, "ns", QUANTILE.format(90)),
+        Column("waited_p99_ns", LONG, "ns", QUANTILE.format(99)),
+        Column("waited_max_ns", LONG, "ns", "The longest of these times; null likewise."),
         *(
             Column(name, LONG, unit, f"{says}; null if its last status is not known.")
             for name, unit, says in (
@@ -227,7 +229,7 @@ ROUTERS = Table(
                 ("tables", "", "How many forwarding tables"),
                 ("filters", "", "How many filters in them"),
                 ("constraints", "", "How many constraints in them"),
-                ("bytes", "bytes", "How much memory these tables took"),
+                ("fib_bytes", "bytes", "How much memory the FIB took"),
             )
         ),
         Column(

@@ -57,7 +57,7 @@ def _faults(run: Run, disturbed: Disturbed, outcomes: Outcomes) -> Iterator[dict
         a_id, b_id = ends.get(change.target) or (ids.get(change.target), None)
         yield {
             "fault": number,
-            "do": change.do,
+            "kind": change.do,
             "target": change.target,
             "a_id": a_id,
             "b_id": b_id,

@@ -18,7 +18,7 @@ from analysis.messages.sketch import Sketch, joined
 from analysis.network import HELD, drops_of, router_states
 from analysis.rundir import Run
 
-SHARES = {"min_ns": 0.0, "p50_ns": 0.5, "p90_ns": 0.9, "p99_ns": 0.99, "max_ns": 1.0}
+SHARES = {"min": 0.0, "p50": 0.5, "p90": 0.9, "p99": 0.99, "max": 1.0}
 
 
 NO_WAITS = joined((), 0)
@@ -49,7 +49,7 @@ def routers_table(run: Run, counted: Carried) -> pa.Table:
                 **{name: int(numbers[of]) for name, numbers in carried.items()},
                 "wasted": counted.wasted.get(of, 0),
                 **_waited(counted.waits.get(of, NO_WAITS)),
-                **(states.get(router.name) or dict.fromkeys(HELD)),
+                **_state(states.get(router.name)),
                 "drops": _drops(run, router.name),
             }
         )
@@ -78,9 +78,11 @@ def _carried(run: Run, loads: pa.Table) -> dict[str, Numbers]:
 
 
 def _waited(times: Sketch) -> dict[str, float | None]:
-    quantiles: list[float] = times.quantiles(SHARES.values())
-    named = dict(zip(SHARES, quantiles, strict=True)) if quantiles else dict.fromkeys(SHARES)
-    return {"timed": times.count, **named}
+    quantiles: list[float | None] = [*times.quantiles(SHARES.values())]
+    known = quantiles or [None] * len(SHARES)
+    return {"timed": times.count} | {
+        f"waited_{name}_ns": time_ns for name, time_ns in zip(SHARES, known, strict=True)
+    }
 
 
 def _drops(run: Run, router: str) -> list[tuple[str, int]] | None:
@@ -88,3 +90,8 @@ def _drops(run: Run, router: str) -> list[tuple[str, int]] | None:
     with suppress(OSError, ValueError):
         return sorted((reason, count) for reason, count in drops_of(run, router).items() if count)
     return None
+
+
+def _state(held: Mapping[str, int] | None) -> dict[str, int | None]:
+    """Of its FIB; None: its last status is not known."""
+    return {"fib_bytes" if key == "bytes" else key: held[key] if held else None for key in HELD}

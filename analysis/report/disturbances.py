@@ -30,7 +30,7 @@ def _data(findings: Findings, verdict: Data) -> Data | None:
         "rows": rows[:SHOWN],
         "more": max(len(rows) - SHOWN, 0),
         "start": episodes[0] if episodes else None,
-        "faults": [(in_words(row["do"], row["target"]), row) for row in faults[:SHOWN]],
+        "faults": [(in_words(row["kind"], row["target"]), row) for row in faults[:SHOWN]],
         "more_faults": max(len(faults) - SHOWN, 0),
         "start_ns": findings.run.start_ns,
     }

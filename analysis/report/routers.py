@@ -32,8 +32,8 @@ SECTION = Section(
 {% for row, dropped, reasons in routers %}
 <tr><th scope="row">{{ row.name }}</th>{{ number(row.entered) }}
 {{- number(row.received) }}{{ number(row.forwarded) }}{{ number(row.delivered) }}{{ number(row.wasted) }}
-{{- cell(row.p50_ns | duration if row.p50_ns is not none else dash) }}
-{{- cell(row.p99_ns | duration if row.p99_ns is not none else dash) }}
+{{- cell(row.waited_p50_ns | duration if row.waited_p50_ns is not none else dash) }}
+{{- cell(row.waited_p99_ns | duration if row.waited_p99_ns is not none else dash) }}
 {{- number(row.control_sent) }}{{ number(row.control_received) }}
 {%- if dropped is none %}{{ cell(dash) }}
 {%- else %}<td class="n"{% if reasons %} title="{{ reasons }}"{% endif %}>{{ dropped | count }}</td>

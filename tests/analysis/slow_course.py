@@ -172,7 +172,14 @@ class SlowRun:
             else:
                 continue
             until_ns = later[0]["time_ns"] if later else None
-            found.append({**{k: event[k] for k in ("time_ns", "do", "target")}, "until_ns": until_ns})
+            found.append(
+                {
+                    "kind": event["do"],
+                    "target": event["target"],
+                    "time_ns": event["time_ns"],
+                    "until_ns": until_ns,
+                }
+            )
         return found
 
     def outcomes(self, from_ns: int, until_ns: int | None) -> dict[str, int]:

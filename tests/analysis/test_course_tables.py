@@ -125,13 +125,13 @@ def test_sums_over_slices_are_the_totals_of_the_run(both):
 
 def test_faults_last_from_their_event_until_the_repair(both):
     rows, theirs = both.rows("faults"), both.slow.faults()
-    assert [{key: row[key] for key in ("time_ns", "do", "target", "until_ns")} for row in rows] == theirs
+    assert [{key: row[key] for key in ("time_ns", "kind", "target", "until_ns")} for row in rows] == theirs
     for row in rows:
         assert row["planned_ns"] == row["time_ns"]
         counts = both.slow.outcomes(row["time_ns"], row["until_ns"])
         assert {name: row[name] for name in counts} == counts
         episode = both.rows("convergence")[row["episode"]]
-        assert f"{row['do']} {row['target']}" in episode["causes"].split(", ")
+        assert f"{row['kind']} {row['target']}" in episode["causes"].split(", ")
         assert episode["from_ns"] <= row["time_ns"] <= episode["last_fault_ns"]
 
 
@@ -169,9 +169,9 @@ def test_routers_have_what_they_received_and_sent_and_how_long_it_stayed(both):
             assert row[name] == other.get(name, 0), (row["name"], name)
         stayed = other["stayed"]
         assert row["timed"] == len(stayed)
-        for name, share in (("min_ns", 0), ("p50_ns", 50), ("p90_ns", 90), ("p99_ns", 99), ("max_ns", 100)):
+        for name, share in (("min", 0), ("p50", 50), ("p90", 90), ("p99", 99), ("max", 100)):
             at = max(-(-share * len(stayed) // 100), 1) - 1
-            assert row[name] == (stayed[at] if stayed else None), (row["name"], name)
+            assert row[f"waited_{name}_ns"] == (stayed[at] if stayed else None), (row["name"], name)
 
 
 def test_parts_of_any_size_come_to_the_same_sums(both):

@@ -130,7 +130,7 @@ STARTED = {
     "took_ns": 700, "last_record_ns": None, "records_took_ns": None,
 }  # fmt: skip
 FAULT = {
-    "do": "crash", "target": "r2", "time_ns": START_NS + 100, "until_ns": None, "published": 7, "wanted": 9,
+    "kind": "crash", "target": "r2", "time_ns": START_NS + 100, "until_ns": None, "published": 7, "wanted": 9,
     "lost": 3, "cut_off": 2, "arrived": 6,
 }  # fmt: skip
 
@@ -174,9 +174,16 @@ def test_a_network_that_does_not_settle_again_is_disturbed_to_the_end():
 
 
 def test_routers_are_listed_by_what_they_sent_with_what_they_dropped():
-    first = {"node_id": 1, "name": "r1", "entered": 5, "forwarded": 7, "p50_ns": 1_000, "p99_ns": 2_000}
+    first = {
+        "node_id": 1,
+        "name": "r1",
+        "entered": 5,
+        "forwarded": 7,
+        "waited_p50_ns": 1_000,
+        "waited_p99_ns": 2_000,
+    }
     second = {"node_id": 2, "name": "r2", "delivered": 9, "drops": [("hop_limit", 3), ("no_fib", 1)]}
-    unknown = {"classes": None, "p50_ns": None, "p99_ns": None}
+    unknown = {"classes": None, "waited_p50_ns": None, "waited_p99_ns": None}
     made = table(ROUTERS, {**first, "drops": None}, {**unknown, **second})
     tree = rendered(routers.SECTION, findings_with(routers=made))
     assert [(row[0], row[6], row[-1]) for row in rows_of(tree, 0)] == [
