@@ -296,18 +296,23 @@ class _Network:
         both = [
             bounds[pair] if forwards else _mirrored(bounds[pair]) for bounds in (self._nominal, self._bounds)
         ]
-        line = self._simple(host, known.line, both)
+        line = self._simple(host, known, both)
         if line is None:
             middle = middle_of(lines[pair])
             line = known.line.plus(middle if forwards else ZERO.minus(middle))
         return _Guess(line, known.box.plus(box))
 
-    def _simple(self, host: str, before: Line, bounds: Sequence[Bounds]) -> Line | None:
-        """That the clock is right, or else a constant, by the first bounds that allow it; None: none do."""
+    def _simple(self, host: str, before: _Guess, bounds: Sequence[Bounds]) -> Line | None:
+        """That the clock is right, or else a constant, by the first bounds that allow it; None: none do.
+
+        A clock can be right as well if that contradicts no more than how uncertain the one before it is.
+        """
         right = Line(-float(self._rough[host]), -float(self._rough[host]))
-        if any(each.violation_ns(right.minus(before)) <= self.tolerance_ns for each in bounds):
+        unsure_ns = before.uncertainty_ns if before.uncertainty_ns < UNKNOWN_NS else 0.0
+        allowed_ns = self.tolerance_ns + unsure_ns
+        if any(each.violation_ns(right.minus(before.line)) <= allowed_ns for each in bounds):
             return right
-        constants = (each.constant_beside(before) for each in bounds)
+        constants = (each.constant_beside(before.line) for each in bounds)
         return next((Line(found, found) for found in constants if found is not None), None)
 
     def _set_bounds(self) -> None:

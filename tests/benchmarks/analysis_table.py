@@ -19,7 +19,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -238,11 +238,11 @@ def _watch(process: subprocess.Popen[bytes], curve: Any, began: float) -> tuple[
 
 
 def _family(pid: int) -> list[int]:
-    """A process and all that it has started."""
-    try:
-        children = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
-    except OSError:
-        return [pid]
+    """A process and all that it has started, by any of its threads."""
+    children: list[str] = []
+    for thread in Path(f"/proc/{pid}/task").glob("*/children"):
+        with suppress(OSError):  # it has just ended
+            children += thread.read_text(encoding="ascii").split()
     return [pid, *(each for child in children for each in _family(int(child)))]
 
 
