@@ -42,7 +42,7 @@ from topologies.quantities import duration_text, listed
 SIM_SHIFT_NS = 100_000
 REAL_SHIFT_NS = 1_000_000
 """What a median may move by where time is simulated in both runs, and where it is not."""
-NEEDED = ("link_delays", "deliveries", "verdicts", "crossings", "publications", "control")
+NEEDED = ("link_delays", "deliveries", "verdicts", "hops", "publications", "control")
 
 
 def compare(

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import re
+import shutil
 from pathlib import Path
 
 import pytest
@@ -95,6 +96,15 @@ def test_five_milliseconds_on_a_link_are_found_on_that_link_and_on_the_paths_ove
 
 def test_a_threshold_above_what_changed_lets_it_pass(spark, runs, capsys):
     assert main(["diff", str(runs["before"]), str(runs["slower"]), "--threshold", "6ms", "--quiet"]) == 0
+
+
+def test_a_run_whose_tables_are_of_an_earlier_version_is_analysed_once_more(spark, runs, tmp_path):
+    run = tmp_path / "run"
+    shutil.copytree(runs["before"], run)
+    shutil.rmtree(run / "tables" / "hops.parquet", ignore_errors=True)
+    compared = compare(runs["before"], run)
+    assert not compared.differences
+    assert (run / "tables" / "hops.parquet").is_dir()
 
 
 def test_loss_on_a_link_is_found_there_and_in_what_does_not_arrive(spark, runs):
