@@ -15,6 +15,7 @@ from analysis.columns import Numbers, groups
 from analysis.course.moments import has_length, slice_start_ns
 from analysis.course.rates import Rates, Way
 from analysis.findings import NO_CONTROL, Slices, Traffic
+from analysis.messages.rows import numbers
 from analysis.rundir import Run
 from analysis.traffic import kind_name
 from nodes.wire.packets import PacketType
@@ -89,24 +90,35 @@ def control_table(run: Run, loads: pa.Table, slices: Slices) -> pa.Table:
     """Table `control`."""
     chosen = loads.filter(pa.array(Ends.of(run, loads).once & is_control(loads)))
     links = {c.interface.name: run.plan.links[c.interface.link].name for c in run.captures}
-    names = pa.array([links[name] for name in chosen["interface"].to_pylist()], pa.string())
-    of = zip(chosen["type"].to_pylist(), chosen["kind"].to_pylist(), strict=True)
-    kinds = pa.array([kind_name(*each) for each in of], pa.string())
-    named = pa.table(
-        {"link": names, "kind_name": kinds, **{n: chosen[n] for n in ("slice", "packets", "bytes")}}
-    )
+    interfaces = chosen["interface"].combine_chunks().dictionary_encode()
+    named = {
+        "link": pa.array([links[name] for name in interfaces.dictionary.to_pylist()], pa.string()).take(
+            interfaces.indices
+        ),
+        "kind_name": _kinds(chosen),
+        **{name: chosen[name] for name in ("slice", "packets", "bytes")},
+    }
     key = ["link", "kind_name", "slice"]
-    sums = named.group_by(key, use_threads=False).aggregate([("packets", "sum"), ("bytes", "sum")])
+    sums = pa.table(named).group_by(key, use_threads=False).aggregate([("packets", "sum"), ("bytes", "sum")])
     sums = sums.rename_columns([*key, "packets", "bytes"]).sort_by([(name, "ascending") for name in key])
-    return (
-        sums.append_column("from_ns", _starts(sums["slice"], slices))
-        .select(CONTROL.schema.names)
-        .cast(CONTROL.schema)
-    )
+    whole = sums.append_column("from_ns", _starts(sums["slice"], slices))
+    return whole.select(CONTROL.schema.names).cast(CONTROL.schema)
 
 
-def _starts(numbers: pa.ChunkedArray, slices: Slices) -> pa.Array:
-    return pa.array([slice_start_ns(number, slices) for number in numbers.to_pylist()], pa.int64())
+def _kinds(loads: pa.Table) -> pa.Array:
+    """The name of the kind of each row."""
+    columns = (numbers(loads["type"]), numbers(loads["kind"], NO_KIND))
+    code, first = groups(*columns)
+    of = zip(*(column[first].tolist() for column in columns), strict=True)
+    names = [kind_name(type_, None if kind == NO_KIND else kind) for type_, kind in of]
+    return pa.array(names, pa.string()).take(pa.array(code))
+
+
+NO_KIND = -1
+
+
+def _starts(slots: pa.ChunkedArray, slices: Slices) -> pa.Array:
+    return pa.array([slice_start_ns(slot, slices) for slot in slots.to_pylist()], pa.int64())
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,20 +152,20 @@ def links_table(run: Run, loads: pa.Table, slices: Slices, known: Known) -> pa.T
         name: np.bincount(group, np.where(rows, loads[of].to_numpy(), 0), len(first)).astype(np.int64)[order]
         for name, (of, rows) in counted.items()
     }
-    sender, receiver, numbers = (key[first][order].tolist() for key in keys)
+    sender, receiver, slots = (key[first][order].tolist() for key in keys)
     names = _names(run)
     ways = list(zip(sender, receiver, strict=True))
     seen = _seen_at_both_ends(run, known.incomplete)
     unseen = pa.array([way not in seen for way in ways], pa.bool_())
-    lost = [known.lost.get((*way, number), 0) for way, number in zip(ways, numbers, strict=True)]
-    rows = list(zip(ways, numbers, columns["frame_bytes"].tolist(), strict=True))
+    lost = [known.lost.get((*way, slot), 0) for way, slot in zip(ways, slots, strict=True)]
+    rows = list(zip(ways, slots, columns["frame_bytes"].tolist(), strict=True))
     found = {
         "link": pa.array([names[way] for way in ways], pa.string()),
         "from_id": pa.array(sender, pa.int32()),
         "to_id": pa.array(receiver, pa.int32()),
         "access": pa.array(ends.access[first][order]),
-        "slice": pa.array(numbers, pa.int32()),
-        "from_ns": pa.array([slice_start_ns(number, slices) for number in numbers], pa.int64()),
+        "slice": pa.array(slots, pa.int32()),
+        "from_ns": pa.array([slice_start_ns(slot, slices) for slot in slots], pa.int64()),
         **{name: pa.array(column) for name, column in columns.items()},
         "lost_messages": pa.array(lost, pa.int64()),
         "throughput_bps": pa.array([_throughput(*row[1:], slices) for row in rows], pa.float64()),

@@ -13,7 +13,6 @@ from testbed.plan.model import Impairment, LinkPlan
 
 Way = tuple[int, int]
 """A direction of a link, by the ids of the nodes from and to which it leads."""
-NEVER_LIMITED: tuple[tuple[int, int | None], ...] = ((0, None),)
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,8 +24,10 @@ class Rates:
 
     def bits(self, way: Way, from_ns: int, until_ns: int) -> float | None:
         """How many bits it could carry; None if no rate is known for some of the time."""
+        if way not in self.changes:
+            return None
         total = 0.0
-        for (begin, rate), (end, _) in pairwise([*self.changes.get(way, NEVER_LIMITED), (FOREVER, None)]):
+        for (begin, rate), (end, _) in pairwise([*self.changes[way], (FOREVER, None)]):
             lasted = min(end, until_ns) - max(begin, from_ns)
             if lasted > 0 and rate is None:
                 return None
