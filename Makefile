@@ -225,6 +225,16 @@ fuzz-wire: tools ## Hold the codec against the Scapy layers and against mutated 
 fuzz-control: tools ## Feed a router control payloads with extreme numbers; COUNT=1000000: so many.
 	$(BIN)/python -m tests.attacks.fuzz_control $(if $(COUNT),--count $(COUNT)) $(if $(SEED),--seed $(SEED))
 
+.PHONY: box
+box: ## Build a Vagrant box from Debian's packages, for CBN_BOX: build/lab.box; as root, a minute, 450 MB.
+	requirements/apt-install packages-vm.apt
+	playbooks/box/build
+
+.PHONY: test-vm
+test-vm: tools ## Build the box, boot it under software emulation, and look into it; as root.
+	requirements/apt-install packages-vm.apt
+	$(BIN)/pytest -m vm tests/vm
+
 .PHONY: pictures
 pictures: tools ## Draw the README's pictures of real output anew; as root, with Chromium.
 	requirements/as-root $(BIN)/python -m tests.docs.draw_pictures
