@@ -251,11 +251,7 @@ class _Network:
         self._boxes = {}
         lines: dict[Pair, list[Line]] = {}
         for pair, bounds in self._bounds.items():
-            slack_ns = bounds.slack_ns(self.tolerance_ns)
-            if slack_ns is None:
-                slack_ns = bounds.slack_ns(UNKNOWN_NS)
-                self.broken[pair] = UNKNOWN_NS if slack_ns is None else slack_ns
-            lines[pair] = bounds.lines(FAR_NS / 2 if slack_ns is None else slack_ns)
+            lines[pair] = bounds.lines() or self._contradictory(pair, bounds)
             self._boxes[pair] = box_of(lines[pair])
         self._guesses = {}
         for reference in self.references:
@@ -264,6 +260,14 @@ class _Network:
         for pair, violation_ns in self._violations():
             if violation_ns > allowed + sum(self._guesses[host].uncertainty_ns for host in pair):
                 self.broken[pair] = max(violation_ns, self.broken.get(pair, 0.0))
+
+    def _contradictory(self, pair: Pair, bounds: Bounds) -> list[Line]:
+        """The lines with the least slack, between bounds that leave none without; note it if that is much."""
+        slack_ns = bounds.slack_ns(self.tolerance_ns)
+        if slack_ns is None:
+            slack_ns = bounds.slack_ns(UNKNOWN_NS)
+            self.broken[pair] = UNKNOWN_NS if slack_ns is None else slack_ns
+        return bounds.lines(FAR_NS / 2 if slack_ns is None else slack_ns)
 
     def _violations(self) -> Iterator[tuple[Pair, float]]:
         for pair, bounds in self._bounds.items():

@@ -18,6 +18,8 @@ from numpy.typing import NDArray
 
 MOST_DRIFT = 500e-6
 """Of any clock: more is no clock but a defect; NTP gives up there, too."""
+ROUNDING_NS = 0.01
+"""Lines may be outside of bounds by this: corners far away are as precise as that."""
 FAR_NS = 1e12
 """So far lines are looked for: differences of clocks are small after a rough estimate."""
 
@@ -116,6 +118,7 @@ class Bounds:
             Line(FAR_NS, FAR_NS + slope),
             Line(-FAR_NS, -FAR_NS + slope),
         ]
+        slack_ns += ROUNDING_NS
         for share, ns in _hull(self.above, 1.0):
             corners = _cut(corners, share, ns + slack_ns, 1.0)
         for share, ns in _hull(self.below, -1.0):
@@ -123,9 +126,7 @@ class Bounds:
         return corners
 
     def slack_ns(self, most_ns: float) -> float | None:
-        """The least slack with which there is a line; None: more than `most_ns` would be needed."""
-        if self.lines():
-            return 0.0
+        """The least slack with which there is a line, if there is none without; None: above `most_ns`."""
         if not self.lines(most_ns):
             return None
         low, high = 0.0, most_ns
