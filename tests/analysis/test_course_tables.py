@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import asdict
+from html import escape
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +26,7 @@ from tests.analysis.slow_course import SlowRun
 from tests.judge.judging.verdict import judge
 from tests.judge.runs import carry_out
 from tests.judge.scenarios import SCHEMES, draw
+from topologies.fault_kinds import in_words
 
 SEEDS = range(700, 710)
 SPLIT_BYTES = 20_000
@@ -43,6 +45,7 @@ class Both:
 
     def __init__(self, path: Path) -> None:
         self.run = load_run(path)
+        self.path = path
         self.verdict = analyze(path)
         self.made = {t.name: pq.read_table(path / "tables" / f"{t.name}.parquet") for t in course.TABLES}
         self.counts, judged = judge(path)
@@ -172,6 +175,16 @@ def test_routers_have_what_they_received_and_sent_and_how_long_it_stayed(both):
         for name, share in (("min", 0), ("p50", 50), ("p90", 90), ("p99", 99), ("max", 100)):
             at = max(-(-share * len(stayed) // 100), 1) - 1
             assert row[f"waited_{name}_ns"] == (stayed[at] if stayed else None), (row["name"], name)
+
+
+def test_the_report_shows_links_over_time_disturbances_and_routers(both):
+    html = (both.path / "report.html").read_text(encoding="utf-8")
+    assert 'id="routers"' in html
+    carried = [row for row in both.rows("links") if not row["access"] and 0 <= row["slice"] < 60]
+    assert ('id="links"' in html) == bool(carried)
+    assert ('id="disturbances"' in html) == bool(both.slow.episodes())
+    for fault in both.rows("faults"):
+        assert escape(in_words(fault["kind"], fault["target"])) in html
 
 
 def test_parts_of_any_size_come_to_the_same_sums(both):
