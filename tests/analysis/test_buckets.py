@@ -139,23 +139,23 @@ def event(number: int, **more: object) -> str:
     return json.dumps(common | more)
 
 
-def lines() -> Iterator[str]:
-    for number in range(200):
+def lines(count: int) -> Iterator[str]:
+    for number in range(count):
         yield event(number)
         yield event(number, event="publish", node="p", message=f"x = {number}", other={"deep": [1]})
         yield event(number, event="subscribe", predicate="all")
 
 
-@pytest.mark.parametrize("piece_bytes", [1, 7, 100, 1_000, 1 << 20])
-def test_pieces_of_events_are_all_of_them_once(tmp_path: Path, piece_bytes: int) -> None:
+@pytest.mark.parametrize(("count", "piece_bytes"), [(3, 1), (9, 7), (200, 100), (200, 1_000), (200, 1 << 20)])
+def test_pieces_of_events_are_all_of_them_once(tmp_path: Path, count: int, piece_bytes: int) -> None:
     path = tmp_path / "events.jsonl"
-    path.write_text("\n".join(lines()))
+    path.write_text("\n".join(lines(count)))
     found = [events_of(path, {"c": 5, "p": 9}, *piece) for piece in pieces_of_events(path, piece_bytes)]
     reported = pa.concat_tables([each.reported for each in found])
-    assert reported["sequence"].to_pylist() == list(range(200))
+    assert reported["sequence"].to_pylist() == list(range(count))
     assert set(reported["client"].to_pylist()) == {5}
     said = pa.concat_tables([each.announced for each in found])
-    assert said["message"].to_pylist() == [f"x = {number}" for number in range(200)]
+    assert said["message"].to_pylist() == [f"x = {number}" for number in range(count)]
 
 
 @pytest.mark.parametrize(
