@@ -36,6 +36,8 @@ ABILITIES = {
     "emu": "emulate with Mininet (cbn run --world emu)",
     "links": "emulate what links do to packets, and take them down",
     "netem": "have the kernel do it (cbn run --links netem)",
+    "cluster": "run on several machines (cbn run --world cluster)",
+    "metal": "boot machines to rehearse that on (cbn metal up)",
     "analysis": "analyse runs (cbn analyze)",
     "connect": "analyse runs by a server of Spark Connect (--master sc://)",
     "provision": "provision machines (Vagrant, Ansible)",
@@ -109,6 +111,9 @@ def run_checks() -> list[Check]:
         _package("pyarrow", ("analysis",), _BUILD),
         _connect(),
         _package("ansible", ("provision",), "`make tools`"),
+        _program("ssh", ("cluster", "metal"), "openssh-client"),
+        _program("mmdebstrap", ("metal",), "mmdebstrap"),
+        _program("systemd-nspawn", ("metal",), "systemd-container"),
         _program("vagrant", ("provision",), "vagrant vagrant-libvirt"),
         _program("tshark", ("comfort",), "tshark"),
     ]
@@ -150,7 +155,7 @@ def _memory() -> Check:
 
 def _root() -> Check:
     user = os.geteuid()
-    return Check("root", user == 0, f"user id {user}", ("emu",), "use sudo")
+    return Check("root", user == 0, f"user id {user}", ("emu", "metal"), "use sudo")
 
 
 def _package(name: str, needed_for: tuple[str, ...], how: str) -> Check:
