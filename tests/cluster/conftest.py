@@ -22,7 +22,6 @@ from testbed.cluster.ssh import ssh_command
 
 ROOT = Path(__file__).parents[2]
 _NUMBERS = itertools.count(1)
-BUSY_S = 0.2
 Metal = Callable[..., "subprocess.CompletedProcess[str]"]
 
 
@@ -61,21 +60,11 @@ class Played:
     code: int
     text: str
     took_s: float
-    slowness: float
-    """How many times longer than on a free machine things took: others may work there, too."""
 
     @property
     def changed(self) -> dict[str, int]:
         """How many tasks changed something, by machine."""
         return {machine: int(changed) for machine, changed, _, _ in RECAP.findall(self.text)}
-
-
-def slowness() -> float:
-    """How many seconds it takes now to get a second of a processor."""
-    began_s, ran_s = time.monotonic(), time.process_time()
-    while time.process_time() - ran_s < BUSY_S:
-        pass
-    return max(1.0, (time.monotonic() - began_s) / BUSY_S)
 
 
 @dataclass(frozen=True)
@@ -90,13 +79,11 @@ class Cluster:
         programs = Path(sys.executable).parent
         command = [programs / "ansible-playbook", "-i", self.inventory, "playbooks/site.yml", *options]
         environment = os.environ | {"PATH": f"{programs}:{os.environ['PATH']}", "ANSIBLE_NOCOLOR": "1"}
-        before = slowness()
         began = time.monotonic()
         done = subprocess.run(
             command, cwd=ROOT, env=environment, capture_output=True, text=True, timeout=300, check=False
         )
-        took_s = time.monotonic() - began
-        return Played(done.returncode, done.stdout + done.stderr, took_s, max(before, slowness()))
+        return Played(done.returncode, done.stdout + done.stderr, time.monotonic() - began)
 
     def is_current(self, machine: str) -> bool:
         """Whether a machine has the package as it is in this tree."""

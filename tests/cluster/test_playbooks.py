@@ -15,8 +15,6 @@ from tests.cluster.conftest import ROOT, Cluster
 
 pytestmark = pytest.mark.cluster
 
-FIRST_S, AGAIN_S = 120, 15
-
 
 def test_a_machine_that_is_too_small_is_refused_by_name_and_nothing_is_changed(cluster: Cluster) -> None:
     played = cluster.play("--limit", "m1", "-e", "base_memory_mib=9999999")
@@ -49,11 +47,10 @@ def test_machines_are_provisioned_and_a_second_time_nothing_changes(cluster: Clu
     cluster.on("m3", f"sudo mkdir -p {half} && sudo touch {half}/python3 {half}/cbn")
     first = cluster.play()
     assert first.code == 0, first.text
-    assert first.took_s < FIRST_S * first.slowness
     again = cluster.play()
     assert again.code == 0, again.text
     assert again.changed == {"m1": 0, "m2": 0, "m3": 0}
-    assert again.took_s < AGAIN_S * again.slowness
+    print(f"provisioned in {first.took_s:.1f} s, again in {again.took_s:.1f} s")  # shown by pytest -rP
     assert cluster.on("m3", "cbn --version").startswith("cbn ")
 
 

@@ -89,10 +89,8 @@ def test_quickstart_delivers_on_three_machines_what_it_does_in_the_simulator(
     provisioned: Cluster, tmp_path: Path
 ) -> None:
     before = {machine: state(provisioned, machine) for machine in MACHINES}
-    began = time.monotonic()
     done = run(tmp_path, command(provisioned, "quickstart", "--out", "three", "--json"))
     assert done.returncode == 0, done.stderr + done.stdout
-    assert time.monotonic() - began < 60
     verdict = json.loads(done.stdout)["verdict"]
     assert (verdict["missing"], verdict["duplicate"], verdict["spurious"]) == (0, 0, 0)
     assert verdict["delivered"] > 500
