@@ -154,12 +154,12 @@ def _curve(deliveries: Iterable[Delivery]) -> list[int | Between]:
 
 
 def _quantile(ascending: Sequence[int], share: float) -> int | Between:
-    """The value at position ceil(q * n), of many values give or take a ten-thousandth of them."""
+    """The value at position ceil(q * n), of many values give or take a ten-thousandth of them and 20."""
     count = len(ascending)
     position = max(1, math.ceil(share * count))
     if count <= EXACT_UP_TO:
         return ascending[position - 1]
-    away = math.ceil(count / 10_000)
+    away = count // 10_000 + 20
     return Between(ascending[max(0, position - 1 - away)], ascending[min(count, position + away) - 1])
 
 
