@@ -102,9 +102,17 @@ def _leftovers() -> list[Leftover]:
 def _leftover(pid: int) -> Leftover | None:
     marks = environment_of(pid)
     owner = Owner.parse(marks.get(OWNER_MARK, ""))
-    if RUN_MARK not in marks or owner is None or owner.alive():
+    if RUN_MARK not in marks or owner is None or owner.alive() or not _counted_as_here(pid):
         return None
     return Leftover(pid, marks[RUN_MARK], _command(pid))
+
+
+def _counted_as_here(pid: int) -> bool:
+    """Whether a process has its id from where we have ours: the marks of a container's say nothing here."""
+    try:
+        return Path(f"/proc/{pid}/ns/pid").readlink() == Path("/proc/self/ns/pid").readlink()
+    except OSError:
+        return False
 
 
 def _command(pid: int) -> str:

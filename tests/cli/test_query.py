@@ -42,12 +42,25 @@ def test_the_recipe_of_the_docs_gives_what_the_query_beside_it_gives(
     (recipe,) = (
         block for block in re.findall(r"```python\n(.*?)```", text, re.DOTALL) if f"import {package}" in block
     )
-    (sql,) = re.findall(r'\$ cbn query DIR "(.*?)"', text, re.DOTALL)
+    sql = queries(text)[0]
     names: dict[str, Any] = {"DIR": analysed}
     exec(recipe, names)
     found = names["answer"].reset_index(drop=package == "duckdb")
     rows = json.loads(cbn_with_spark("query", analysed, sql, "--json").stdout)["rows"]
     assert [list(row)[-3:-1] for row in found.itertuples()] == [[r["name"], r["n"]] for r in rows] != []
+
+
+def queries(text: str) -> list[str]:
+    """Those of a page."""
+    return re.findall(r'\$ cbn query DIR "(.*?)"', text, re.DOTALL)
+
+
+def test_all_queries_of_the_docs_are_answered(cbn_with_spark: Any, analysed: str) -> None:
+    found = queries((ROOT / "docs" / "analysis.md").read_text(encoding="utf-8"))
+    assert len(found) > 1
+    for sql in found:
+        done = cbn_with_spark("query", analysed, sql, "--json")
+        assert done.returncode == 0, done.stderr
 
 
 def test_counts_agree_with_the_verdict(cbn_with_spark: Any, analysed: str) -> None:

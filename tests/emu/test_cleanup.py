@@ -66,6 +66,29 @@ def test_a_process_of_a_living_run_stays(tmp_path: Path) -> None:
         assert busy.poll() is None
 
 
+def test_a_process_of_a_run_in_a_container_stays(tmp_path: Path) -> None:
+    """Its owner's id is one of the container: on this machine there may be no such process."""
+    marks = {RUN_MARK: "there", OWNER_MARK: str(dead_owner())}
+    command = ["unshare", "--pid", "--fork", "--kill-child", "sh", "-c", "sleep 60 & echo begun; wait"]
+    with subprocess.Popen(
+        ["env", *(f"{k}={v}" for k, v in marks.items()), *command], stdout=subprocess.PIPE
+    ) as outer:
+        assert outer.stdout is not None
+        assert outer.stdout.readline() == b"begun\n"
+        inside = descendants(outer.pid)
+        found = [p.pid for p in clean(dry_run=True, root=tmp_path).processes]
+        assert outer.pid in found, "this one is here"
+        assert len(inside) == 2
+        assert not {*inside} & {*found}
+        outer.kill()
+
+
+def descendants(pid: int) -> list[int]:
+    """The children of a process, theirs, and so on."""
+    own = [int(word) for word in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
+    return [*own, *(each for child in own for each in descendants(child))]
+
+
 @pytest.mark.parametrize(
     "marks", [{}, {RUN_MARK: "x"}, {RUN_MARK: "x", OWNER_MARK: "nonsense"}, {OWNER_MARK: "2:1"}], ids=str
 )
