@@ -7,11 +7,13 @@ a lost worker's tasks are done again elsewhere.
 
 from __future__ import annotations
 
+import gc
 import pickle
 import re
 import traceback
 from collections.abc import Callable, Generator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 from uuid import uuid4
 
@@ -131,4 +133,12 @@ def perform_call(call: tuple[int, bytes]) -> bytes:
         ended = Ended(index, function(item))
     except Exception:
         ended = Ended(index, None, f"a defect: {traceback.format_exc()}")
+    _spare_collections()
     return pickle.dumps(ended)
+
+
+@cache
+def _spare_collections() -> None:
+    """Leave what a worker has by now out of later collections: PySpark collects garbage after every task."""
+    gc.collect()
+    gc.freeze()
