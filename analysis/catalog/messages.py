@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from analysis.catalog.model import BYTES, FLAG, INT, LONG, TEXT, Column, Table, described
+from analysis.catalog.network import FROM, TO
 from analysis.decode import SCHEMA
 
 SOURCE = Column("source", LONG, "", "The node id of the client that published the message.")
@@ -153,8 +154,8 @@ HOPS = Table(
     "counts: `publish_time_ns` and the `deliver` event.",
     (
         *MESSAGE,
-        Column("from_id", INT, "", "The node at the end that sends."),
-        Column("to_id", INT, "", "The node at the end that receives."),
+        FROM,
+        TO,
         Column("sent_ns", LONG, "ns", "When it was first sent."),
         Column("received_ns", LONG, "ns", "When it first arrived; null if it never did."),
         Column("delay_ns", LONG, "ns", "How long it was on its way; null if it did not arrive."),

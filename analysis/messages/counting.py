@@ -36,6 +36,8 @@ COUNTED = (*TALLIED, LISTED, UNREPORTED, UNSEEN)
 """What is counted of pairs: what `Counts` has, rows of table `verdicts`, and contradictions to clients."""
 BAD = ("missing", "unknown", "spurious", "duplicate")
 """Verdicts of pairs that are shown one by one."""
+DISAGREEMENTS = 3
+"""How many deliveries are named of which captures and clients say different things."""
 MOST_LATENCIES = 20_000
 """Held of those of one part of a run, or of one hop count."""
 

@@ -18,7 +18,7 @@ from analysis.drift.least import LeastDelays
 from analysis.findings import Failure, Oddity, PublicationCounts, TreeCounts
 from analysis.messages import counting
 from analysis.messages.bucket import Judged
-from analysis.messages.counting import BAD, MOST_LATENCIES, Tally, first_pairs, tally_of
+from analysis.messages.counting import BAD, DISAGREEMENTS, MOST_LATENCIES, Tally, first_pairs, tally_of
 from analysis.messages.course import CourseSums, added_courses, course_of
 from analysis.messages.crossings import FLAWS, Crossings
 from analysis.messages.delays import Delays, added_delays, delays_of, least_of
@@ -29,8 +29,6 @@ from analysis.oracle import Pair
 
 SHOWN = 50
 """How many missing, spurious and duplicate deliveries are listed one by one."""
-DISAGREEMENTS = 3
-"""How many deliveries are, of which captures and clients say different things."""
 MOST_STRETCHES = 20_000
 _AT_ONCE = 16
 """Parts that are added up in one step."""

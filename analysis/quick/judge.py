@@ -43,8 +43,6 @@ LARGEST_BYTES = 256 * 1024 * 1024
 """Of captures: more is not read into memory."""
 MOST_CANDIDATES = 200_000_000
 """Pairs of a message and a filter that may match, some 10 s: more is left to the analysis."""
-DISAGREEMENTS = 3
-"""How many deliveries are named of which captures and clients say different things."""
 
 
 def judge(run_dir: Path, plan: Plan | None = None) -> dict[str, Any]:
@@ -147,7 +145,7 @@ def _findings(run: Run) -> Findings:
         crossings=(),
         traffic=known.seen.traffic,
         failures=(),
-        disagreements=counting.first_pairs(pairs, messages, outcomes, odd, DISAGREEMENTS),
+        disagreements=counting.first_pairs(pairs, messages, outcomes, odd, counting.DISAGREEMENTS),
         digest=delivered_digest(*counting.delivered_of(pairs, messages, outcomes), run.names),
         scheme=NO_TABLES,
         notes=[*known.notes, *odd_logs, *deviations(messages.named(pairs.deviating), run.names)],
