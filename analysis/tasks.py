@@ -1,4 +1,7 @@
-"""Calls of one function as Spark tasks: each result as soon as there is one, whatever becomes of a worker.
+"""Calls of one function as Spark tasks: results soon after they are there, whatever becomes of a worker.
+
+A task costs Spark some 20 ms, so it carries out several short calls, one after the other, for half a second;
+or one call that is longer. What it has not begun by then goes into a task of the next round.
 
 Here: handing out and collecting. Not here: what is called (a cell of a matrix, a fault schedule), what
 a worker must have (`workers`), the session (`session`). What is called gives the same result each time:
@@ -10,8 +13,9 @@ from __future__ import annotations
 import gc
 import pickle
 import re
+import time
 import traceback
-from collections.abc import Callable, Generator, Mapping, Sequence
+from collections.abc import Callable, Collection, Generator, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
 from typing import Any
@@ -26,6 +30,16 @@ from analysis.session import GIVEN_UP, context_of, reason_of, runs_here
 from analysis.workers import checked, code_digest, explain
 
 _POLL_S = 0.02
+_TASK_S = 0.5
+"""A task begins no further call after this time."""
+_MOST_CALLS = 16
+"""In one task of the first round, when nobody knows how long a call takes."""
+_TASKS_A_WORKER = 4
+"""At least, so that no worker waits long for another one's last task."""
+
+Call = tuple[int, bytes]
+"""The number of a call, and its function and value, pickled."""
+
 _FAILED_TASK = re.compile(r"Task (\d+) in stage \S+ failed \d+ times")
 
 
@@ -43,7 +57,7 @@ class Ended:
 def carried_out(
     spark: SparkSession, function: Callable[[Any], Any], items: Sequence[Any]
 ) -> Generator[Ended, None, None]:
-    """Call `function` with each of `items`, each call a task; yields in the order in which they end.
+    """Call `function` with each of `items`; yields in the order in which tasks end.
 
     A call that raises an exception, or ends its process several times, has a problem; the others go on.
     If the caller leaves early, what is not done is cancelled.
@@ -58,10 +72,35 @@ def carried_out(
     """
     expected = "" if runs_here(spark) else code_digest()
     waiting = {index: _pickled(function, item) for index, item in enumerate(items)}
+    context = context_of(spark)
+    most = _MOST_CALLS
+    alone: set[int] = set()
     while waiting:
-        for ended in _Round(context_of(spark), waiting, expected).results():
+        shared = max(1, min(most, len(waiting) // (_TASKS_A_WORKER * context.defaultParallelism)))
+        groups = grouped(list(waiting), shared, alone)
+        job = _Round(context, [[(index, waiting[index]) for index in group] for group in groups], expected)
+        for ended in job.results():
             if waiting.pop(ended.index, None) is not None:
                 yield ended
+        if job.failed is not None:
+            alone.update(groups[job.failed])
+        else:
+            most = min(_done_in_cut(groups, waiting), default=most)
+
+
+def grouped(indices: Sequence[int], size: int, alone: Collection[int]) -> list[list[int]]:
+    """In tasks of at most `size` calls, but each of those in `alone` in a task of its own."""
+    together = [index for index in indices if index not in alone]
+    tasks = [together[start : start + size] for start in range(0, len(together), size)]
+    return tasks + [[index] for index in indices if index in alone]
+
+
+def _done_in_cut(groups: Iterable[list[int]], waiting: Collection[int]) -> Iterator[int]:
+    """How many calls were carried out in each task whose time was over before it had done all."""
+    for group in groups:
+        left = sum(index in waiting for index in group)
+        if left:
+            yield len(group) - left
 
 
 def _pickled(function: Callable[[Any], Any], item: Any) -> bytes:
@@ -69,15 +108,17 @@ def _pickled(function: Callable[[Any], Any], item: Any) -> bytes:
 
 
 class _Round:
-    """One Spark job over calls that wait; it ends early if one of them ends its process again and again."""
+    """One Spark job over calls that wait; it ends early if a task ends its process again and again."""
 
-    def __init__(self, context: SparkContext, waiting: Mapping[int, bytes], expected: str) -> None:
+    def __init__(self, context: SparkContext, groups: list[list[Call]], expected: str) -> None:
         self._context = context
         self._expected = expected
-        self._calls = list(waiting.items())
+        self._groups = groups
         self._group = f"cbn-{uuid4()}"
         self._done: Accumulator[Any] = context.accumulator([], AddingAccumulatorParam([]))
         self._error: Exception | None = None
+        self.failed: int | None = None
+        """The task of several calls for which Spark gave up: nobody knows yet which call is to blame."""
 
     def results(self) -> Generator[Ended, None, None]:
         thread = InheritableThread(target=self._perform, daemon=True)
@@ -90,7 +131,7 @@ class _Round:
                 yield from map(pickle.loads, fresh)
                 thread.join(_POLL_S)
             if self._error is not None:
-                yield self._culprit(self._error)
+                yield from self._culprit(self._error)
         finally:
             if thread.is_alive():
                 self._context.cancelJobGroup(self._group)
@@ -99,42 +140,49 @@ class _Round:
     def _perform(self) -> None:
         try:
             self._context.setJobGroup(self._group, "cbn: calls as tasks", interruptOnCancel=True)
-            tasks = self._context.parallelize(self._calls, len(self._calls))
+            tasks = self._context.parallelize(self._groups, len(self._groups))
             tasks.foreach(_task(self._done, self._expected))
         except GIVEN_UP as error:
             self._error = error
 
-    def _culprit(self, error: Exception) -> Ended:
-        """The call for which Spark gave up; if it is not one call's fault, there is no going on."""
+    def _culprit(self, error: Exception) -> Iterator[Ended]:
+        """The call for which Spark gave up; if it is not one task's fault, there is no going on."""
         explain(error)
-        failed = _FAILED_TASK.search(str(error))
-        if failed is None:
+        found = _FAILED_TASK.search(str(error))
+        if found is None:
             raise AnalysisError(f"Spark gave up: {reason_of(error)}") from error
-        return Ended(self._calls[int(failed[1])][0], None, f"its process ended each time: {reason_of(error)}")
+        group = self._groups[int(found[1])]
+        if len(group) == 1:
+            yield Ended(group[0][0], None, f"its process ended each time: {reason_of(error)}")
+        else:
+            self.failed = int(found[1])
 
 
-def _task(done: Accumulator[Any], expected: str) -> Callable[[tuple[int, bytes]], None]:
+def _task(done: Accumulator[Any], expected: str) -> Callable[[list[Call]], None]:
     check = checked(expected)
 
-    def perform(call: tuple[int, bytes]) -> None:
+    def perform(calls: list[Call]) -> None:
         check()
-        from analysis.tasks import perform_call
+        from analysis.tasks import perform_calls
 
-        done.add([perform_call(call)])
+        done.add(list(perform_calls(calls)))
 
     return perform
 
 
-def perform_call(call: tuple[int, bytes]) -> bytes:
-    """Carry out one call on a worker; what is returned is an `Ended`, pickled."""
-    index, pickled = call
-    try:
-        function, item = pickle.loads(pickled)
-        ended = Ended(index, function(item))
-    except Exception:
-        ended = Ended(index, None, f"a defect: {traceback.format_exc()}")
+def perform_calls(calls: Iterable[Call]) -> Iterator[bytes]:
+    """Carry out calls on a worker, at least one, until their time is over; yields each `Ended`, pickled."""
+    began = time.monotonic()
+    for index, pickled in calls:
+        try:
+            function, item = pickle.loads(pickled)
+            ended = Ended(index, function(item))
+        except Exception:
+            ended = Ended(index, None, f"a defect: {traceback.format_exc()}")
+        yield pickle.dumps(ended)
+        if time.monotonic() - began > _TASK_S:
+            break
     _spare_collections()
-    return pickle.dumps(ended)
 
 
 @cache

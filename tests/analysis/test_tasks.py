@@ -5,13 +5,18 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-from itertools import islice
+import time
+from collections import Counter
+from itertools import chain, islice
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 import pyspark
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from pyspark import TaskContext
 from pyspark.cloudpickle import dumps
 
 from analysis import AnalysisError, session, tasks, workers
@@ -53,6 +58,44 @@ def test_a_call_that_ends_its_process_once_is_done_again(spark: Any, tmp_path: P
 
     ended = list(carried_out(spark, fatal_once, range(3)))
     assert sorted((each.value, each.problem) for each in ended) == [(0, ""), (1, ""), (2, "")]
+
+
+def test_one_of_many_short_calls_that_ends_its_process_is_found_in_its_task(spark: Any) -> None:
+    def fatal(number: int) -> int:
+        if number == 50:
+            os._exit(9)
+        return number
+
+    ended = {each.index: each for each in carried_out(spark, fatal, range(100))}
+    assert [index for index in range(100) if ended[index].problem] == [50]
+    assert [ended[index].value for index in range(100) if index != 50] == [n for n in range(100) if n != 50]
+
+
+def test_short_calls_share_tasks_and_long_ones_do_not(spark: Any) -> None:
+    def slow_at_the_end(number: int) -> tuple[int, int, int]:
+        if number >= 80:
+            time.sleep(0.2)
+        context = TaskContext.get()
+        assert context is not None
+        return number, context.stageId(), context.partitionId()
+
+    ended = [each.value for each in carried_out(spark, slow_at_the_end, range(100))]
+    assert sorted(number for number, *_ in ended) == list(range(100))
+    calls = Counter((stage, task) for _, stage, task in ended)
+    assert max(calls.values()) > 3
+    assert max(calls[stage, task] for number, stage, task in ended if number >= 84) <= 3
+
+
+@given(
+    calls=st.lists(st.integers(), unique=True),
+    size=st.integers(1, 20),
+    alone=st.sets(st.integers(), max_size=5),
+)
+def test_every_call_is_in_one_task(calls: list[int], size: int, alone: set[int]) -> None:
+    groups = tasks.grouped(calls, size, alone)
+    assert sorted(chain.from_iterable(groups)) == sorted(calls)
+    assert all(0 < len(group) <= size for group in groups)
+    assert all(len(group) == 1 for group in groups if alone & set(group))
 
 
 def test_what_is_left_early_is_cancelled(spark: Any) -> None:
