@@ -47,6 +47,23 @@ def test_the_inventory_has_the_machines_in_the_group_that_the_playbooks_prepare(
     assert "hosts: cluster" in (ROOT / "playbooks" / "site.yml").read_text()
 
 
+def test_machines_of_one_address_behind_different_gates_do_not_share_connections_of_ansible(
+    folder: Path,
+) -> None:
+    def path(**changed: str) -> str:
+        text = HOSTS + "".join(f"{key}: {value}\n" for key, value in changed.items())
+        (folder / "hosts.yaml").write_text(text)
+        document = json.loads(render(folder, "--inventory", "--hosts", "hosts.yaml").stdout)
+        return str(document["cluster"]["hosts"]["left"]["ansible_control_path"])
+
+    (folder / "keys").write_text("192.0.2.1 ssh-ed25519 one\n")
+    gated = path(ssh="{ProxyJump: gate}", known_hosts="keys")
+    assert path(ssh="{ProxyJump: gate}", known_hosts="keys") == gated
+    assert path(ssh="{ProxyJump: other}", known_hosts="keys") != gated
+    (folder / "keys").write_text("192.0.2.1 ssh-ed25519 two\n")
+    assert path(ssh="{ProxyJump: gate}", known_hosts="keys") != gated
+
+
 @pytest.mark.parametrize(
     ("arguments", "code", "said"),
     [
