@@ -53,10 +53,6 @@ class NodeFiles:
         program = any(node.name == name for node in self.plan.programs)
         return self.log(name).with_suffix(".log" if program else ".stderr")
 
-    def events(self, name: str) -> Path:
-        """Where a client writes its events; merged into the run's and removed at its end."""
-        return self.directory.logs.resolve() / f"{name}.events.jsonl"
-
     def write(self, node: NodePlan, admin_socket: Path) -> Path:
         """Write a node's configuration, and its script if it is a client; the configuration's path."""
         path = self.directory.config.resolve() / f"{node.name}.toml"
@@ -66,7 +62,7 @@ class NodeFiles:
         config = replace(
             node_config(self.plan, node, self.directory.run_id),
             log_path=str(self.log(node.name)),
-            events_path=str(self.events(node.name)) if client else "",
+            events_path=str(self.directory.events_of(node.name)) if client else "",
             admin_socket="" if node.run else str(admin_socket),
             script_path=str(script) if scripted else "",
             dilate=self.clock.dilate,

@@ -204,7 +204,7 @@ class Programs:
             os.killpg(self._going[name], number)
 
     def _events(self, name: str) -> EventFile:
-        return EventFile(self._nodes.files.events(name), name)
+        return EventFile(self._nodes.files.directory.events_of(name), name)
 
     def _status(self, name: str) -> Path:
         return self._nodes.files.log(name).with_suffix(".status.json")

@@ -1,6 +1,6 @@
 """What happens to a network once it runs: ready, workload with its faults, drain.
 
-Not here: building it and taking it down (`testbed.emu.run`), applying a fault (`live`).
+Not here: building it and taking it down (`run`), applying a fault (`live`).
 """
 
 from __future__ import annotations

@@ -74,6 +74,10 @@ class RunDirectory:
             raise RunDirectoryError(_explain(path, error)) from error
         return cls(path, run_id)
 
+    def events_of(self, client: str) -> Path:
+        """Where a client writes its events, and "" the run; merged into the run's and removed at its end."""
+        return self.logs.resolve() / f"{client}.events.jsonl"
+
     @property
     def captures(self) -> Path:
         """Where the pcaps go."""

@@ -12,8 +12,8 @@ import pytest
 
 from nodes.daemon.kernel import ended_within
 from testbed.emu.children import Child, Watch, last_line, start_helper, stop_all
-from testbed.emu.interruption import Shield
 from testbed.live.fabric import ProcessDiedError
+from testbed.live.interruption import Shield
 from testbed.runs.interruption import Interruption
 
 WAIT_FOR_END_OF_INPUT = "import sys; sys.stdin.read()"

@@ -7,7 +7,7 @@ import signal
 
 import pytest
 
-from testbed.emu.interruption import Shield
+from testbed.live.interruption import Shield
 from testbed.runs.interruption import Interruption
 
 
