@@ -99,6 +99,51 @@ def test_match_points_at_the_column_of_an_error(predicate: str, message: str, wh
     assert f"{what}: column 4" in done.stderr
 
 
+LOGINS = 'what = "login" and what = "alarm" and user any string'
+"""ADR Table 3."""
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "said"),
+    [
+        (("match", "--advertisement", LOGINS, 'what = "alarm"'), 0, "matches"),
+        (
+            ("match", "--advertisement", LOGINS, 'what = "out"'),
+            1,
+            'declares what = "alarm" or what = "login"',
+        ),
+        (("match", "--advertisement", LOGINS, "at = 1"), 1, "does not declare this attribute"),
+        (("cover", "x < 4", 'x < 3 and y = "a"'), 0, "x < 4 covers it"),
+        (("cover", "x < 4 and z any float", "x < 3"), 1, "also asks for z any float"),
+        (("cover", "x < 4", "x < 9 or x > 1"), 1, "SECOND alone has: x = 8"),
+        (("cover", "none", "x < 1 and x > 1"), 0, "no message can match it"),
+        (("cover", "--advertisement", LOGINS, 'what = "alarm"'), 0, 'within what = "alarm"'),
+        (("cover", "--advertisement", 'what = "alarm"', LOGINS), 1, 'SECOND alone has: user = ""'),
+        (("overlap", "x < 4", "x > 2"), 0, "both have: x = 3"),
+        (("overlap", "x < 4", "x > 4 or x = 1.0"), 1, "no x satisfies x < 4 and x > 4"),
+        (("overlap", "--advertisement", LOGINS, 'user >* "a"'), 0, 'both have: user = "a"'),
+        (
+            ("overlap", "--advertisement", LOGINS, 'user = "ann" and at = 1'),
+            1,
+            "at = 1: the advertisement does",
+        ),
+    ],
+)
+def test_predicates_and_advertisements_are_related_with_reasons(
+    words: tuple[str, ...], code: int, said: str, cbn: Any
+) -> None:
+    done = cbn(*words)
+    assert (done.returncode, said in done.stdout) == (code, True), done.stdout + done.stderr
+    answer = json.loads(cbn(*words, "--json").stdout)
+    assert answer["matches" if words[0] == "match" else "holds"] is (code == 0)
+
+
+@pytest.mark.parametrize("command", ["cover", "overlap"])
+def test_an_advertisement_with_alternatives_is_pointed_at(command: str, cbn: Any) -> None:
+    done = cbn(command, "--advertisement", "a = 1 or a = 2", "a = 1")
+    assert (done.returncode, "FIRST: column 7: or cannot stand in a filter" in done.stderr) == (2, True)
+
+
 def test_analyze_wants_a_run_directory(cbn: Any, tmp_path: Path) -> None:
     missing = cbn("analyze", "nowhere")
     assert (missing.returncode, "no such directory" in missing.stderr) == (2, True)
