@@ -10,7 +10,7 @@ from testbed.cli.texts import add_advertisement, parsed, print_answer
 
 _HELP = """\
 examples:
-  cbn overlap 'price < 400' 'price > 300 and dest = "ORD"'
+  cbn overlap 'price < 400' 'price >= 300 and dest = "ORD"'
   cbn overlap --advertisement 'what = "login" and user any string' 'user = "ann"'
 
 This is the test that routers use: a subscription travels towards the advertisements that overlap it. It may
