@@ -19,7 +19,9 @@ import pytest
 from nodes.daemon.kernel import inside_network_of
 from testbed.emu.links.cable import End, Tunnel
 from testbed.emu.links.link import Place
+from testbed.emu.links.tunnel import open_tunnel, room
 from testbed.emu.links.wire import WireProcess
+from testbed.emu.links.wire_process import note_pieces
 from testbed.live.fabric import NetworkError
 from testbed.plan.model import Impairment
 from tests.emu.links_lab import Lab
@@ -133,9 +135,46 @@ def test_each_machine_counts_what_entered_its_end(lab: Lab, start: Start) -> Non
     assert from_b["lost"] == from_b["frames"] >= 1
 
 
-def test_a_network_that_is_too_narrow_for_the_frames_is_refused(start: Start) -> None:
-    with pytest.raises(NetworkError, match=r"its MTU is 65500, and the network between the machines \(MTU"):
-        start("a", mtu=65500)
+def test_a_network_that_is_narrower_than_the_frames_takes_them_in_pieces(lab: Lab) -> None:
+    tunnel = Tunnel(
+        "a--b", End(lab.pid("a"), "a-eth0", MACS["a"]), 1500, NOTHING, True, 61_900, HOSTS["b"], HOSTS["a"]
+    )
+    with inside_network_of(lab.pid("a"), "a"), ExitStack() as made:
+        subprocess.run(["ip", "link", "set", "lo", "up", "mtu", "1500"], check=True)
+        there = made.enter_context(open_tunnel(tunnel))
+        back = made.enter_context(
+            open_tunnel(replace(tunnel, address=tunnel.peer_address, peer_address=tunnel.address))
+        )
+        assert room(there) == 1458
+        before = sent_in_pieces()
+        for frame in (b"1" * 1472, b"2" * 1514):
+            there.send(frame)
+            back.settimeout(5)
+            assert back.recv(2000) == frame
+        assert sent_in_pieces() == before + 1
+
+
+def sent_in_pieces() -> int:
+    """How many datagrams this network namespace has cut into pieces (FragOKs)."""
+    names, counts = (
+        line.split()
+        for line in Path("/proc/thread-self/net/snmp").read_text().splitlines()
+        if line.startswith("Ip:")
+    )
+    return int(counts[names.index("FragOKs")])
+
+
+def test_a_log_names_links_whose_frames_go_in_pieces(lab: Lab, capfd: pytest.CaptureFixture[str]) -> None:
+    tunnel = Tunnel("a--b", End(lab.pid("a"), "a-eth0", MACS["a"]), 1500, NOTHING, True, 61_900, HOSTS["b"])
+    note_pieces(tunnel, 1500)
+    assert capfd.readouterr().err == ""
+    note_pieces(tunnel, 1458)
+    assert "a--b: frames of more than 1,472 bytes go to 127.0.0.2 in pieces" in capfd.readouterr().err
+
+
+def test_a_frame_that_no_datagram_has_room_for_is_refused(start: Start) -> None:
+    with pytest.raises(NetworkError, match=r"its MTU is 65500, .*: give the link `mtu: 65493` or less"):
+        start("a", mtu=65_500)
 
 
 def test_a_port_that_is_taken_is_named(lab: Lab, start: Start) -> None:

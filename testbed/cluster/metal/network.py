@@ -13,8 +13,8 @@ from testbed.cluster.metal.programs import MetalError, run
 NETNS = Path("/run/netns")
 PREFIX = "10.77.0"
 MASK = 24
-MTU = 9000
-"""Room for the frames of links of 1500 bytes in datagrams of UDP."""
+MTU = 1500
+"""As most networks of real machines have it."""
 SWITCH_ADDRESS = f"{PREFIX}.254"
 _SWITCH = f"""link set lo up
 link add switch type bridge

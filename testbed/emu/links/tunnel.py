@@ -12,15 +12,22 @@ UDP_BYTES = 8
 IP_BYTES = {socket.AF_INET: 20, socket.AF_INET6: 40}
 BUFFER_BYTES = 4 << 20
 # From <linux/in.h> and <linux/in6.h>; the socket module does not name them.
-IP_MTU_DISCOVER, IP_MTU, IP_PMTUDISC_DO = 10, 14, 2
-IPV6_MTU_DISCOVER, IPV6_MTU, IPV6_PMTUDISC_DO = 23, 24, 2
+DISCOVER = {
+    socket.AF_INET: (socket.IPPROTO_IP, 10, 14),
+    socket.AF_INET6: (socket.IPPROTO_IPV6, 23, 24),
+}
+"""By family: the protocol, its IP_MTU_DISCOVER and its IP_MTU."""
+IN_PIECES, WHOLE = 0, 2
+"""IP_PMTUDISC_DONT and IP_PMTUDISC_DO."""
+DATAGRAM_BYTES = 65_507
+"""What a UDP datagram over IPv4 can carry at most."""
 
 
 def open_tunnel(tunnel: Tunnel) -> socket.socket:
     """Make the socket, which takes frames from the other machine alone and does not wait.
 
     Raises:
-        OSError: it cannot be made, or the network between the machines is too narrow for the frames.
+        OSError: it cannot be made, or no datagram has room for the largest frame.
     """
     family, _, _, _, address = socket.getaddrinfo(
         tunnel.peer_address, tunnel.port, type=socket.SOCK_DGRAM, proto=socket.IPPROTO_UDP
@@ -31,7 +38,7 @@ def open_tunnel(tunnel: Tunnel) -> socket.socket:
         made.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, BUFFER_BYTES)
         made.bind((tunnel.address, tunnel.port))
         made.connect(address)
-        _check_room(made, tunnel)
+        _let_pass(made, tunnel)
         made.setblocking(False)
     except OSError as error:
         made.close()
@@ -42,18 +49,21 @@ def open_tunnel(tunnel: Tunnel) -> socket.socket:
     return made
 
 
-def _check_room(made: socket.socket, tunnel: Tunnel) -> None:
-    """Frames are never cut into pieces on their way, which would double what a loss costs."""
-    if made.family == socket.AF_INET:
-        made.setsockopt(socket.IPPROTO_IP, IP_MTU_DISCOVER, IP_PMTUDISC_DO)
-        mtu = made.getsockopt(socket.IPPROTO_IP, IP_MTU)
-    else:
-        made.setsockopt(socket.IPPROTO_IPV6, IPV6_MTU_DISCOVER, IPV6_PMTUDISC_DO)
-        mtu = made.getsockopt(socket.IPPROTO_IPV6, IPV6_MTU)
-    room = mtu - IP_BYTES[made.family] - UDP_BYTES - ETHERNET_BYTES
-    if tunnel.mtu > room:
+def room(made: socket.socket) -> int:
+    """The largest MTU of a link whose frames cross the network between the machines in one piece."""
+    protocol, _, ask = DISCOVER[made.family]
+    return made.getsockopt(protocol, ask) - IP_BYTES[made.family] - UDP_BYTES - ETHERNET_BYTES
+
+
+def _let_pass(made: socket.socket, tunnel: Tunnel) -> None:
+    """Have IP cut frames into pieces only where they do not fit: a lost piece is a lost frame."""
+    if tunnel.mtu + ETHERNET_BYTES > DATAGRAM_BYTES:
         raise OSError(
             errno.EMSGSIZE,
-            f"its MTU is {tunnel.mtu}, and the network between the machines (MTU {mtu}) has room for {room}: "
-            f"give the link `mtu: {room}` or less, or the machines a larger MTU",
+            f"its MTU is {tunnel.mtu}, and a datagram between machines carries {DATAGRAM_BYTES} bytes: "
+            f"give the link `mtu: {DATAGRAM_BYTES - ETHERNET_BYTES}` or less",
         )
+    protocol, discover, _ = DISCOVER[made.family]
+    made.setsockopt(protocol, discover, WHOLE)
+    if tunnel.mtu > room(made):
+        made.setsockopt(protocol, discover, IN_PIECES)

@@ -26,7 +26,7 @@ from nodes.daemon.kernel import interface_counts
 from nodes.records import from_plain, to_plain
 from testbed.emu.links.cable import Cable, End, Tunnel
 from testbed.emu.links.taps import open_tap
-from testbed.emu.links.tunnel import open_tunnel
+from testbed.emu.links.tunnel import ETHERNET_BYTES, open_tunnel, room
 from testbed.plan.impairment import NOTHING
 from testbed.plan.model import Impairment, link_seed
 from testbed.runs.measures import LINK_COUNTERS, LinkMeasure
@@ -95,7 +95,9 @@ class Wires:
             tap = open_tap(tunnel.end, tunnel.mtu, orders.tap_queue_frames)
             ends = "ab" if tunnel.is_a else "ba"
             own, other = (link_seed(orders.seed, tunnel.name, end) for end in ends)
-            self.cables.join(tap, open_tunnel(tunnel).detach(), (own, other))
+            between = open_tunnel(tunnel)
+            note_pieces(tunnel, room(between))
+            self.cables.join(tap, between.detach(), (own, other))
             self.cables.impair(number, tunnel.impairment, NOTHING)
         self._loop = threading.Thread(target=self._carry, name="cables")
         self._begun = threading.Event()
@@ -214,6 +216,16 @@ def allow_descriptors(taps: int) -> None:
                 f"{taps} taps take {needed} open files, and the limit is {hard} (`ulimit -Hn {needed}`)"
             )
         resource.setrlimit(resource.RLIMIT_NOFILE, (needed, hard))
+
+
+def note_pieces(tunnel: Tunnel, whole: int) -> None:
+    """Say in the log which frames cross the network between the machines in pieces."""
+    if tunnel.mtu > whole:
+        text = (
+            f"{tunnel.name}: frames of more than {whole + ETHERNET_BYTES:,} bytes go to {tunnel.peer_address}"
+        )
+        text += f" in pieces; none do if the link has `mtu: {whole}`, or if the machines have a larger MTU"
+        print(text, file=sys.stderr, flush=True)
 
 
 def _measure(link: str, end: End, counted: Mapping[str, int], dropped: int) -> LinkMeasure:
