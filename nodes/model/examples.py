@@ -12,7 +12,14 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice, product
 
 from nodes.model.constraints import Constraint, Op
-from nodes.model.filters import Filter, Predicate, advertisement_matches, matches, matches_filter
+from nodes.model.filters import (
+    Filter,
+    Predicate,
+    advertised,
+    advertisement_matches,
+    matches,
+    matches_filter,
+)
 from nodes.model.values import Time, Type, UsageError, Value, check_value
 
 TRIES_MAX = 10_000
@@ -59,14 +66,18 @@ def matched_by_second_alone(first: Predicate, second: Filter) -> Message | None:
     return None
 
 
-def advertised_by_second_alone(first: Filter, second: Filter) -> Message | None:
-    """A message within the second advertisement that is not within the first."""
-    near = _by_name(first)
-    for constraint in second.constraints:
-        for value in _values([constraint], near.get(constraint.name, [])):
-            message = {constraint.name: value}
-            if not advertisement_matches(first, message):
-                return message
+def advertised_by_second_alone(first: Predicate, second: Filter) -> Message | None:
+    """A message within the second advertisement that is within none of the first."""
+    near = _by_name(Filter(c for f in first.filters for c in f.constraints))
+    groups = _by_name(second)
+    choices = [
+        [None, *(value for c in group for value in _values([c], near.get(name, [])))]
+        for name, group in groups.items()
+    ]
+    for values in islice(product(*choices), TRIES_MAX):
+        message = {name: value for name, value in zip(groups, values, strict=True) if value is not None}
+        if advertisement_matches(second, message) and not advertised(first, message):
+            return message
     return None
 
 

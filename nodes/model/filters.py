@@ -76,3 +76,8 @@ def advertisement_matches(filter_: Filter, message: Mapping[str, Value]) -> bool
         any(c.name == name and c.matches(value) for c in filter_.constraints)
         for name, value in message.items()
     )
+
+
+def advertised(advertisements: Predicate, message: Mapping[str, Value]) -> bool:
+    """Whether a message is within one of several advertisements."""
+    return any(advertisement_matches(f, message) for f in advertisements.filters)

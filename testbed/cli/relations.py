@@ -62,11 +62,11 @@ def covering(first: Predicate, second: Predicate) -> Answer:
     return _answer(all(part.holds for part in parts), parts, shown, wanted_if=False)
 
 
-def advertisement_covering(first: Filter, second: Filter) -> Answer:
-    """Whether all that is within the second advertisement is within the first."""
-    parts = [_admitted(first, constraint) for constraint in second.constraints]
-    shown = iter([examples.advertised_by_second_alone(first, second)])
-    return _answer(model.advertisement_covers(first, second), parts, shown, wanted_if=False)
+def advertisement_covering(first: Predicate, second: Predicate) -> Answer:
+    """Whether all that is within the second advertisements is within the first."""
+    parts = [_admitted(first, filter_) for filter_ in second.filters]
+    shown = (examples.advertised_by_second_alone(first, filter_) for filter_ in second.filters)
+    return _answer(all(part.holds for part in parts), parts, shown, wanted_if=False)
 
 
 def overlapping(first: Predicate, second: Predicate) -> Answer:
@@ -77,17 +77,11 @@ def overlapping(first: Predicate, second: Predicate) -> Answer:
     return _answer(any(part.holds for part in parts), parts, shown, wanted_if=True)
 
 
-def advertisement_overlapping(advertisement: Filter, wanted: Predicate) -> Answer:
-    """Whether a message within an advertisement may match a subscription (E14)."""
-    parts = [
-        Part(
-            model.format_filter(filter_),
-            model.advertisement_overlaps(advertisement, filter_),
-            _undeclared(advertisement, filter_),
-        )
-        for filter_ in wanted.filters
-    ]
-    shown = (examples.advertised_and_wanted(advertisement, filter_) for filter_ in wanted.filters)
+def advertisement_overlapping(advertisements: Predicate, wanted: Predicate) -> Answer:
+    """Whether a message within advertisements may match a subscription (E14)."""
+    pairs = [(a, f) for a in advertisements.filters for f in wanted.filters]
+    parts = [Part(_pair(a, f), model.advertisement_overlaps(a, f), _undeclared(a, f)) for a, f in pairs]
+    shown = (examples.advertised_and_wanted(a, f) for a, f in pairs)
     return _answer(any(part.holds for part in parts), parts, shown, wanted_if=True)
 
 
@@ -100,7 +94,7 @@ def _answer(holds: bool, parts: list[Part], shown: Iterator[Message | None], *, 
 
 def _objection(constraint: Constraint, message: Message) -> str:
     """Why a constraint does not hold; empty if it does."""
-    text = model.format_filter(Filter([constraint]))
+    text = _written(constraint)
     if constraint.name not in message:
         return f"{text}: the message has no attribute {constraint.name}"
     value = message[constraint.name]
@@ -128,22 +122,28 @@ def _lacking(first: Filter, second: Filter) -> str:
     return f"{model.format_filter(first)} also asks for {model.format_filter(Filter(asked))}"
 
 
-def _admitted(first: Filter, constraint: Constraint) -> Part:
-    text = model.format_filter(Filter([constraint]))
-    for each in first.constraints:
-        if model.implies(constraint, each):
-            reason = f"within {model.format_filter(Filter([each]))}"
-            return Part(text, holds=True, reasons=[reason])
-    if model.advertisement_covers(first, Filter([constraint])):
-        return Part(text, holds=True, reasons=["no value can satisfy it"])
-    declared = [c for c in first.constraints if c.name == constraint.name]
-    return Part(text, holds=False, reasons=[_instead(declared)])
+def _admitted(first: Predicate, filter_: Filter) -> Part:
+    text = model.format_filter(filter_)
+    for each in first.filters:
+        if model.advertisement_covers(each, filter_):
+            return Part(text, holds=True, reasons=[f"{model.format_filter(each)} covers it"])
+    return Part(text, holds=False, reasons=[_not_declared(each, filter_) for each in first.filters])
+
+
+def _not_declared(first: Filter, second: Filter) -> str:
+    """Which constraints of the second nothing in the first admits."""
+    alone = [c for c in second.constraints if not model.advertisement_covers(first, Filter([c]))]
+    return f"{model.format_filter(first)} does not admit {' or '.join(map(_written, alone))}"
 
 
 def _instead(declared: list[Constraint]) -> str:
     if not declared:
         return "the advertisement does not declare this attribute"
-    return "the advertisement declares " + " or ".join(model.format_filter(Filter([c])) for c in declared)
+    return "the advertisement declares " + " or ".join(map(_written, declared))
+
+
+def _written(constraint: Constraint) -> str:
+    return model.format_filter(Filter([constraint]))
 
 
 def _pair(first: Filter, second: Filter) -> str:

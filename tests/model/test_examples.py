@@ -51,7 +51,7 @@ def test_an_example_is_found_for_each_relation_of_advertisements(case):
         assert found(example, (first, second))
         assert example is None or (advertisement_matches(first, example) and matches(second, example))
     if not advertisement_covers(first, second):
-        example = advertised_by_second_alone(first, second)
+        example = advertised_by_second_alone(Predicate([first]), second)
         assert example is None or (
             advertisement_matches(second, example) and not advertisement_matches(first, example)
         )

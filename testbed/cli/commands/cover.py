@@ -31,15 +31,10 @@ def _cover(args: argparse.Namespace) -> int:
     from nodes import model
     from testbed.cli import relations
 
-    if args.advertisement:
-        answer = relations.advertisement_covering(
-            parsed(model.parse_filter, args.first, "FIRST"), parsed(model.parse_filter, args.second, "SECOND")
-        )
-    else:
-        answer = relations.covering(
-            parsed(model.parse_predicate, args.first, "FIRST"),
-            parsed(model.parse_predicate, args.second, "SECOND"),
-        )
+    first = parsed(model.parse_predicate, args.first, "FIRST")
+    second = parsed(model.parse_predicate, args.second, "SECOND")
+    test = relations.advertisement_covering if args.advertisement else relations.covering
+    answer = test(first, second)
     print_answer(answer, "covers", "does not cover", "SECOND alone has", as_json=args.json)
     return exits.OK if answer.holds else exits.NOT_CLEAN
 

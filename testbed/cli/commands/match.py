@@ -31,10 +31,7 @@ def _match(args: argparse.Namespace) -> int:
     from nodes import model
     from testbed.cli.relations import advertisement_objections, objections
 
-    if args.advertisement:
-        predicate = model.Predicate([parsed(model.parse_filter, args.predicate, "PREDICATE")])
-    else:
-        predicate = parsed(model.parse_predicate, args.predicate, "PREDICATE")
+    predicate = parsed(model.parse_predicate, args.predicate, "PREDICATE")
     message = parsed(model.parse_message, args.message, "MESSAGE")
     object_to = advertisement_objections if args.advertisement else objections
     # A filter matches if there is no objection to it.

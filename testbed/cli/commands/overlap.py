@@ -31,12 +31,10 @@ def _overlap(args: argparse.Namespace) -> int:
     from nodes import model
     from testbed.cli import relations
 
-    wanted = parsed(model.parse_predicate, args.second, "SECOND")
-    if args.advertisement:
-        advertisement = parsed(model.parse_filter, args.first, "FIRST")
-        answer = relations.advertisement_overlapping(advertisement, wanted)
-    else:
-        answer = relations.overlapping(parsed(model.parse_predicate, args.first, "FIRST"), wanted)
+    first = parsed(model.parse_predicate, args.first, "FIRST")
+    second = parsed(model.parse_predicate, args.second, "SECOND")
+    test = relations.advertisement_overlapping if args.advertisement else relations.overlapping
+    answer = test(first, second)
     print_answer(answer, "overlap", "do not overlap", "both have", as_json=args.json)
     return exits.OK if answer.holds else exits.NOT_CLEAN
 
