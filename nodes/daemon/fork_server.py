@@ -61,6 +61,8 @@ class NodeProcess:
     """What is to run instead of the node, and its arguments; empty: the node."""
     folder: str = ""
     """Where a program starts."""
+    account: Sequence[int] = ()
+    """The user and the group that it is to run as; empty: those of this process."""
     environment: Mapping[str, str] = field(default_factory=dict)
     """What a program's environment has besides this process's."""
 
@@ -146,6 +148,9 @@ def become(node: NodeProcess, parent: int, room: tuple[int, int], gate: int) -> 
         os.dup2(gate, 0)
         _release_inherited(node.errors)
         _move_in(node)
+        if node.account:
+            kernel.run_as(kernel.Account(*node.account))
+            die_with(parent)  # which a change of user undoes
         if node.program:
             _run_program(node)
         kernel.call_thread(node.name)

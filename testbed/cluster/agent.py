@@ -1,45 +1,69 @@
-"""The program `python -m testbed.cluster.agent`: makes a machine's share of a plan, and does as asked.
+"""The program `python -m testbed.cluster.agent RUN_ID`: makes a machine's share of a plan, and does as asked.
 
-It is asked over its standard input, in lines of JSON (`nodes.daemon.json_lines`), by a
-controller that has logged in (`agents`). The end of the input ends it, and all that it
-has made with it: so a controller that dies, or a connection that breaks, leaves nothing that
-runs. The files of the run stay until the controller has fetched them, or the next run begins.
+It is the systemd unit `cbn-agent@RUN_ID` (role `nodes`), and is asked over a Unix socket, in lines of JSON
+(`nodes.daemon.json_lines`), by a controller that has logged in (`agents`, `relay`). A connection that
+breaks may be made again. An agent that hears nothing of its controller for `LEASE_S` ends, and all that it
+has made with it: so a controller that dies leaves nothing that runs. The files of the run stay until the
+controller has fetched them, or the next run begins.
 
-A result is `{"value": ...}`, or `{"error": [KIND, TEXT]}`, one of `protocol.KINDS`.
+Requests are numbered: one that comes again, because the connection broke before its result had been
+received, is not carried out twice. A result is `{"value": ...}`, or `{"error": [KIND, TEXT]}`, one of
+`protocol.KINDS`.
+
+With `--clean` instead of a run's id: removes what an agent that was killed has left.
 """
 
 from __future__ import annotations
 
+import os
+import pwd
 import shutil
 import signal
+import socket
 import sys
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict
+from datetime import UTC, datetime
 from importlib import metadata
 from typing import Any
 
-from nodes.daemon.json_lines import Request, RequestError, done, say, serve
+from nodes.daemon.json_lines import Caller, Limits, Request, RequestError, Server
+from nodes.daemon.kernel import Account
+from nodes.daemon.loop import Selector
 from testbed.cluster.protocol import KINDS, RUNS, VERSION
 from testbed.cluster.share import Share
+from testbed.cluster.unit import ACCOUNT, LEASE_S, socket_of
 from testbed.emu.cleanup import clean
 from testbed.live.fabric import NetworkError
-from testbed.live.registry import RegistryError, register, running
+from testbed.live.registry import RegistryError, Running, register, running
 from testbed.plan.model import Impairment
 from testbed.plan.recorded import plan_from_json
 from testbed.runs.directory import RunDirectory
 
-ALWAYS = ("now", "stop", "remove")
+ALWAYS = ("now", "stop", "remove", "end")
 """What is done also when a process has died that was not to."""
+LOOK_S = 1.0
+LIMITS = Limits(request_bytes=1 << 30, backlog_bytes=1 << 30)
+"""Only root can ask, and plans are long."""
 
 
 class Agent:
-    """Does what a controller asks for."""
+    """Does what a controller asks for.
 
-    def __init__(self) -> None:
+    Args:
+        run_id: of the run that it is for.
+    """
+
+    def __init__(self, run_id: str) -> None:
+        self._run_id = run_id
         self._share: Share | None = None
         self._directory: RunDirectory | None = None
         self._undo: list[Callable[[], None]] = []
+        self._heard_s = time.monotonic()
+        self._last: tuple[int | None, object] = None, None
+        """The number of the last request, and its result."""
+        self._ended = False
         self._commands: dict[str, Callable[[Mapping[str, Any]], object]] = {
             "now": lambda _: time.time_ns(),
             "prepare": self._prepare,
@@ -59,6 +83,7 @@ class Agent:
             "impair": self._impair,
             "stop": self._stop,
             "remove": self._remove,
+            "end": self._end,
         }
 
     @property
@@ -68,16 +93,40 @@ class Agent:
             raise NetworkError("nothing has been prepared")
         return self._share
 
-    def hello(self) -> dict[str, object]:
-        """What the controller is told first."""
-        return {"protocol": VERSION, "version": metadata.version("cbn-testbed")}
+    def serve(self, selector: Selector) -> None:
+        """Answer until asked to end, or the controller is gone."""
+        while not self._ended:
+            selector.turn(LOOK_S)
+            if time.monotonic() - self._heard_s > LEASE_S:
+                print(f"the controller has been gone for {LEASE_S:g} s: all is taken away", file=sys.stderr)
+                return
 
-    def answer(self, request: Request) -> object:
-        """Do what a request asks for.
+    def answer(self, _: Caller, request: Request) -> object:
+        """Do what a request asks for, unless that has been done before; the result, or None for none.
 
         Raises:
             RequestError: there is no such request.
         """
+        self._heard_s = time.monotonic()
+        if request["do"] == "beat":
+            return None
+        if request["do"] == "hello":
+            return {"protocol": VERSION, "version": metadata.version("cbn-testbed")}
+        number = request.get("number")
+        if not isinstance(number, int):
+            raise RequestError('expected the key "number"')
+        if number != self._last[0]:
+            self._last = number, self._result(request)
+            self._heard_s = time.monotonic()
+        return self._last[1]
+
+    def end(self) -> None:
+        """Undo all that was done, but for the files."""
+        undo, self._undo = self._undo, []
+        for each in reversed(undo):
+            each()
+
+    def _result(self, request: Request) -> object:
         command = self._commands.get(str(request["do"]))
         if command is None:
             raise RequestError(f"unknown request; known are {', '.join(self._commands)}")
@@ -91,28 +140,23 @@ class Agent:
             where = f"{error.filename}: " if error.filename else ""
             return {"error": [NetworkError.__name__, f"{where}{error.strerror or error}"]}
 
-    def end(self) -> None:
-        """Undo all that was done, but for the files."""
-        undo, self._undo = self._undo, []
-        for each in reversed(undo):
-            each()
-
     def _prepare(self, request: Mapping[str, Any]) -> None:
         clean()
         others = [run for run in running() if run.alive]
         if others:
-            names = ", ".join(run.run_id for run in others)
+            names = ", ".join(f"{run.run_id}{_since(run)}" for run in others)
             raise RegistryError(f"the machine is taken by another run: {names}")
         for folder in RUNS.iterdir() if RUNS.is_dir() else []:
             shutil.rmtree(folder)  # of a run whose controller has not lived to fetch it
-        run_id = str(request["run_id"])
-        directory = self._directory = RunDirectory.create(RUNS / run_id, run_id)
-        registration = register(run_id, directory.path)
+        directory = self._directory = RunDirectory.create(RUNS / self._run_id, self._run_id)
+        registration = register(self._run_id, directory.path)
         self._undo.append(registration.remove)
         registration.note(kind="share", started_ns=time.time_ns(), node_count=len(request["own"]))
         plan = plan_from_json(request["plan"])
         tunnels = {name: (address, port) for name, (address, port) in request["tunnels"].items()}
-        share = self._share = Share(plan, request["own"], tunnels, registration, directory)
+        share = self._share = Share(
+            plan, request["own"], tunnels, registration, directory, account=_account()
+        )
         self._undo.append(share.stop)
         share.build()
 
@@ -136,19 +180,61 @@ class Agent:
         if directory is not None:
             shutil.rmtree(directory.path)
 
+    def _end(self, _: Mapping[str, Any]) -> None:
+        self._ended = True
 
-def main() -> int:
-    """Serve until the input ends; returns the exit code."""
-    for number in (signal.SIGTERM, signal.SIGHUP):
-        signal.signal(number, lambda caught, _: sys.exit(128 + caught))
-    agent = Agent()
+
+def _since(run: Running) -> str:
+    started_ns = run.record.get("started_ns")
+    if not isinstance(started_ns, int):
+        return ""
+    return f", since {datetime.fromtimestamp(started_ns // 10**9, UTC):%H:%M:%S} UTC"
+
+
+def _account() -> Account:
     try:
-        say(done(agent.hello()))
-        serve(agent.answer)
+        found = pwd.getpwnam(ACCOUNT)
+    except KeyError:
+        raise NetworkError(
+            f"there is no account `{ACCOUNT}`, which nodes run as: play playbooks/site.yml"
+        ) from None
+    return Account(found.pw_uid, found.pw_gid)
+
+
+def _tell_systemd(state: str) -> None:
+    """As sd_notify(3); nothing, if systemd has not started this."""
+    path = os.environ.get("NOTIFY_SOCKET")
+    if path:
+        with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as sock:
+            sock.sendto(state.encode(), path.replace("@", "\0", 1) if path.startswith("@") else path)
+
+
+def _on_signal(caught: int, _: object) -> None:
+    for number in (signal.SIGTERM, signal.SIGHUP, signal.SIGINT):
+        signal.signal(number, signal.SIG_IGN)  # what is to be undone now is undone whole
+    sys.exit(128 + caught)
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Serve until the end; returns the exit code."""
+    if len(arguments) != 1:
+        print("usage: python -m testbed.cluster.agent RUN_ID, or --clean", file=sys.stderr)
+        return 2
+    if arguments[0] == "--clean":
+        clean()
+        return 0
+    for number in (signal.SIGTERM, signal.SIGHUP, signal.SIGINT):
+        signal.signal(number, _on_signal)
+    agent, selector = Agent(arguments[0]), Selector()
+    server = Server(socket_of(arguments[0]), selector, agent.answer, LIMITS)
+    try:
+        _tell_systemd("READY=1")
+        agent.serve(selector)
     finally:
         agent.end()
+        server.close()
     return 0
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(main(sys.argv[1:]))

@@ -1,20 +1,23 @@
-"""The controller's connections to the agents on the machines: logging in, asking, fetching files."""
+"""The controller's connections to the agents on the machines: logging in, asking, and doing so again."""
 
 from __future__ import annotations
 
 import os
 import select
 import socket
-import subprocess
+import threading
 import time
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from nodes.daemon.json_lines import Channel, ClosedError, RefusedError
+from nodes.daemon.json_lines import Channel, ClosedError, encode
 from testbed.cluster.hosts import Machine
-from testbed.cluster.protocol import KINDS, RUNS, VERSION
-from testbed.cluster.ssh import ssh_command
+from testbed.cluster.protocol import KINDS, VERSION
+from testbed.cluster.relay import EXIT_NO_AGENT
+from testbed.cluster.ssh import KEEP_ALIVE, as_root, explained, ssh_command
+from testbed.cluster.unit import LEASE_S
 from testbed.emu.children import Child, start
 from testbed.live.fabric import NetworkError, ProcessDiedError
 
@@ -23,40 +26,40 @@ PYTHON = "/opt/cbn/current/environment/bin/python"
 LOGIN_TIMEOUT_S = 30.0
 ANSWER_TIMEOUT_S = 120.0
 STOP_TIMEOUT_S = 15.0
-FETCH_TIMEOUT_S = 600.0
+AGAIN_S = 0.5
+"""Between two attempts to make a connection again."""
+BEAT_S = 2.0
 READINGS = 15
-_REMEDIES = {
-    "command not found": "the machine is not provisioned: play playbooks/site.yml (docs/clusters.md)",
-    "No such file": "the machine is not provisioned: play playbooks/site.yml (docs/clusters.md)",
-    "password is required": "the account may not use sudo without a password",
-    "Permission denied": "the machine does not take the key: see `user` and `key` in the hosts file",
-    "Host key verification failed": "the machine's key is not the known one: see `known_hosts`",
-    "timed out": "the machine does not answer: is it on, is its address right?",
-    "No route to host": "the machine does not answer: is it on, is its address right?",
-    "Connection refused": "no sshd answers there: see `address` and `port` in the hosts file",
-}
 
 
 class Agent:
-    """The agent on one machine.
+    """The agent on one machine, which a run starts.
 
     Args:
         machine: where it is.
-        logs: the folder for what it says of its end.
+        run_id: of the run that it is for.
+        logs: the folder for what ssh says.
     """
 
-    def __init__(self, machine: Machine, logs: Path) -> None:
+    def __init__(self, machine: Machine, run_id: str, logs: Path) -> None:
         self.machine = machine
-        ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_STREAM)
-        command = ssh_command(machine, ["sudo", "-n", PYTHON, "-m", "testbed.cluster.agent"])
-        with theirs:
-            name = f"the agent on {machine.name} ({machine.address})"
-            self.child: Child = start(
-                name, command, os.environ, logs / f"{machine.name}.agent.log", stdio=theirs
-            )
-        self.child.channel = self.channel = Channel(ours)
-        self._awaited = 0
-        """Answers that were not fetched: whoever waited for them was interrupted."""
+        self.remarks: list[str] = []
+        """Connections that were lost and made again, for people."""
+        self.ready = False
+        """Whether it has answered."""
+        self._run_id = run_id
+        self._logs = logs
+        self._sending = threading.Lock()
+        self._number = 0
+        self._posted: dict[str, object] | None = None
+        """The request whose answer has not been fetched: maybe who waited for it was interrupted."""
+        self._lost: ProcessDiedError | None = None
+        self._child = self._call("start")
+
+    @property
+    def name(self) -> str:
+        """What it is called in messages."""
+        return f"the agent on {self.machine.name} ({self.machine.address})"
 
     def await_ready(self) -> None:
         """Wait until the agent answers.
@@ -65,15 +68,19 @@ class Agent:
             NetworkError: nobody can log in, or the machine is not provisioned; the text has the remedy.
         """
         try:
-            hello = self.child.ready(LOGIN_TIMEOUT_S)
+            hello = self._hello(self._child)
         except ProcessDiedError as error:
-            remedy = next((text for sign, text in _REMEDIES.items() if sign in str(error)), "")
-            raise NetworkError(f"{error}{f'; {remedy}' if remedy else ''}") from error
+            raise NetworkError(explained(str(error))) from error
         if hello["protocol"] != VERSION:
             raise NetworkError(
                 f"{self.machine.name} has another version of cbn ({hello['version']}): "
                 "play playbooks/site.yml"
             )
+        self.ready = True
+
+    def fileno(self) -> int:
+        """For polling: nothing comes unasked, so it is ready when the connection has ended."""
+        return self._channel(self._child).fileno()
 
     def post(self, do: str, **arguments: object) -> None:
         """Make a request and do not wait: `answer` fetches its result.
@@ -81,13 +88,15 @@ class Agent:
         Raises:
             ProcessDiedError: the agent is gone.
         """
+        self.check()
+        if self._posted is not None:
+            self._reply()
+        self._number += 1
+        self._posted = {"do": do, "number": self._number, **arguments}
         try:
-            while self._awaited:
-                self._reply()
-            self.channel.send({"do": do, **arguments}, seconds=ANSWER_TIMEOUT_S)
+            self._send(self._child, self._posted)
         except ClosedError as error:
-            raise self.child.failure(error) from error
-        self._awaited = 1
+            self.reconnect(error)
 
     def answer(self) -> Any:
         """The result of the request that was posted.
@@ -96,28 +105,60 @@ class Agent:
             ProcessDiedError: the agent is gone, or a process on its machine.
             NetworkError: it was not done, and so the other `KINDS`.
         """
-        try:
-            reply = self._reply()
-        except (ClosedError, RefusedError) as error:
-            raise self.child.failure(error) from error
+        reply = self._reply()
         if "error" in reply:
             kind, text = reply["error"]
             raise KINDS[kind](f"{self.machine.name}: {text}")
         return reply["value"]
 
-    def _reply(self) -> Any:
-        try:
-            reply = self.channel.result(ANSWER_TIMEOUT_S)
-        except RefusedError:
-            self._awaited = 0
-            raise
-        self._awaited = 0
-        return reply
-
     def ask(self, do: str, **arguments: object) -> Any:
         """Make one request; returns its result. Raises as `answer`."""
         self.post(do, **arguments)
         return self.answer()
+
+    def beat(self) -> None:
+        """Let the agent know that its controller is there, if it can be told at once."""
+        if self._sending.acquire(blocking=False):
+            try:
+                with suppress(OSError):  # who asks next finds out, and makes the connection again
+                    line = encode({"do": "beat"})
+                    self._channel(self._child).socket.send(line, socket.MSG_DONTWAIT | socket.MSG_NOSIGNAL)
+            finally:
+                self._sending.release()
+
+    def reconnect(self, why: Exception) -> None:
+        """The connection has ended: make it again, and ask once more what was not answered.
+
+        Raises:
+            ProcessDiedError: that cannot be done while the agent would wait, or it has ended.
+        """
+        self.check()
+        began = time.monotonic()
+        failure = self._child.failure(why)
+        while True:
+            self._child.stop(0)
+            if self._child.process.returncode == EXIT_NO_AGENT or time.monotonic() - began > LEASE_S:
+                self._lost = ProcessDiedError(f"{self.machine.name} is cut off: {failure}")
+                raise self._lost
+            time.sleep(AGAIN_S)
+            child = self._call()
+            with self._sending:
+                self._child = child
+            try:
+                self._hello(child)
+                if self._posted is not None:
+                    self._send(child, self._posted)
+            except (ProcessDiedError, ClosedError) as error:
+                failure = child.failure(error) if isinstance(error, ClosedError) else error
+                continue
+            took_s = time.monotonic() - began
+            self.remarks.append(f"the connection to {self.machine.name} was lost for {took_s:.1f} s")
+            return
+
+    def check(self) -> None:
+        """Raises `ProcessDiedError` if it has been lost."""
+        if self._lost is not None:
+            raise self._lost
 
     def offset_ns(self) -> tuple[int, int]:
         """How much its clock is ahead of ours, and the uncertainty: half of the shortest way and back."""
@@ -132,50 +173,102 @@ class Agent:
         assert best is not None
         return best
 
-    def fetch(self, run_id: str, to: Path) -> None:
-        """Bring the run's files home, into this folder.
-
-        Raises:
-            NetworkError: they could not be had whole.
-        """
-        to.mkdir(parents=True, exist_ok=True)
-        packed = ["sudo", "-n", "tar", "--create", "--gzip", "--directory", str(RUNS / run_id), "."]
-        unpack = ["tar", "--extract", "--gzip", "--no-same-owner", "--directory", str(to)]
-        with subprocess.Popen(
-            ssh_command(self.machine, packed), stdin=subprocess.DEVNULL, stdout=subprocess.PIPE
-        ) as far:
-            near = subprocess.run(unpack, stdin=far.stdout, check=False, timeout=FETCH_TIMEOUT_S)
-        if far.returncode or near.returncode:
-            raise NetworkError(
-                f"the files of {self.machine.name} could not be fetched: {RUNS / run_id} there"
-            )
-
     def close(self) -> list[str]:
         """Let the agent end, with all that it has made; what went wrong, for people."""
-        return self.child.stop(STOP_TIMEOUT_S)
+        try:
+            self.ask("end")
+        except tuple(KINDS.values()) as error:
+            self._child.stop(0)
+            return [str(error)]
+        return self._child.stop(STOP_TIMEOUT_S)
+
+    def abandon(self) -> None:
+        """Break off; the agent, if there is one, ends by itself."""
+        self._child.stop(0)
+
+    def _call(self, *words: str) -> Child:
+        ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_STREAM)
+        relay = as_root([PYTHON, "-m", "testbed.cluster.relay", self._run_id, *words])
+        log = self._logs / f"{self.machine.name}.agent.log"
+        with theirs:
+            child = start(
+                self.name, ssh_command(self.machine, relay, KEEP_ALIVE), os.environ, log, stdio=theirs
+            )
+        child.channel = Channel(ours)
+        return child
+
+    @staticmethod
+    def _channel(child: Child) -> Channel:
+        assert child.channel is not None
+        return child.channel
+
+    def _hello(self, child: Child) -> Any:
+        """The first answer over a new connection. Raises `ProcessDiedError`."""
+        try:
+            self._send(child, {"do": "hello"})
+        except ClosedError as error:
+            raise child.failure(error) from error
+        return child.ready(LOGIN_TIMEOUT_S)
+
+    def _send(self, child: Child, request: Mapping[str, object]) -> None:
+        with self._sending:
+            self._channel(child).send(request, seconds=ANSWER_TIMEOUT_S)
+
+    def _reply(self) -> Any:
+        """The result of the request that was posted, over one connection or another."""
+        while True:
+            try:
+                line = self._channel(self._child).receive(ANSWER_TIMEOUT_S)
+            except ClosedError as error:
+                self.reconnect(error)
+                continue
+            asked, self._posted = self._posted, None
+            if line is None:
+                raise ProcessDiedError(f"{self.name}: no answer within {ANSWER_TIMEOUT_S:g} s")
+            if not line["ok"]:
+                raise ProcessDiedError(f"{self.name} refused {(asked or {}).get('do')}: {line['error']}")
+            return line["result"]
+
+
+class Beats:
+    """Lets agents know, from a thread of its own, that their controller is there."""
+
+    def __init__(self, agents: Iterable[Agent]) -> None:
+        self._agents = agents
+        self._over = threading.Event()
+        self._thread = threading.Thread(target=self._run, name="beats", daemon=True)
+        self._thread.start()
+
+    def stop(self) -> None:
+        """No more."""
+        self._over.set()
+        self._thread.join()
+
+    def _run(self) -> None:
+        while not self._over.wait(BEAT_S):
+            for agent in list(self._agents):
+                agent.beat()
 
 
 class AgentsWatch:
     """Waits, but not past the end of an agent."""
 
-    def __init__(self) -> None:
-        self._agents: dict[int, Agent] = {}
-        self._poll = select.poll()
-
-    def add(self, agent: Agent) -> None:
-        """From now on its end ends any wait."""
-        self._agents[agent.channel.fileno()] = agent
-        self._poll.register(agent.channel.fileno(), select.POLLIN)
+    def __init__(self, agents: Iterable[Agent]) -> None:
+        self._agents = list(agents)
 
     def wait(self, seconds: float) -> None:
-        """Wait that long.
+        """Wait that long; a connection that ends meanwhile is made again.
 
         Raises:
-            ProcessDiedError: an agent, or the connection to it, has ended.
+            ProcessDiedError: an agent has ended, or cannot be reached any more.
         """
-        for descriptor, _ in self._poll.poll(max(0.0, seconds) * 1000):
-            agent = self._agents[descriptor]
-            raise agent.child.failure(ClosedError("the connection to it has ended"))
+        poll = select.poll()
+        by_descriptor = {agent.fileno(): agent for agent in self._agents}
+        for descriptor, agent in by_descriptor.items():
+            agent.check()
+            poll.register(descriptor, select.POLLIN)
+        for descriptor, _ in poll.poll(max(0.0, seconds) * 1000):
+            by_descriptor[descriptor].reconnect(ClosedError("the connection to it has ended"))
 
 
 def together(

@@ -3,18 +3,23 @@
 from __future__ import annotations
 
 import shutil
+import subprocess
 from collections.abc import Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
 from testbed.cluster.agents import Agent
+from testbed.cluster.hosts import Machine
 from testbed.cluster.placement import Placement
+from testbed.cluster.protocol import RUNS
+from testbed.cluster.ssh import KEEP_ALIVE, as_root, ssh_command
 from testbed.live.fabric import NetworkError
 from testbed.plan.model import Plan
 from testbed.runs.captures import Captured, write_capture_index
 from testbed.runs.directory import RunDirectory
 
+FETCH_TIMEOUT_S = 600.0
 MACHINES = "machines"
 """The folder of a run directory that has a folder for each machine, with what belongs to no node."""
 
@@ -45,9 +50,25 @@ def write_index(
     return sum(each.packets for each in found.values()), sum(each.drops for each in found.values())
 
 
+def fetch(machine: Machine, run_id: str, to: Path) -> None:
+    """Bring the run's files on a machine home, into this folder.
+
+    Raises:
+        NetworkError: they could not be had whole.
+    """
+    to.mkdir(parents=True, exist_ok=True)
+    packed = as_root(["tar", "--create", "--gzip", "--directory", str(RUNS / run_id), "."])
+    unpack = ["tar", "--extract", "--gzip", "--no-same-owner", "--directory", str(to)]
+    command = ssh_command(machine, packed, KEEP_ALIVE)
+    with subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE) as far:
+        near = subprocess.run(unpack, stdin=far.stdout, check=False, timeout=FETCH_TIMEOUT_S)
+    if far.returncode or near.returncode:
+        raise NetworkError(f"the files of {machine.name} could not be fetched: {RUNS / run_id} there")
+
+
 def _collect(agent: Agent, directory: RunDirectory) -> str:
     try:
-        agent.fetch(directory.run_id, directory.path / MACHINES / agent.machine.name)
+        fetch(agent.machine, directory.run_id, directory.path / MACHINES / agent.machine.name)
     except NetworkError as error:
         return str(error)
     return ""

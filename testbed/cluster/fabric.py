@@ -53,14 +53,12 @@ class Cluster:
     ) -> None:
         self.life = {node.name: Life.STARTING for node in plan.nodes}
         self.programs = NoPrograms()
-        self.watch = AgentsWatch()
+        self.watch = AgentsWatch(agents.values())
         self._plan = plan
         self._placement = placement
         self._agents = agents
         self._offsets_ns = offsets_ns
         self._poll_took_s = 0.0
-        for agent in agents.values():
-            self.watch.add(agent)
 
     def take_down(self, link: LinkPlan) -> None:
         """See `testbed.live.fabric.Links`, as for the next two."""

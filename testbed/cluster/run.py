@@ -9,12 +9,13 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from typing import Any
 
-from testbed.cluster.agents import Agent, together
+from testbed.cluster.agents import Agent, Beats, together
 from testbed.cluster.collect import collect, write_index
 from testbed.cluster.fabric import Cluster
 from testbed.cluster.hosts import Machine
 from testbed.cluster.placement import Placement
 from testbed.cluster.protocol import KINDS
+from testbed.live.fabric import NetworkError
 from testbed.live.interruption import Shield
 from testbed.live.live import Live
 from testbed.live.registry import Registration
@@ -65,6 +66,8 @@ class ClusterRun(LiveRun[Live]):
         registration: Registration,  # noqa: ARG002
     ) -> tuple[Live, int]:
         """Each machine makes its share."""
+        beats = Beats(self._agents.values())
+        made.callback(beats.stop)
         made.callback(self._stop_agents)
         self._log_in()
         together(self._agents.values(), "prepare", self._orders())
@@ -76,10 +79,16 @@ class ClusterRun(LiveRun[Live]):
 
     def _log_in(self) -> None:
         for machine in self._machines:
-            self._agents[machine.name] = Agent(machine, self._directory.logs)
-        for name, agent in self._agents.items():
-            agent.await_ready()
-            self._offsets[name] = agent.offset_ns()
+            self._agents[machine.name] = Agent(machine, self._directory.run_id, self._directory.logs)
+        refused = []
+        for agent in self._agents.values():
+            try:
+                agent.await_ready()
+            except NetworkError as error:
+                refused.append(str(error))
+        if refused:
+            raise NetworkError("; ".join(refused))
+        self._offsets = {name: agent.offset_ns() for name, agent in self._agents.items()}
 
     def _orders(self) -> dict[str, dict[str, object]]:
         """What each agent is to prepare."""
@@ -93,7 +102,6 @@ class ClusterRun(LiveRun[Live]):
                 tunnels[b][link.name] = addresses[a], FIRST_PORT + number
         return {
             name: {
-                "run_id": self._directory.run_id,
                 "plan": plan,
                 "own": self._placement.nodes_on(name),
                 "tunnels": tunnels[name],
@@ -103,7 +111,7 @@ class ClusterRun(LiveRun[Live]):
 
     def _stop_agents(self) -> None:
         """End what runs on the machines, fetch its files, leave nothing there."""
-        answering = [agent for agent in self._agents.values() if agent.machine.name in self._offsets]
+        answering = [agent for agent in self._agents.values() if agent.ready]
         asked = [agent for agent in answering if self._try(agent.post, "stop") is not None]
         told = {agent.machine.name: self._try(agent.answer) for agent in asked}
         stopped = [agent for agent in asked if told[agent.machine.name]]
@@ -117,7 +125,11 @@ class ClusterRun(LiveRun[Live]):
         for agent in stopped:
             self._try(agent.ask, "remove")
         for agent in self._agents.values():
-            self._defects += agent.close()
+            self._remarks += agent.remarks
+            if agent.ready:
+                self._defects += agent.close()
+            else:
+                agent.abandon()
         if captured:
             found = write_index(self._plan, self._directory, self._start_ns, captured)
             self._frames, self._drops = found

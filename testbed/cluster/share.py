@@ -6,13 +6,14 @@ other machines by tunnels. Not here: who asks for all this (`agent`), and when.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import replace
 from typing import Any
 
 from nodes.daemon.clock import Clock
-from nodes.daemon.kernel import inside_network_of
+from nodes.daemon.kernel import Account, inside_network_of
 from testbed.emu.cgroups import Shares
 from testbed.emu.children import Watch, start_helper
 from testbed.emu.fork_server import ForkServer
@@ -41,6 +42,7 @@ class Share:
         tunnels: by the name of each link to another machine, that machine's address and the UDP port.
         registration: of the run on this machine.
         directory: of the run on this machine.
+        account: whom its nodes run as.
     """
 
     def __init__(
@@ -50,6 +52,8 @@ class Share:
         tunnels: Mapping[str, tuple[str, int]],
         registration: Registration,
         directory: RunDirectory,
+        *,
+        account: Account,
     ) -> None:
         self.plan = plan
         self.watch = Watch()
@@ -60,6 +64,7 @@ class Share:
         self._tunnels = tunnels
         self._registration = registration
         self._directory = directory
+        self._account = account
         self._clock = Clock()
         self._pids: dict[str, int] = {}
         self._interfaces = {i.name: i for node in plan.nodes for i in node.interfaces}
@@ -141,7 +146,10 @@ class Share:
             fork_server,
             self._pids.__getitem__,
             shares,
+            self._account,
         )
+        for folder in (self._registration.folder, self._directory.logs):
+            os.chown(folder, *self._account)  # where nodes make sockets and write their logs
         self._made.callback(self._stop_nodes)
         self._nodes.start()
 

@@ -16,6 +16,7 @@ from typing import Any
 from nodes.config_file import dump_config, dump_script
 from nodes.daemon.clock import Clock
 from nodes.daemon.fork_server import NodeProcess
+from nodes.daemon.kernel import Account
 from nodes.wire.packets import Role
 from testbed.emu.cgroups import Shares
 from testbed.emu.children import Watch, stop_all
@@ -85,6 +86,8 @@ class Nodes:
     fork_server: ForkServer
     namespace_of: PidOf
     shares: Shares
+    account: Account | None = None
+    """Whom nodes run as; None: whom we run as."""
     children: dict[str, ForkedNode] = field(default_factory=dict)
     """The process of each node that has one, or had one until it was killed."""
     admins: dict[str, AdminClient] = field(default_factory=dict)
@@ -299,7 +302,14 @@ class Nodes:
         if node.run:
             return self.programs.described(node, config)
         errors, groups = str(self.files.errors(node.name)), self.shares.members(node.name)
-        return NodeProcess(node.name, str(config), self.namespace_of(node.name), errors, groups)
+        return NodeProcess(
+            node.name,
+            str(config),
+            self.namespace_of(node.name),
+            errors,
+            groups,
+            account=self.account or (),
+        )
 
     def _statuses(self, names: Sequence[str]) -> dict[str, Status]:
         began = time.monotonic()

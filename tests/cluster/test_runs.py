@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -129,7 +130,9 @@ def test_a_second_run_on_the_same_machines_is_told_which_has_them(
             pass
         second = run(tmp_path, command(provisioned, "single-router", "--put", "r1=m1", "--out", "second"))
         assert second.returncode == 4
-        assert "m1: the machine is taken by another run: ring-cluster-" in second.stdout
+        assert re.search(
+            r"m1: the machine is taken by another run: ring-cluster-\S+, since ..:..:.. UTC", second.stdout
+        )
         assert first.wait(60) == 0
     assert (tmp_path / "second" / "manifest.json").exists()
 
@@ -154,6 +157,65 @@ def test_a_controller_that_ends_in_the_middle_leaves_nothing_that_runs(
     assert {machine: state(provisioned, machine) for machine in MACHINES} == before
 
 
+def controller(cluster: Cluster, ring: Path, out: Path, *words: str) -> subprocess.Popen[str]:
+    """`cbn run` that goes on while the test does something to it; r1 is on m1, and so on."""
+    put = [word for n in "123" for word in ("--put", f"r{n}=m{n}")]
+    return subprocess.Popen(
+        command(cluster, ring, *put, "--out", out, *words),
+        cwd=ROOT,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+    )
+
+
+def await_on(cluster: Cluster, machine: str, call: str) -> str:
+    """What a call on a machine prints, once it prints something."""
+    deadline = time.monotonic() + 30
+    while not (told := cluster.on(machine, f"{call} || true")):
+        assert time.monotonic() < deadline, f"{call} on {machine} prints nothing"
+    return told
+
+
+NODE = "pgrep -u cbn -f 'python -m node[s] '"
+
+
+def test_nodes_are_not_root_and_an_agent_outlives_a_connection(
+    provisioned: Cluster, ring: Path, tmp_path: Path
+) -> None:
+    with controller(provisioned, ring, tmp_path / "out") as run:
+        assert len(await_on(provisioned, "m2", NODE).split()) >= 1
+        assert provisioned.on("m2", "pgrep -u root -f 'python -m node[s] ' || true") == ""
+        capabilities = provisioned.on("m2", f"cat /proc/$({NODE} | head -1)/status | grep CapEff")
+        assert int(capabilities.split()[1], 16) == 1 << 12, "CAP_NET_ADMIN alone"
+        provisioned.on("m2", "sudo systemd-run --quiet --no-block pkill -9 -f testbed.cluster.rela[y]")
+        said, _ = run.communicate(timeout=90)
+    assert run.returncode == 0, said
+    assert "the connection to m2 was lost for" in said
+    assert "holds: missing == 0 after recovery" in said
+    await_idle(provisioned)
+
+
+def test_a_machine_on_which_one_may_not_become_root_is_named_with_the_remedy(
+    provisioned: Cluster, tmp_path: Path
+) -> None:
+    provisioned.on(
+        "m1",
+        "sudo useradd -m plain && sudo cp -r .ssh ~plain/ && sudo chown -R plain: ~plain/.ssh",
+    )
+    try:
+        hosts = provisioned.hosts_file.with_name("plain.yaml")  # keys are looked up from its folder
+        text = json.loads(provisioned.hosts_file.read_text())
+        hosts.write_text(json.dumps({**text, "user": "plain"}))
+        words = ("single-router", "--put", "r1=m1", "--out", "out")
+        done = run(tmp_path, command(Cluster(hosts, hosts), *words))
+    finally:
+        provisioned.on("m1", "sudo userdel -r plain 2>/dev/null")
+    assert done.returncode == 4, done.stderr + done.stdout
+    assert "the agent on m1" in done.stdout
+    assert "let it use sudo without a password" in done.stdout
+
+
 def test_a_machine_that_is_not_provisioned_is_named_with_the_remedy(
     metal: Metal, lab_name: str, tmp_path: Path
 ) -> None:
@@ -164,23 +226,16 @@ def test_a_machine_that_is_not_provisioned_is_named_with_the_remedy(
     assert "not provisioned: play playbooks/site.yml" in done.stdout
 
 
-def test_a_machine_that_dies_in_the_middle_is_named(
-    provisioned: Cluster, metal: Metal, ring: Path, tmp_path: Path
+def test_a_machine_whose_agent_dies_in_the_middle_is_named(
+    provisioned: Cluster, ring: Path, tmp_path: Path
 ) -> None:
-    with subprocess.Popen(
-        command(provisioned, ring, "--put", "r3=m3", "--out", tmp_path / "out"),
-        cwd=ROOT,
-        stdout=subprocess.PIPE,
-        text=True,
-    ) as controller:
-        deadline = time.monotonic() + 30
-        while not provisioned.on("m3", "sudo ip netns") and time.monotonic() < deadline:
-            pass
-        time.sleep(1)
-        provisioned.on("m3", "sudo systemd-run --no-block pkill -9 -f testbed.cluster.agen[t]")
-        assert controller.wait(60) == 4
-        assert controller.stdout is not None
-        assert "the agent on m3" in controller.stdout.read()
+    with controller(provisioned, ring, tmp_path / "out") as run:
+        await_on(provisioned, "m3", NODE)
+        provisioned.on("m3", "sudo systemd-run --quiet --no-block pkill -9 -f testbed.cluster.agen[t]")
+        said, _ = run.communicate(timeout=60)
+    assert run.returncode == 4
+    assert "m3 is cut off: the agent on m3" in said
+    assert "status=9/KILL" in said
     await_idle(provisioned)
     captures = list((tmp_path / "out" / "captures").glob("r*.pcap"))
     assert captures, "what the other machines captured is fetched"
