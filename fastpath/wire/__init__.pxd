@@ -155,6 +155,15 @@ cdef extern from "wire/codec.hpp" namespace "cbn::wire" nogil:
     Status parse_interest(Bytes, PredicateView &)
     Status parse_subscribe(Bytes, PredicateView &)
     Status parse_unsubscribe(Bytes, uint32_t &)
+    Status parse_advertise(Bytes, PredicateView &)
+    Status parse_unadvertise(Bytes, uint32_t &)
+
+    cdef cppclass RefusedView:
+        uint8_t reason
+        uint32_t count
+        uint64_t sequence
+
+    Status parse_refused(Bytes, RefusedView &)
 
     cdef cppclass ChangeView:
         uint32_t origin

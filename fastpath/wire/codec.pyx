@@ -288,6 +288,45 @@ def decode_unsubscribe(bytes data not None):
     return subscription
 
 
+def encode_advertise(advertisement, filters):
+    cdef string out
+    put_u32(out, unsigned(advertisement, "advertisement", 0, U32))
+    put_predicate(out, filters)
+    return to_bytes(out)
+
+
+def decode_advertise(bytes data not None):
+    cdef PredicateView advertise
+    check(parse_advertise(view(data), advertise))
+    return (advertise.id, read_predicate(advertise.predicate, advertise.predicate_at))
+
+
+def encode_unadvertise(advertisement):
+    cdef string out
+    put_u32(out, unsigned(advertisement, "advertisement", 0, U32))
+    return to_bytes(out)
+
+
+def decode_unadvertise(bytes data not None):
+    cdef uint32_t advertisement = 0
+    check(parse_unadvertise(view(data), advertisement))
+    return advertisement
+
+
+def encode_refused(reason, count, sequence):
+    cdef string out
+    put_u8(out, unsigned(reason, "reason", 1, U8))
+    put_u32(out, unsigned(count, "count", 1, U32))
+    put_u64(out, unsigned(sequence, "sequence", 0, U63))
+    return to_bytes(out)
+
+
+def decode_refused(bytes data not None):
+    cdef RefusedView refused
+    check(parse_refused(view(data), refused))
+    return (refused.reason, refused.count, refused.sequence)
+
+
 def encode_interest_change(origin, sequence, digest, removed, added):
     cdef string out
     put_u32(out, unsigned(origin, "origin", 1, U32))

@@ -11,7 +11,10 @@ enum class Kind : std::uint8_t {
     Subscribe = 3,
     Unsubscribe = 4,
     InterestChange = 5,
-    RecordRequest = 6
+    RecordRequest = 6,
+    Advertise = 7,
+    Unadvertise = 8,
+    Refused = 9
 };
 
 struct NeighbourView {
@@ -53,12 +56,19 @@ class LinkStateCursor {
     std::uint32_t last_ = 0;
 };
 
-// INTEREST, or SUBSCRIBE with its subscription as `id` and no sequence.
+// INTEREST; or SUBSCRIBE or ADVERTISE, with the client's number as `id` and no sequence.
 struct PredicateView {
     std::uint32_t id = 0;
     std::uint64_t sequence = 0;
     Bytes predicate{};
     std::size_t predicate_at = 0;  // offset in the payload
+};
+
+// REFUSED: what a router tells a client of messages that it has not taken.
+struct RefusedView {
+    std::uint8_t reason = 0;
+    std::uint32_t count = 0;
+    std::uint64_t sequence = 0;
 };
 
 // INTEREST_CHANGE. Two predicates follow each other, each ending where its last filter does.
@@ -105,17 +115,48 @@ namespace detail {
     return detail::take_predicate(in, out);
 }
 
-[[nodiscard]] inline Status parse_subscribe(Bytes payload, PredicateView& out) noexcept {
+namespace detail {
+
+// What a client holds: its own number for it, and a predicate.
+[[nodiscard]] inline Status parse_held(Bytes payload, const char* number, PredicateView& out) noexcept {
     Reader in(payload);
-    out.id = in.number<std::uint32_t>("subscription");
+    out.id = in.number<std::uint32_t>(number);
     out.sequence = 0;
-    return detail::take_predicate(in, out);
+    return take_predicate(in, out);
+}
+
+[[nodiscard]] inline Status parse_number(Bytes payload, const char* name, const char* kind,
+                                         std::uint32_t& out) noexcept {
+    Reader in(payload);
+    out = in.number<std::uint32_t>(name);
+    in.finish(kind);
+    return in.status();
+}
+
+}  // namespace detail
+
+[[nodiscard]] inline Status parse_subscribe(Bytes payload, PredicateView& out) noexcept {
+    return detail::parse_held(payload, "subscription", out);
 }
 
 [[nodiscard]] inline Status parse_unsubscribe(Bytes payload, std::uint32_t& subscription) noexcept {
+    return detail::parse_number(payload, "subscription", "UNSUBSCRIBE", subscription);
+}
+
+[[nodiscard]] inline Status parse_advertise(Bytes payload, PredicateView& out) noexcept {
+    return detail::parse_held(payload, "advertisement", out);
+}
+
+[[nodiscard]] inline Status parse_unadvertise(Bytes payload, std::uint32_t& advertisement) noexcept {
+    return detail::parse_number(payload, "advertisement", "UNADVERTISE", advertisement);
+}
+
+[[nodiscard]] inline Status parse_refused(Bytes payload, RefusedView& out) noexcept {
     Reader in(payload);
-    subscription = in.number<std::uint32_t>("subscription");
-    in.finish("UNSUBSCRIBE");
+    out.reason = in.nonzero<std::uint8_t>("reason");
+    out.count = in.nonzero<std::uint32_t>("count");
+    out.sequence = in.number63("sequence");
+    in.finish("REFUSED");
     return in.status();
 }
 
@@ -146,6 +187,7 @@ namespace detail {
 [[nodiscard]] inline Status validate_payload(std::uint8_t kind, Bytes payload) noexcept {
     PredicateView view;
     ChangeView change;
+    RefusedView refused;
     std::uint32_t number = 0;
     switch (static_cast<Kind>(kind)) {
         case Kind::LinkState: {
@@ -159,6 +201,9 @@ namespace detail {
         case Kind::Unsubscribe: return parse_unsubscribe(payload, number);
         case Kind::InterestChange: return parse_interest_change(payload, change);
         case Kind::RecordRequest: return parse_record_request(payload, number);
+        case Kind::Advertise: return parse_advertise(payload, view);
+        case Kind::Unadvertise: return parse_unadvertise(payload, number);
+        case Kind::Refused: return parse_refused(payload, refused);
     }
     return {Fault::BadKind, "kind", 0};
 }

@@ -21,7 +21,7 @@
 //
 //   DestinationCursor(Bytes route).next(std::uint32_t& router) -> bool;   checks as it goes
 //
-//   LinkStateCursor, parse_interest, parse_subscribe, parse_unsubscribe, validate_payload(kind, payload)
+//   LinkStateCursor, parse_interest and so on for each kind of payload, validate_payload(kind, payload)
 #pragma once
 
 #include "wire/types.hpp"

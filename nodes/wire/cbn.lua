@@ -20,9 +20,11 @@ local MINIMUM = { [0] = 4, 36, 32, 32, 32 }
 local KNOWN_FLAGS = { [0] = 0, 3, 1, 7, 1 }
 local ROLES = { "router", "client" }
 local KINDS = { [0] = "none", "LINK_STATE", "INTEREST", "SUBSCRIBE", "UNSUBSCRIBE",
-    "INTEREST_CHANGE", "RECORD_REQUEST",
+    "INTEREST_CHANGE", "RECORD_REQUEST", "ADVERTISE", "UNADVERTISE", "REFUSED",
     [16] = "CBCB_RA", [17] = "CBCB_SR", [18] = "CBCB_UR", [19] = "CBCB_ERA",
-    [20] = "SIENA_SUBSCRIBE", [21] = "SIENA_UNSUBSCRIBE" }
+    [20] = "SIENA_SUBSCRIBE", [21] = "SIENA_UNSUBSCRIBE",
+    [22] = "SIENA_ADVERTISE", [23] = "SIENA_UNADVERTISE" }
+local REFUSALS = { "UNADVERTISED" }
 local ALGORITHMS = { "HMAC-SHA-256" }
 local STRING, INTEGER, FLOAT, BOOLEAN, TIME = 1, 2, 3, 4, 5
 local TYPES = { "string", "integer", "float", "boolean", "time" }
@@ -47,9 +49,10 @@ declare("uint8", "operator", base.DEC, OPERATORS)
 declare("uint8", "role", base.DEC, ROLES)
 declare("uint8", "kind", base.DEC, KINDS)
 declare("uint8", "algorithm", base.DEC, ALGORITHMS)
+declare("uint8", "reason", base.DEC, REFUSALS)
 declare("uint16", "length route_length attribute_count value_length payload_length key_id hold_time_ms window")
 declare("uint32", "source header_class destination node seen_node link_sequence ack")
-declare("uint32", "origin count neighbour cost subscription issuer revision request router")
+declare("uint32", "origin count neighbour cost subscription advertisement issuer revision request router")
 declare("uint8", "narrowed periodic", base.HEX)
 declare("uint64", "message_sequence publish_time_ns origin_sequence renewal")
 declare("uint64", "incarnation seen_incarnation peer_incarnation era nonce", base.HEX)
@@ -200,6 +203,20 @@ local PAYLOADS = {
         r:nonzero("origin", 4)
         r:finish("RECORD_REQUEST")
     end,
+    function(r)
+        r:number("advertisement", 4)
+        r:predicate()
+    end,
+    function(r)
+        r:number("advertisement", 4)
+        r:finish("UNADVERTISE")
+    end,
+    function(r)
+        r:nonzero("reason", 1)
+        r:nonzero("count", 4)
+        r:number63("message_sequence")
+        r:finish("REFUSED")
+    end,
     [16] = function(r)
         r:cbcb("revision", "narrowed")
         r:predicate()
@@ -227,6 +244,14 @@ local PAYLOADS = {
         r:predicate()
     end,
     [21] = function(r)
+        r:number("issuer", 4)
+        r:predicate()
+    end,
+    [22] = function(r)
+        r:number("issuer", 4)
+        r:predicate()
+    end,
+    [23] = function(r)
         r:number("issuer", 4)
         r:predicate()
     end,

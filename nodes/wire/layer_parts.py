@@ -34,7 +34,7 @@ from scapy.packet import Packet
 
 from fastpath.wire.codec import WireError, decode_destinations
 from nodes.model import Op, Type
-from nodes.wire.packets import Kind
+from nodes.wire.packets import Kind, Refusal
 
 ALGORITHMS = {1: "HMAC-SHA-256"}
 TYPES = {int(kind): kind.text for kind in Type}
@@ -213,6 +213,31 @@ class CBNRecordRequest(Part):
     fields_desc = [IntField("origin", 1)]
 
 
+class CBNAdvertise(Part):
+    """Control payload: a client adds or replaces an advertisement."""
+
+    name = "CBN ADVERTISE"
+    fields_desc = [IntField("advertisement", 0), PacketField("predicate", CBNPredicate(), CBNPredicate)]
+
+
+class CBNUnadvertise(Part):
+    """Control payload: a client withdraws an advertisement."""
+
+    name = "CBN UNADVERTISE"
+    fields_desc = [IntField("advertisement", 0)]
+
+
+class CBNRefused(Part):
+    """Control payload: a router has not taken messages of a client."""
+
+    name = "CBN REFUSED"
+    fields_desc = [
+        ByteEnumField("reason", 1, {int(reason): reason.name for reason in Refusal}),
+        IntField("count", 1),
+        LongField("sequence", 0),
+    ]
+
+
 def _cbcb_head(number: str) -> list[Field[Any, Any]]:
     return [IntField("origin", 1), XLongField("era", 0), IntField(number, 0)]
 
@@ -270,6 +295,20 @@ class CBNSienaUnsubscribe(Part):
     fields_desc = [IntField("issuer", 0), PacketField("predicate", CBNPredicate(), CBNPredicate)]
 
 
+class CBNSienaAdvertise(Part):
+    """Control payload of `siena`: advertisements of publishers beyond its sender."""
+
+    name = "CBN SIENA_ADVERTISE"
+    fields_desc = [IntField("issuer", 0), PacketField("predicate", CBNPredicate(), CBNPredicate)]
+
+
+class CBNSienaUnadvertise(Part):
+    """Control payload of `siena`: advertisements that are withdrawn."""
+
+    name = "CBN SIENA_UNADVERTISE"
+    fields_desc = [IntField("issuer", 0), PacketField("predicate", CBNPredicate(), CBNPredicate)]
+
+
 PAYLOADS: dict[int, type[Part]] = {
     Kind.LINK_STATE: CBNLinkState,
     Kind.INTEREST: CBNInterest,
@@ -277,12 +316,17 @@ PAYLOADS: dict[int, type[Part]] = {
     Kind.UNSUBSCRIBE: CBNUnsubscribe,
     Kind.INTEREST_CHANGE: CBNInterestChange,
     Kind.RECORD_REQUEST: CBNRecordRequest,
+    Kind.ADVERTISE: CBNAdvertise,
+    Kind.UNADVERTISE: CBNUnadvertise,
+    Kind.REFUSED: CBNRefused,
     Kind.CBCB_RA: CBNCbcbRA,
     Kind.CBCB_SR: CBNCbcbSR,
     Kind.CBCB_UR: CBNCbcbUR,
     Kind.CBCB_ERA: CBNCbcbEra,
     Kind.SIENA_SUBSCRIBE: CBNSienaSubscribe,
     Kind.SIENA_UNSUBSCRIBE: CBNSienaUnsubscribe,
+    Kind.SIENA_ADVERTISE: CBNSienaAdvertise,
+    Kind.SIENA_UNADVERTISE: CBNSienaUnadvertise,
 }
 
 

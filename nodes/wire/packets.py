@@ -44,12 +44,24 @@ class Kind(IntEnum):
     UNSUBSCRIBE = 4
     INTEREST_CHANGE = 5
     RECORD_REQUEST = 6
+    ADVERTISE = 7
+    UNADVERTISE = 8
+    REFUSED = 9
     CBCB_RA = 16
     CBCB_SR = 17
     CBCB_UR = 18
     CBCB_ERA = 19
     SIENA_SUBSCRIBE = 20
     SIENA_UNSUBSCRIBE = 21
+    SIENA_ADVERTISE = 22
+    SIENA_UNADVERTISE = 23
+
+
+class Refusal(IntEnum):
+    """Why a router takes a client's messages no further: the `reason` of a REFUSED."""
+
+    UNADVERTISED = 1
+    """They are outside of what the client has advertised."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -117,7 +117,7 @@ LOGINS = 'what = "login" and what = "alarm" and user any string'
         (("cover", "x < 4 and z any float", "x < 3"), 1, "also asks for z any float"),
         (("cover", "x < 4", "x < 9 or x > 1"), 1, "SECOND alone has: x = 8"),
         (("cover", "none", "x < 1 and x > 1"), 0, "no message can match it"),
-        (("cover", "--advertisement", LOGINS, 'what = "alarm"'), 0, 'covers it'),
+        (("cover", "--advertisement", LOGINS, 'what = "alarm"'), 0, "covers it"),
         (("cover", "--advertisement", 'what = "alarm"', LOGINS), 1, 'SECOND alone has: what = "login"'),
         (("overlap", "x < 4", "x > 2"), 0, "both have: x = 3"),
         (("overlap", "x < 4", "x > 4 or x = 1.0"), 1, "no x satisfies x < 4 and x > 4"),

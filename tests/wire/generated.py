@@ -5,6 +5,7 @@ from random import Random
 from nodes.model import Constraint, Filter, Op, Predicate, Time, Type, Value, allows
 from nodes.wire.packets import Ack, Control, Hello, Message, Packet, Pad, Role, Trailer
 from tests.wire.payloads import (
+    Advertise,
     CbcbAdvertisement,
     CbcbEra,
     CbcbReply,
@@ -14,9 +15,13 @@ from tests.wire.payloads import (
     LinkState,
     Payload,
     RecordRequest,
+    Refused,
+    SienaAdvertise,
     SienaSubscribe,
+    SienaUnadvertise,
     SienaUnsubscribe,
     Subscribe,
+    Unadvertise,
     Unsubscribe,
     encode_payload,
     kind_of,
@@ -26,7 +31,10 @@ ALPHABET = "abcxyzABC019 .-_\x00\n\"'`\\éßÿĀ€東\ud7ff\ue000\uffff🛫\U00
 NAMES = ["price", "dest", "airline", "a", "aa", "b", "é", "any", "stock", "x\x00y"]
 EDGES = [0, 1, -1, 2**31, 2**32, -(2**63), 2**63 - 1, 255, 256, 65535]
 FLOATS = [0.0, 1.0, -1.0, 0.1, 1e300, -1e-300, 5e-324, float("inf"), float("-inf"), 2.0**53]
-PAYLOAD_KINDS = ["link_state", "interest", "subscribe", "unsubscribe", "change", "request", "cbcb", "siena"]
+PAYLOAD_KINDS = [
+    *("link_state", "interest", "subscribe", "unsubscribe", "change", "request"),
+    *("advertise", "unadvertise", "refused", "cbcb", "siena"),
+]
 PACKET_WEIGHTS = {"message": 10, "control": 5, "hello": 3, "ack": 2, "pad": 1}
 
 
@@ -169,6 +177,15 @@ class Generator:
     def _request(self) -> RecordRequest:
         return RecordRequest(self._bits(32, 1))
 
+    def _advertise(self) -> Advertise:
+        return Advertise(self._bits(32), self.predicate())
+
+    def _unadvertise(self) -> Unadvertise:
+        return Unadvertise(self._bits(32))
+
+    def _refused(self) -> Refused:
+        return Refused(self._bits(8, 1), self._bits(32, 1), self._bits(63))
+
     def _cbcb(self) -> Payload:
         head = (self._bits(32, 1), self._bits(64), self._bits(32))
         match self._random.randrange(4):
@@ -182,7 +199,7 @@ class Generator:
         return CbcbEra(tuple((router, self._bits(63), self._bits(64)) for router in routers))
 
     def _siena(self) -> Payload:
-        kind = self._random.choice([SienaSubscribe, SienaUnsubscribe])
+        kind = self._random.choice([SienaSubscribe, SienaUnsubscribe, SienaAdvertise, SienaUnadvertise])
         return kind(self._bits(32), self.predicate())
 
     def _filter(self) -> Filter:

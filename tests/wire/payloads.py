@@ -71,6 +71,30 @@ class RecordRequest:
 
 
 @dataclass(frozen=True, slots=True)
+class Advertise:
+    """A client adds or replaces one of its advertisements."""
+
+    advertisement: int
+    predicate: Predicate
+
+
+@dataclass(frozen=True, slots=True)
+class Unadvertise:
+    """A client withdraws one of its advertisements."""
+
+    advertisement: int
+
+
+@dataclass(frozen=True, slots=True)
+class Refused:
+    """A router has not taken messages of a client."""
+
+    reason: int
+    count: int
+    sequence: int
+
+
+@dataclass(frozen=True, slots=True)
 class CbcbAdvertisement:
     """`cbcb`, RA: what a router wants besides what it said before in this era."""
 
@@ -124,6 +148,22 @@ class SienaUnsubscribe:
     predicate: Predicate
 
 
+@dataclass(frozen=True, slots=True)
+class SienaAdvertise:
+    """`siena`: advertisements of publishers beyond its sender, on behalf of an issuer."""
+
+    issuer: int
+    predicate: Predicate
+
+
+@dataclass(frozen=True, slots=True)
+class SienaUnadvertise:
+    """`siena`: advertisements that are withdrawn."""
+
+    issuer: int
+    predicate: Predicate
+
+
 Payload = (
     LinkState
     | Interest
@@ -131,12 +171,17 @@ Payload = (
     | Unsubscribe
     | InterestChange
     | RecordRequest
+    | Advertise
+    | Unadvertise
+    | Refused
     | CbcbAdvertisement
     | CbcbRequest
     | CbcbReply
     | CbcbEra
     | SienaSubscribe
     | SienaUnsubscribe
+    | SienaAdvertise
+    | SienaUnadvertise
 )
 
 _KINDS: dict[type[Payload], Kind] = {
@@ -146,12 +191,17 @@ _KINDS: dict[type[Payload], Kind] = {
     Unsubscribe: Kind.UNSUBSCRIBE,
     InterestChange: Kind.INTEREST_CHANGE,
     RecordRequest: Kind.RECORD_REQUEST,
+    Advertise: Kind.ADVERTISE,
+    Unadvertise: Kind.UNADVERTISE,
+    Refused: Kind.REFUSED,
     CbcbAdvertisement: Kind.CBCB_RA,
     CbcbRequest: Kind.CBCB_SR,
     CbcbReply: Kind.CBCB_UR,
     CbcbEra: Kind.CBCB_ERA,
     SienaSubscribe: Kind.SIENA_SUBSCRIBE,
     SienaUnsubscribe: Kind.SIENA_UNSUBSCRIBE,
+    SienaAdvertise: Kind.SIENA_ADVERTISE,
+    SienaUnadvertise: Kind.SIENA_UNADVERTISE,
 }
 
 
@@ -176,15 +226,15 @@ def encode_payload(payload: Payload) -> bytes:
         case Interest():
             filters = predicate_tuples(payload.predicate)
             return compiled.encode_interest(payload.origin, payload.sequence, filters)
-        case Subscribe():
-            return compiled.encode_subscribe(payload.subscription, predicate_tuples(payload.predicate))
-        case Unsubscribe():
-            return compiled.encode_unsubscribe(payload.subscription)
+        case Subscribe() | Unsubscribe() | Advertise() | Unadvertise():
+            return _encode_held(payload)
         case InterestChange() as p:
             changes = predicate_tuples(p.removed), predicate_tuples(p.added)
             return compiled.encode_interest_change(p.origin, p.sequence, p.digest, *changes)
         case RecordRequest():
             return compiled.encode_record_request(payload.origin)
+        case Refused() as p:
+            return compiled.encode_refused(p.reason, p.count, p.sequence)
         case CbcbAdvertisement() as p:
             predicate = encode_predicate(p.predicate)
             return scheme_payloads.Advertisement(p.origin, p.era, p.revision, p.narrowed, predicate).encode()
@@ -195,8 +245,21 @@ def encode_payload(payload: Payload) -> bytes:
             return scheme_payloads.Reply(p.origin, p.era, p.request, predicate).encode()
         case CbcbEra():
             return b"".join(struct.pack(">IQQ", *record) for record in sorted(payload.records))
-        case SienaSubscribe() | SienaUnsubscribe():
+        case SienaSubscribe() | SienaUnsubscribe() | SienaAdvertise() | SienaUnadvertise():
             return scheme_payloads.join_issuer(payload.issuer, encode_predicate(payload.predicate))
+
+
+def _encode_held(payload: Subscribe | Unsubscribe | Advertise | Unadvertise) -> bytes:
+    """What clients say of what they hold."""
+    match payload:
+        case Subscribe():
+            return compiled.encode_subscribe(payload.subscription, predicate_tuples(payload.predicate))
+        case Unsubscribe():
+            return compiled.encode_unsubscribe(payload.subscription)
+        case Advertise():
+            return compiled.encode_advertise(payload.advertisement, predicate_tuples(payload.predicate))
+        case Unadvertise():
+            return compiled.encode_unadvertise(payload.advertisement)
 
 
 def decode_payload(kind: int, data: bytes) -> Payload:
@@ -240,6 +303,11 @@ def _record_request(data: bytes) -> RecordRequest:
     return RecordRequest(compiled.decode_record_request(data))
 
 
+def _advertise(data: bytes) -> Advertise:
+    advertisement, filters = compiled.decode_advertise(data)
+    return Advertise(advertisement, predicate_value(filters))
+
+
 def _advertisement(data: bytes) -> CbcbAdvertisement:
     a = scheme_payloads.Advertisement.decode(data)
     predicate = predicate_value(compiled.decode_predicate(a.predicate))
@@ -273,10 +341,15 @@ _DECODERS: dict[int, Callable[[bytes], Payload]] = {
     Kind.UNSUBSCRIBE: _unsubscribe,
     Kind.INTEREST_CHANGE: _interest_change,
     Kind.RECORD_REQUEST: _record_request,
+    Kind.ADVERTISE: _advertise,
+    Kind.UNADVERTISE: lambda data: Unadvertise(compiled.decode_unadvertise(data)),
+    Kind.REFUSED: lambda data: Refused(*compiled.decode_refused(data)),
     Kind.CBCB_RA: _advertisement,
     Kind.CBCB_SR: _request,
     Kind.CBCB_UR: _reply,
     Kind.CBCB_ERA: _era,
     Kind.SIENA_SUBSCRIBE: lambda data: SienaSubscribe(*_issued(data)),
     Kind.SIENA_UNSUBSCRIBE: lambda data: SienaUnsubscribe(*_issued(data)),
+    Kind.SIENA_ADVERTISE: lambda data: SienaAdvertise(*_issued(data)),
+    Kind.SIENA_UNADVERTISE: lambda data: SienaUnadvertise(*_issued(data)),
 }

@@ -15,6 +15,7 @@ from nodes.model import Constraint, Filter, Op, Predicate, Time, Type, Value, ch
 from nodes.wire import layers
 from nodes.wire.packets import Ack, Control, Hello, Message, Packet, Pad, Role, Trailer
 from tests.wire.payloads import (
+    Advertise,
     CbcbAdvertisement,
     CbcbEra,
     CbcbReply,
@@ -24,14 +25,29 @@ from tests.wire.payloads import (
     LinkState,
     Payload,
     RecordRequest,
+    Refused,
+    SienaAdvertise,
     SienaSubscribe,
+    SienaUnadvertise,
     SienaUnsubscribe,
     Subscribe,
+    Unadvertise,
     Unsubscribe,
 )
 
 AUTH, FIRST, LAST = 1, 2, 4
 PAYLOAD = 2
+_NUMBERED: dict[type[Any], tuple[type[Any], str]] = {
+    Subscribe: (layers.CBNSubscribe, "subscription"),
+    Unsubscribe: (layers.CBNUnsubscribe, "subscription"),
+    Advertise: (layers.CBNAdvertise, "advertisement"),
+    Unadvertise: (layers.CBNUnadvertise, "advertisement"),
+    SienaSubscribe: (layers.CBNSienaSubscribe, "issuer"),
+    SienaUnsubscribe: (layers.CBNSienaUnsubscribe, "issuer"),
+    SienaAdvertise: (layers.CBNSienaAdvertise, "issuer"),
+    SienaUnadvertise: (layers.CBNSienaUnadvertise, "issuer"),
+}
+"""Payloads that are a number, of this name, and mostly a predicate."""
 _HELLO = ("node", "incarnation", "hold_time_ms", "seen_node", "seen_incarnation")
 _SESSION = ("incarnation", "peer_incarnation", "ack", "window")
 _MESSAGE = ("source", "sequence", "publish_time_ns", "header_class", "hop_limit", "hop_count")
@@ -244,11 +260,6 @@ def payload_to_layer(payload: Payload) -> layers.Part:
         case Interest():
             predicate = predicate_to_layer(payload.predicate)
             return layers.CBNInterest(origin=payload.origin, sequence=payload.sequence, predicate=predicate)
-        case Subscribe():
-            predicate = predicate_to_layer(payload.predicate)
-            return layers.CBNSubscribe(subscription=payload.subscription, predicate=predicate)
-        case Unsubscribe():
-            return layers.CBNUnsubscribe(subscription=payload.subscription)
         case InterestChange() as p:
             removed, added = predicate_to_layer(p.removed), predicate_to_layer(p.added)
             return layers.CBNInterestChange(
@@ -258,12 +269,13 @@ def payload_to_layer(payload: Payload) -> layers.Part:
             return layers.CBNRecordRequest(origin=payload.origin)
         case CbcbAdvertisement() | CbcbRequest() | CbcbReply() | CbcbEra():
             return _cbcb_layer(payload)
-        case SienaSubscribe():
-            predicate = predicate_to_layer(payload.predicate)
-            return layers.CBNSienaSubscribe(issuer=payload.issuer, predicate=predicate)
-        case SienaUnsubscribe():
-            predicate = predicate_to_layer(payload.predicate)
-            return layers.CBNSienaUnsubscribe(issuer=payload.issuer, predicate=predicate)
+        case Refused() as p:
+            return layers.CBNRefused(reason=p.reason, count=p.count, sequence=p.sequence)
+    layer, number = _NUMBERED[type(payload)]
+    fields = {number: getattr(payload, number)}
+    if hasattr(payload, "predicate"):
+        fields["predicate"] = predicate_to_layer(payload.predicate)
+    return layer(**fields)
 
 
 def payload_from_layer(layer: layers.Part) -> Payload:
@@ -278,10 +290,6 @@ def payload_from_layer(layer: layers.Part) -> Payload:
         case layers.CBNInterest():
             require(layer, nonzero=["origin"], bits63=["sequence"])
             return Interest(layer.origin, layer.sequence, predicate_from_layer(layer.predicate))
-        case layers.CBNSubscribe():
-            return Subscribe(layer.subscription, predicate_from_layer(layer.predicate))
-        case layers.CBNUnsubscribe():
-            return Unsubscribe(layer.subscription)
         case layers.CBNInterestChange():
             return _interest_change(layer)
         case layers.CBNRecordRequest():
@@ -292,11 +300,21 @@ def payload_from_layer(layer: layers.Part) -> Payload:
         case layers.CBNCbcbRA() | layers.CBNCbcbSR() | layers.CBNCbcbUR():
             require(layer, nonzero=["origin"])
             return _cbcb_payload(layer)
-        case layers.CBNSienaSubscribe():
-            return SienaSubscribe(layer.issuer, predicate_from_layer(layer.predicate))
-        case layers.CBNSienaUnsubscribe():
-            return SienaUnsubscribe(layer.issuer, predicate_from_layer(layer.predicate))
+        case layers.CBNRefused():
+            require(layer, nonzero=["reason", "count"], bits63=["sequence"])
+            return Refused(layer.reason, layer.count, layer.sequence)
+    for cls, (of, number) in _NUMBERED.items():
+        if isinstance(layer, of):
+            return _numbered(cls, layer, number)
     raise WireError(f"{layer.summary()} is no control payload")
+
+
+def _numbered(cls: type[Any], layer: Any, number: str) -> Payload:
+    fields = [getattr(layer, number)]
+    if "predicate" in cls.__dataclass_fields__:
+        fields.append(predicate_from_layer(layer.predicate))
+    payload: Payload = cls(*fields)
+    return payload
 
 
 def encode_payload(payload: Payload) -> bytes:

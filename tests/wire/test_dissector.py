@@ -16,17 +16,32 @@ from nodes.model import format_filter, format_message
 from nodes.wire import codec
 from nodes.wire.packets import PORT, Ack, Control, Hello, Message, PacketType, Role, Trailer
 from tests.wire import vectors
-from tests.wire.payloads import CbcbEra, InterestChange, LinkState
+from tests.wire.payloads import CbcbEra, InterestChange, LinkState, Refused
 from tests.wire.vectors import PACKET_FILES, PAYLOAD_FILES, Vector, kind_number, packet_of, payload_of
 
 SCRIPT = Path(__file__).parents[2] / "nodes" / "wire" / "cbn.lua"
 BETWEEN_FIELDS, BETWEEN_VALUES = "\x1e", "\x1f"
+IN_PAYLOADS = [
+    *("origin", "subscription", "advertisement", "issuer", "reason"),
+    *("era", "revision", "narrowed", "request", "periodic"),
+]
 NUMBERS = [
     *("version", "type", "length", "flags", "hop_limit", "hop_count", "source", "header_class"),
     *("message_sequence", "publish_time_ns", "route_length", "attribute_count", "key_id", "algorithm"),
     *("tag_length", "role", "hold_time_ms", "node", "seen_node", "incarnation", "seen_incarnation", "kind"),
     *("window", "peer_incarnation", "link_sequence", "ack", "origin", "origin_sequence", "neighbour", "cost"),
-    *("subscription", "issuer", "destination", "era", "revision", "narrowed", "request", "periodic"),
+    *(
+        "subscription",
+        "advertisement",
+        "reason",
+        "issuer",
+        "destination",
+        "era",
+        "revision",
+        "narrowed",
+        "request",
+        "periodic",
+    ),
     *("router", "renewal", "nonce", "payload_length"),
 ]
 TEXTS = [
@@ -167,7 +182,7 @@ def test_a_datagram_is_shown_as_its_sequence_of_packets(seen, vector: Vector):
 def test_a_payload_in_one_fragment_is_shown_by_its_fields(seen, vector: Vector):
     payload, shown = payload_of(vector.fields["kind"], vector.fields["payload"]), seen[vector.id]
     assert shown["_ws.expert.message"] == []
-    for name in ("origin", "subscription", "issuer", "era", "revision", "narrowed", "request", "periodic"):
+    for name in IN_PAYLOADS:
         assert shown[name] == ([getattr(payload, name)] if hasattr(payload, name) else [])
     if isinstance(payload, LinkState):
         assert list(zip(shown["neighbour"], shown["cost"], strict=True)) == list(payload.neighbours)
@@ -179,7 +194,8 @@ def test_a_payload_in_one_fragment_is_shown_by_its_fields(seen, vector: Vector):
         records = zip(*(shown[name] for name in ("router", "renewal", "nonce")), strict=True)
         assert list(records) == list(payload.records)
     if hasattr(payload, "sequence"):
-        assert shown["origin_sequence"] == [payload.sequence]
+        name = "message_sequence" if isinstance(payload, Refused) else "origin_sequence"
+        assert shown[name] == [payload.sequence]
 
 
 @each([v for v in PAYLOADS if "predicate" in v.fields["payload"]])

@@ -13,6 +13,7 @@ from typing import Any
 from nodes.model import Constraint, Filter, Op, Predicate, Time, Type, Value
 from nodes.wire.packets import Ack, Control, Hello, Kind, Message, Packet, Pad, Role, Trailer
 from tests.wire.payloads import (
+    Advertise,
     CbcbAdvertisement,
     CbcbEra,
     CbcbReply,
@@ -22,9 +23,13 @@ from tests.wire.payloads import (
     LinkState,
     Payload,
     RecordRequest,
+    Refused,
+    SienaAdvertise,
     SienaSubscribe,
+    SienaUnadvertise,
     SienaUnsubscribe,
     Subscribe,
+    Unadvertise,
     Unsubscribe,
 )
 
@@ -32,7 +37,7 @@ FOLDER = Path(__file__).parents[1] / "vectors"
 PACKET_FILES = ["pad", "message", "hello", "control", "ack"]
 PAYLOAD_FILES = [
     *("link_state", "interest", "subscribe", "unsubscribe"),
-    *("interest_change", "record_request", "cbcb", "siena"),
+    *("interest_change", "record_request", "advertise", "cbcb", "siena"),
 ]
 
 Json = dict[str, Any]
@@ -126,10 +131,15 @@ _PAYLOADS = {
     "UNSUBSCRIBE": lambda v: Unsubscribe(**v),
     "INTEREST_CHANGE": _interest_change,
     "RECORD_REQUEST": lambda v: RecordRequest(**v),
+    "ADVERTISE": lambda v: Advertise(**v | {"predicate": predicate_of(v["predicate"])}),
+    "UNADVERTISE": lambda v: Unadvertise(**v),
+    "REFUSED": lambda v: Refused(**v),
     "CBCB_RA": lambda v: CbcbAdvertisement(**v | {"predicate": predicate_of(v["predicate"])}),
     "CBCB_SR": lambda v: CbcbRequest(**v),
     "CBCB_UR": lambda v: CbcbReply(**v | {"predicate": predicate_of(v["predicate"])}),
     "CBCB_ERA": lambda v: CbcbEra(tuple(map(tuple, v["records"]))),
     "SIENA_SUBSCRIBE": lambda v: SienaSubscribe(**v | {"predicate": predicate_of(v["predicate"])}),
     "SIENA_UNSUBSCRIBE": lambda v: SienaUnsubscribe(**v | {"predicate": predicate_of(v["predicate"])}),
+    "SIENA_ADVERTISE": lambda v: SienaAdvertise(**v | {"predicate": predicate_of(v["predicate"])}),
+    "SIENA_UNADVERTISE": lambda v: SienaUnadvertise(**v | {"predicate": predicate_of(v["predicate"])}),
 }
