@@ -74,6 +74,10 @@ demo: build ## Build, run the quickstart scenario, and end with its verdict and 
 wheels: build ## The package and what it needs as wheels in build/wheels.tar, to be installed without an index.
 	$(MAKE) $(STAMPS)/wheels
 
+.PHONY: spark-wheels
+spark-wheels: $(STAMPS)/build ## Spark and what else analyses need as wheels in build/spark-wheels.tar; 0.5 GB.
+	$(MAKE) $(STAMPS)/spark-wheels
+
 ##@ Working on it
 
 .PHONY: tools
@@ -267,9 +271,10 @@ $(STAMPS)/venv:
 # Layer on layer: each is installed into the same environment.
 $(STAMPS)/build: $(STAMPS)/venv
 $(STAMPS)/runtime: $(STAMPS)/build
-$(STAMPS)/analysis: $(STAMPS)/runtime
+$(STAMPS)/tables: $(STAMPS)/runtime
+$(STAMPS)/analysis: $(STAMPS)/tables
 $(STAMPS)/dev: $(STAMPS)/analysis
-$(STAMPS)/build $(STAMPS)/runtime $(STAMPS)/analysis $(STAMPS)/dev: $(STAMPS)/%: requirements/%.txt
+$(addprefix $(STAMPS)/,build runtime tables analysis dev): $(STAMPS)/%: requirements/%.txt
 	$(SAY) "Installing Python packages: requirements/$*.txt"
 	$(PIP) install --quiet --no-build-isolation --requirement $< || { $(SAY) "pip could not install requirements/$*.txt: \
 	see above. Usual causes: no network, an index that pip's configuration does not reach, no space left." >&2; exit 1; }
@@ -282,12 +287,22 @@ $(STAMPS)/extensions: $(KERNELS) setup.py $(STAMPS)/build
 
 # What an earlier version had would be packed, too: setuptools keeps it in build/lib*.
 $(STAMPS)/wheels: $(shell find $(PACKED) -name __pycache__ -prune -o -type f ! -name '*.so' ! -name '*.cpp' -print)
-$(STAMPS)/wheels: pyproject.toml setup.py requirements/runtime.txt $(STAMPS)/build
+$(STAMPS)/wheels: pyproject.toml setup.py requirements/runtime.txt requirements/tables.txt $(STAMPS)/build
 	$(SAY) "Packing wheels into build/wheels.tar"
 	rm -rf build/wheels build/lib* build/bdist*
 	$(PIP) wheel --quiet --no-deps --no-build-isolation --wheel-dir build/wheels .
-	$(PIP) wheel --quiet --no-deps --no-build-isolation --wheel-dir build/wheels --requirement requirements/runtime.txt
+	$(PIP) wheel --quiet --no-deps --no-build-isolation --wheel-dir build/wheels \
+	    --requirement requirements/runtime.txt --requirement requirements/tables.txt
 	tar --create --file build/wheels.tar --directory build/wheels .
+	touch $@
+
+# Always the same bytes for the same wheels: machines that have them are left alone.
+$(STAMPS)/spark-wheels: requirements/analysis.txt
+	$(SAY) "Packing wheels into build/spark-wheels.tar"
+	rm -rf build/spark-wheels
+	$(PIP) wheel --quiet --no-deps --no-build-isolation --wheel-dir build/spark-wheels --requirement $<
+	tar --create --file build/spark-wheels.tar --directory build/spark-wheels --sort=name --mtime=@0 .
+	rm -rf build/spark-wheels
 	touch $@
 
 $(STAMPS)/project: pyproject.toml setup.py $(STAMPS)/runtime

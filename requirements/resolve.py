@@ -19,6 +19,7 @@ HERE = Path(__file__).parent
 LAYERS = {
     "build": "what the package build needs",
     "runtime": "what running a network needs",
+    "tables": "what decoding captures into tables needs",
     "analysis": "what analysing a run needs",
     "dev": "what tests and lint need",
 }
@@ -31,7 +32,9 @@ def wanted(project: dict, layer: str) -> list[str]:
         # Sdists among the dependencies are built with this layer too, and pip asks for wheel then.
         "build": [*project["build-system"]["requires"], "wheel"],
         "runtime": project["project"]["dependencies"] + extras["emu"],
-        "analysis": extras["analysis"] + extras["connect"],
+        "tables": extras["tables"],
+        # Its first entry names the layer below.
+        "analysis": extras["analysis"][1:] + extras["connect"],
         "dev": extras["cluster"] + extras["dev"],
     }[layer]
 

@@ -74,14 +74,14 @@ class Cluster:
     hosts_file: Path
     inventory: Path
 
-    def play(self, *options: str) -> Played:
-        """Play `site.yml`."""
+    def play(self, *options: str, playbook: str = "site.yml") -> Played:
+        """Play a playbook."""
         programs = Path(sys.executable).parent
-        command = [programs / "ansible-playbook", "-i", self.inventory, "playbooks/site.yml", *options]
+        command = [programs / "ansible-playbook", "-i", self.inventory, f"playbooks/{playbook}", *options]
         environment = os.environ | {"PATH": f"{programs}:{os.environ['PATH']}", "ANSIBLE_NOCOLOR": "1"}
         began = time.monotonic()
         done = subprocess.run(
-            command, cwd=ROOT, env=environment, capture_output=True, text=True, timeout=300, check=False
+            command, cwd=ROOT, env=environment, capture_output=True, text=True, timeout=600, check=False
         )
         return Played(done.returncode, done.stdout + done.stderr, time.monotonic() - began)
 

@@ -15,7 +15,7 @@ from packaging.requirements import Requirement
 ROOT = Path(__file__).parents[2]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
 ROOMS = PROJECT["tool"]["importlinter"]["root_packages"]
-LAYERS = ("build", "runtime", "analysis", "dev")
+LAYERS = ("build", "runtime", "tables", "analysis", "dev")
 
 
 def normal(name: str) -> str:

@@ -20,6 +20,8 @@ MARK = "CBN_METAL"
 END_TIMEOUT_S = 10.0
 NSPAWN_END_S = 3.0
 _NSPAWN = Path("/run/systemd/nspawn")
+_DEVICES = ("/dev/net/tun", "/dev/fuse")
+"""What links are made of, and folders that are mounted over SSH."""
 _BOOT = """set -eu
 for group in $CBN_METAL_GROUPS; do echo $$ > "$group/cgroup.procs"; done
 mount -t overlay overlay -o lowerdir=lower,upperdir=upper,workdir=work root
@@ -94,7 +96,6 @@ def boot(machine: Booted) -> subprocess.Popen[bytes]:
         "--hostname": machine.name,
         "--network-namespace-path": str(network.namespace(machine.lab, machine.name)),
         "--kill-signal": "SIGRTMIN+3",
-        "--bind": "/dev/net/tun",
         "--capability": "CAP_NET_ADMIN,CAP_IPC_LOCK",
         "--register": "no",
         "--link-journal": "no",
@@ -103,6 +104,7 @@ def boot(machine: Booted) -> subprocess.Popen[bytes]:
         "--console": "read-only",
     }
     nspawn = ["--quiet", "--boot", "--keep-unit", *(f"{name}={value}" for name, value in settings.items())]
+    nspawn += [f"--bind={device}" for device in _DEVICES if Path(device).exists()]
     marks = {
         MARK: f"{machine.lab}/{machine.name}",
         "CBN_METAL_GROUPS": " ".join(str(group) for group in own),

@@ -23,7 +23,8 @@ from testbed.cluster.metal.programs import MetalError, UnableError, run
 ACCOUNT = "admin"
 """Whom people and Ansible log in as; may use sudo without a password."""
 ACCOUNT_ID = 1000
-PACKAGES_FILE = Path(__file__).parents[3] / "packages-machine.apt"
+_ROOT = Path(__file__).parents[3]
+PACKAGES_FILES = (_ROOT / "packages-machine.apt", _ROOT / "packages-spark.apt")
 BOOTED = ("systemd", "systemd-sysv", "dbus", "openssh-server", "kmod")
 """What a Debian installed on a real machine has, beside the least that there is."""
 ROOM_BYTES = 1_500_000_000
@@ -76,9 +77,10 @@ def wanted_packages() -> list[str]:
     Raises:
         UnableError: Their list is not there.
     """
-    if not PACKAGES_FILE.is_file():
-        raise UnableError(f"there is no {PACKAGES_FILE}: call cbn from the source tree")
-    lines = PACKAGES_FILE.read_text(encoding="utf-8").splitlines()
+    for path in PACKAGES_FILES:
+        if not path.is_file():
+            raise UnableError(f"there is no {path}: call cbn from the source tree")
+    lines = [line for path in PACKAGES_FILES for line in path.read_text(encoding="utf-8").splitlines()]
     return [*BOOTED, *(line for line in lines if line and not line.startswith("#"))]
 
 
