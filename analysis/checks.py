@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from typing import TypeVar
 
 from analysis.calm import Contradiction
+from analysis.clocks import CONTROLLER
 from analysis.drift.correction import HostClock
 from analysis.evidence import Evidence
 from analysis.figures import axes
@@ -51,10 +52,12 @@ def to_checks(found: Found, busiest: str = "") -> Checks:
     pathless = _pathless(found)
     otherwise = [client for client in found.publications if client.otherwise_announced]
     names = found.evidence.run.names
+    hosts = {clock.host: clock for clock in found.clocks.values()}
+    usable = {host: clock for host, clock in hosts.items() if clock.correctable and not found.swapped}
     return Checks(
         counts={
             "altered": sum(o.count for o in altered) + sum(c.otherwise_announced for c in otherwise),
-            "clock_offsets": len(found.clocks),
+            "clock_offsets": len(hosts),
             "swapped_captures": len(found.swapped),
             "pathless": sum(o.count for o in pathless),
             "unlogged": len(found.unlogged),
@@ -67,8 +70,8 @@ def to_checks(found: Found, busiest: str = "") -> Checks:
             *_some(found.evidence.problems(), str),
             *_some(found.swapped, _swapped),
             *_some(
-                found.clocks.items(),
-                lambda item: _clock(names[item[0]], item[1], corrected=not found.swapped),
+                (clock for host, clock in hosts.items() if host not in usable),
+                lambda clock: f"{_off(clock, found.evidence.run)}: {_UNTRUSTED}",
             ),
             *_some(altered, lambda oddity: _altered(oddity, found.evidence.run)),
             *_some(otherwise, lambda client: _otherwise(client, names)),
@@ -78,6 +81,7 @@ def to_checks(found: Found, busiest: str = "") -> Checks:
             *_some(Counter(found.lacking_events).items(), lambda item: _lacking(*item)),
             *_some(found.contradictions, lambda each: _denied(each, found.evidence.run.start_ns)),
         ],
+        corrections=[*_some(usable.values(), lambda clock: _corrected(clock, found.evidence.run))],
         busiest=busiest,
         clocks={names[node]: clock for node, clock in found.clocks.items()},
         corrected=not found.swapped,
@@ -110,21 +114,26 @@ def _swapped(pair: tuple[str, str]) -> str:
     return f"The captures of {pair[0]} and {pair[1]} were exchanged: what is in one belongs into the other."
 
 
-def _clock(name: str, clock: HostClock, *, corrected: bool) -> str:
-    untrusted = "latencies are not to be trusted, nor is what was owed around changes."
+_UNTRUSTED = "latencies are not to be trusted, nor is what was owed around changes."
+
+
+def _off(clock: HostClock, run: Run) -> str:
+    machine = clock.host in run.machines
+    whose = f"The clock of {'the machine ' if machine else ''}{clock.host}"
     if not clock.even:
         return (
-            f"The clock of {name} was set while the run went on, or did not run evenly (packets arrive "
-            f"{axes.duration(clock.residual_ns)} too early however it is corrected): {untrusted}"
+            f"{whose} was set while the run went on, or did not run evenly (packets arrive "
+            f"{axes.duration(clock.residual_ns)} too early however it is corrected)"
         )
-    ahead = "ahead of" if clock.offset_ns > 0 else "behind"
-    off = f"The clock of {name} is about {axes.duration(abs(clock.offset_ns))} {ahead} the others"
+    ahead = f"{'ahead of' if clock.offset_ns > 0 else 'behind'} {CONTROLLER if machine else 'the others'}"
     drift = f" and drifts by {clock.drift_ppm:+.1f} ppm" if clock.drift else ""
-    if not corrected or clock.uncertainty_ns is None:
-        return f"{off}{drift}: {untrusted}"
+    return f"{whose} is about {axes.duration(abs(clock.offset_ns))} {ahead}{drift}"
+
+
+def _corrected(clock: HostClock, run: Run) -> str:
     return (
-        f"{off}{drift}: times were corrected, and are right to within {axes.duration(clock.uncertainty_ns)} "
-        f"(residual {axes.duration(clock.residual_ns)})."
+        f"{_off(clock, run)}: times were corrected, and are right to within "
+        f"{axes.duration(clock.uncertainty_ns or 0)} (residual {axes.duration(clock.residual_ns)})."
     )
 
 

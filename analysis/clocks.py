@@ -14,12 +14,17 @@ import numpy as np
 
 from analysis.drift.correction import HostClock
 from analysis.drift.estimate import estimate
-from analysis.drift.least import LeastDelays
+from analysis.drift.least import LeastDelays, merged
 from testbed.plan.model import Impairment, LinkPlan, Plan
+from testbed.plan.recorded import ClockReading
 
-TOLERANCE_NS = {"sim": 1_000}
+TOLERANCE_NS = {"sim": 1_000, "cluster": 100_000}
 OTHER_TOLERANCE_NS = 2_000_000
 """Of worlds on real machines: what a carrier may be early, and two clocks of one machine may differ."""
+CONTROLLER = "the controller"
+"""Who started the nodes of several machines: faults and time zero are by its clock."""
+_CONTROLLER_ID = -1
+"""In the place of a node's."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,6 +100,7 @@ def clocks_of(
     *,
     exchanged: Collection[str] = (),
     hosts: Mapping[int, str] | None = None,
+    readings: Mapping[str, Sequence[ClockReading]] | None = None,
 ) -> dict[int, HostClock]:
     """The clock of each node that shares a link with a node of another host, by node id.
 
@@ -105,13 +111,26 @@ def clocks_of(
         backends: What carried the frames, by the interface that sends.
         exchanged: Links whose captures are not in order: their delays say nothing.
         hosts: Whose clock a node reads, by id; None: each has its own.
+        readings: Of the clocks of hosts by the controller: all times are wanted by its clock, then.
     """
     names = {node.node_id: node.name for node in plan.nodes}
     hosts = names if hosts is None else hosts
     tolerance_ns = TOLERANCE_NS.get(world, OTHER_TOLERANCE_NS)
     known = _known(least, plan, exchanged)
-    found = estimate(known, _least_delays(plan, world, backends), hosts, tolerance_ns)
+    for number, (host, of_host) in enumerate(sorted((readings or {}).items())):
+        known = merged((known, _asked(_CONTROLLER_ID - 1 - number, of_host)))
+        hosts = {**hosts, _CONTROLLER_ID: CONTROLLER, _CONTROLLER_ID - 1 - number: host}
+    found = estimate(known, _least_delays(plan, world, backends), hosts, tolerance_ns, CONTROLLER)
     return {node: found[hosts[node]] for node in sorted(names) if hosts.get(node) in found}
+
+
+def _asked(host_id: int, readings: Sequence[ClockReading]) -> LeastDelays:
+    """Questions and answers as what they are: packets to a host and back."""
+    there = [(each.asked_ns, each.said_ns - each.asked_ns) for each in readings]
+    back = [(each.said_ns, each.answered_ns - each.said_ns) for each in readings]
+    rows = [(_CONTROLLER_ID, host_id, n, least, sent) for n, (sent, least) in enumerate(there)]
+    rows += [(host_id, _CONTROLLER_ID, n, least, sent) for n, (sent, least) in enumerate(back)]
+    return LeastDelays(*np.array(rows, np.int64).reshape(-1, 5).T)
 
 
 def _known(least: LeastDelays, plan: Plan, exchanged: Collection[str]) -> LeastDelays:

@@ -251,6 +251,10 @@ CHECKS = (
 )  # fmt: skip
 
 
+SURE_ENOUGH = 0.1
+"""Of the times that are judged: by so much they may be wrong, and a run is not doubtful for that."""
+
+
 @dataclass(frozen=True, slots=True)
 class Checks:
     """What the checks of the run directory against itself have found."""
@@ -260,10 +264,20 @@ class Checks:
     problems: Sequence[str] = ()
     clocks: Mapping[str, HostClock] = field(default_factory=dict)
     """Of the nodes whose clocks are off."""
+    corrections: Sequence[str] = ()
+    """What is said of clocks by which times were corrected (`Findings.well_corrected`)."""
     corrected: bool = True
     """Whether times were corrected by those clocks that say how."""
     busiest: str = ""
     """What kept the network from settling at the end; empty: nothing."""
+
+    @property
+    def unsure_ns(self) -> int:
+        """By how much corrected times may still be wrong."""
+        known = [
+            clock for clock in self.clocks.values() if self.corrected and clock.uncertainty_ns is not None
+        ]
+        return max((clock.residual_ns + (clock.uncertainty_ns or 0) for clock in known), default=0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -321,6 +335,16 @@ class Findings:
     def counts(self) -> Counts:
         """The sums over all subscribers."""
         return reduce(add, (s.counts for s in self.subscribers), Counts())
+
+    @property
+    def well_corrected(self) -> bool:
+        """Whether corrected clocks are sure enough for all that times decide (decision 26).
+
+        That are latencies, and which subscription held when a message was published.
+        """
+        quantiles = self.curves[0].quantiles_ns if self.curves else ()
+        judged_ns = [self.run.plan.timing.settle_ns, *([self.curves[0].at(0.5)] if quantiles else [])]
+        return self.checks.unsure_ns <= SURE_ENOUGH * min(judged_ns)
 
     @property
     def drops(self) -> int:

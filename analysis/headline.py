@@ -57,7 +57,7 @@ def headline(findings: Findings) -> str:
 
 
 def notes(findings: Findings) -> list[str]:
-    """Why what was wanted was not owed, and what disturbed the network."""
+    """Why what was wanted was not owed, what disturbed the network, and which clocks were put right."""
     return [
         *_judged(findings),
         *_not_owed(findings.counts),
@@ -65,6 +65,7 @@ def notes(findings: Findings) -> list[str]:
         *_more_than_once(findings.counts),
         *_disturbed(findings),
         *_lossy(findings.counts, findings.run.plan),
+        *(findings.checks.corrections if findings.well_corrected else ()),
     ]
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import os
 import shutil
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -26,26 +26,24 @@ from analysis.course.links import traffic_of
 from analysis.course.records import staged
 from analysis.course.sums import PacketSums
 from analysis.course.tables import Course
-from analysis.drift.correction import HostClock, with_corrected_times
 from analysis.drift.least import window_ns
 from analysis.dues import deviations
-from analysis.evidence import Evidence, evidence_of, swapped_access
+from analysis.evidence import swapped_access
 from analysis.explorer import explore
 from analysis.findings import (
     Checks,
     CrossingCounts,
     Findings,
-    Ingested,
     SchemeFindings,
     Scope,
     Slices,
     Stretch,
 )
-from analysis.history import History, NetworkChange, history_of
 from analysis.ingest import ingest_captures
+from analysis.known import Known, Read
 from analysis.messages import counting
 from analysis.messages.context import Context
-from analysis.messages.counting import Excused, Timeline
+from analysis.messages.counting import Timeline
 from analysis.messages.delays import link_delays
 from analysis.messages.events import pieces_of_events
 from analysis.messages.run import Work, buckets_for, packet_files
@@ -54,8 +52,6 @@ from analysis.messages.sums import Sums, all_oddities
 from analysis.messages.tables import write_part
 from analysis.messages.times import by_time
 from analysis.numbered_tasks import on_spark
-from analysis.oracle import Claim, SubscriptionChange, claims_of, readable_claims
-from analysis.payloads import Payload, payloads_of
 from analysis.pieces import captured_bytes, captures_of
 from analysis.report.page import render
 from analysis.rundir import Run, load_run, network_changes, subscription_changes
@@ -174,69 +170,6 @@ def _find(spark: SparkSession, run: Run, workspace: Path, progress: Progress) ->
     return _Tables(read, known, course, tables, progress, Work(scatter, tasks, tables)).findings()
 
 
-@dataclass(frozen=True, slots=True)
-class Read:
-    """What was read of a run directory, with the times that are in it."""
-
-    run: Run
-    ingested: Ingested
-    logged: Sequence[SubscriptionChange]
-    network_events: Sequence[NetworkChange]
-    notes: Sequence[str]
-    """What was odd about the run directory."""
-
-    def known(self, clocks: Mapping[int, HostClock]) -> Known:
-        """What follows, with times corrected by these clocks, by node id."""
-        run, ids = self.run, self.run.client_ids
-        logged = with_corrected_times(self.logged, lambda change: ids.get(change.client, 0), clocks)
-        routers = {c.interface.name: c.node.node_id for c in run.captures}
-        kept = with_corrected_times(self.ingested.control, lambda packet: routers[packet.interface], clocks)
-        payloads = list(payloads_of(kept))
-        unlogged = logs.unlogged(run, payloads, logged)
-        changes = sorted([*logged, *unlogged], key=lambda change: change.time_ns)
-        claims, odd_claims = claims_of(changes, ids, run.clock)
-        claims, unreadable = readable_claims(claims)
-        return Known(
-            run,
-            self.ingested,
-            payloads,
-            evidence_of(run, self.ingested),
-            changes,
-            unlogged,
-            self.network_events,
-            claims,
-            history_of(run.plan, self.network_events, run.start_ns),
-            calm.fixpoints_of(run, self.network_events),
-            [*self.notes, *odd_claims, *unreadable],
-        )
-
-
-@dataclass(frozen=True, slots=True)
-class Known:
-    """What is known before messages are judged."""
-
-    run: Run
-    ingested: Ingested
-    payloads: Sequence[Payload]
-    """What clients subscribed to, and what routers announced of themselves."""
-    evidence: Evidence
-    changes: Sequence[SubscriptionChange]
-    """Those that were logged, and those that were captured only."""
-    unlogged: Sequence[SubscriptionChange]
-    network_events: Sequence[NetworkChange]
-    claims: Sequence[Claim]
-    history: History
-    fixpoints: Sequence[calm.Fixpoint]
-    notes: Sequence[str]
-    """What was odd about the run directory."""
-
-    @property
-    def excused(self) -> Excused:
-        """Clients of which something need not be seen."""
-        lossy = network.lossy_clients(self.run)
-        return Excused(frozenset(self.evidence.unseen_clients), frozenset(lossy))
-
-
 @dataclass
 class _Tables:
     """The tables of one run, and what is found out of them."""
@@ -319,7 +252,16 @@ class _Tables:
         certificate = run.certificate or {"links": ()}
         backends = {str(row["source"]): str(row["backend"]) for row in certificate["links"]}
         world = str(run.manifest["world"])
-        return Clocks(swapped, clocks.clocks_of(sums.least, run.plan, world, backends, exchanged=swapped))
+        by_node = clocks.clocks_of(
+            sums.least,
+            run.plan,
+            world,
+            backends,
+            exchanged=swapped,
+            hosts=run.hosts,
+            readings={name: machine.clock for name, machine in run.machines.items()},
+        )
+        return Clocks(swapped, by_node)
 
     def _context(self, parts: Sequence[Scope], slices: Slices) -> Context:
         run = self.known.run

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +17,14 @@ from analysis.history import FOREVER, NetworkChange, network_change
 from analysis.oracle import NEVER, Clock, SubscriptionChange, subscription_change
 from nodes.wire.packets import Role
 from testbed.plan.model import InterfacePlan, NodePlan, Plan
-from testbed.plan.recorded import RecordedRunError, read_json, read_manifest, read_plan
+from testbed.plan.recorded import (
+    ClockReading,
+    MachineRecord,
+    RecordedRunError,
+    read_json,
+    read_manifest,
+    read_plan,
+)
 from topologies.fault_kinds import APPLIED
 
 
@@ -47,6 +54,14 @@ class Run:
     manifest: Mapping[str, Any]
     plan: Plan
     captures: tuple[Capture, ...]
+    machines: Mapping[str, MachineRecord] = field(default_factory=dict)
+    """On which it took place, by name, if there were several."""
+
+    @property
+    def hosts(self) -> dict[int, str] | None:
+        """Whose clock each node reads, by node id; None: it is not known."""
+        of = {name: machine for machine, record in self.machines.items() for name in record.nodes}
+        return {n.node_id: of.get(n.name, n.name) for n in self.plan.nodes} if of else None
 
     @property
     def shared_path(self) -> Path:
@@ -124,7 +139,8 @@ def load_run(path: Path, plan: Plan | None = None) -> Run:
     try:
         manifest = read_manifest(path)
         plan = plan or read_plan(path, manifest)
-        return Run(path, manifest, plan, _captures(path / "captures" / "index.json", manifest, plan))
+        captures = _captures(path / "captures" / "index.json", manifest, plan)
+        return Run(path, manifest, plan, captures, _machines(path, manifest))
     except RecordedRunError as error:
         raise AnalysisError(str(error)) from None
 
@@ -196,6 +212,20 @@ def _captures(path: Path, manifest: Mapping[str, Any], plan: Plan) -> tuple[Capt
         )
     except (KeyError, TypeError, ValueError, AttributeError) as error:
         raise AnalysisError(f"{path}: not an index of captures ({_what(error)})") from error
+
+
+def _machines(path: Path, manifest: Mapping[str, Any]) -> dict[str, MachineRecord]:
+    try:
+        return {
+            str(name): MachineRecord(
+                tuple(map(str, record["nodes"])),
+                tuple(ClockReading(**{key: int(ns) for key, ns in each.items()}) for each in record["clock"]),
+            )
+            for name, record in manifest.get("machines", {}).items()
+        }
+    except (KeyError, TypeError, ValueError, AttributeError) as error:
+        what = f"machines are not described as they are written ({_what(error)})"
+        raise AnalysisError(f"{path / 'manifest.json'}: {what}") from error
 
 
 def _what(error: Exception) -> str:

@@ -165,6 +165,16 @@ def problems_of(findings: Findings) -> list[str]:
         *_publications(findings.publications),
         *_disagreements(findings),
         *findings.checks.problems,
+        *_clocks_in_doubt(findings),
+    ]
+
+
+def _clocks_in_doubt(findings: Findings) -> list[str]:
+    """Corrections that leave more unsure than they may."""
+    if findings.well_corrected:
+        return []
+    return [
+        f"{text} Beside the times that are judged by it that is much." for text in findings.checks.corrections
     ]
 
 

@@ -87,6 +87,7 @@ def estimate(
     certain_ns: Mapping[tuple[int, int], int],
     hosts: Mapping[int, str],
     tolerance_ns: int,
+    reference: str = "",
 ) -> dict[str, HostClock]:
     """The clock of each host that shares a link with another, by host.
 
@@ -95,16 +96,17 @@ def estimate(
         certain_ns: What a direction of a link certainly delays; 0 for those that are not named.
         hosts: Whose clock a node reads.
         tolerance_ns: Packets may arrive so much too early and nothing is wrong.
+        reference: The host by whose clock all times are wanted; empty: the one with whose clock most agree.
     """
     traffic = _by_pair(least, certain_ns, hosts)
     set_while_running: dict[str, float] = {}
     found: dict[str, HostClock] = {}
     while traffic:
-        network = _solved(traffic, tolerance_ns)
+        network = _solved(traffic, tolerance_ns, reference)
         if not network.broken:
             found = network.clocks()
             break
-        host = _culprit(network.broken, traffic, network.references)
+        host = _culprit(network.broken, traffic, network.references, reference)
         set_while_running[host] = max(ns for pair, ns in network.broken.items() if host in pair)
         traffic = {pair: rows for pair, rows in traffic.items() if host not in pair}
     for host, residual_ns in set_while_running.items():
@@ -112,10 +114,13 @@ def estimate(
     return dict(sorted(found.items()))
 
 
-def _solved(traffic: Mapping[Pair, _Traffic], tolerance_ns: int) -> _Network:
+def _solved(traffic: Mapping[Pair, _Traffic], tolerance_ns: int, reference: str) -> _Network:
     """From the reference with which most clocks are right; any one shows which that is."""
-    network = _Network(traffic, tolerance_ns, ())
-    preferred = network.preferred()
+    network = _Network(traffic, tolerance_ns, (reference,))
+    preferred = [
+        reference if reference in part else best
+        for part, best in zip(network.connected, network.preferred(), strict=True)
+    ]
     return network if preferred == network.references else _Network(traffic, tolerance_ns, preferred)
 
 
@@ -154,13 +159,20 @@ def _joined(parts: list[Bounding]) -> Bounding:
 
 
 def _culprit(
-    broken: Mapping[Pair, float], traffic: Mapping[Pair, _Traffic], references: Collection[str]
+    broken: Mapping[Pair, float],
+    traffic: Mapping[Pair, _Traffic],
+    references: Collection[str],
+    trusted: str,
 ) -> str:
-    """The host that explains most of the contradictions: then one with few links that are right."""
+    """The host that explains most of the contradictions: then one with few links that are right.
+
+    It is never the one by whose clock all is judged.
+    """
     wrong = Counter(host for pair in broken for host in pair)
     links = Counter(host for pair in traffic for host in pair)
     return max(
-        sorted(wrong), key=lambda host: (wrong[host] / links[host], wrong[host], host not in references)
+        sorted({*wrong} - {trusted}),
+        key=lambda host: (wrong[host] / links[host], wrong[host], host not in references),
     )
 
 
@@ -185,7 +197,7 @@ class _Network:
     """Closer ones, if all is as it should be: a line within both is better than one within these alone."""
     _boxes: dict[Pair, Box] = field(default_factory=dict)
     _span: tuple[int, int] = (0, 1)
-    _parts: list[list[str]] = field(default_factory=list)
+    connected: list[list[str]] = field(default_factory=list)
     _links: Counter[str] = field(default_factory=Counter)
 
     def __post_init__(self) -> None:
@@ -196,7 +208,7 @@ class _Network:
     def preferred(self) -> list[str]:
         """The host in each part with whose clock most others agree; of several the one with most links."""
         chosen = []
-        for part in self._parts:
+        for part in self.connected:
             lines = np.array([self._whole_line(host) for host in part])
             unsure = np.array([self._guesses[host].uncertainty_ns for host in part])
             apart = np.abs(lines[:, None] - lines[None]).max(axis=2)
@@ -233,8 +245,8 @@ class _Network:
         near = tree_of({pair: max(high - low, 0.0) for pair, (low, high) in constants.items()})
         both_ways = (pair for pair, bounds in constants.items() if np.isfinite(bounds).all())
         self._links = Counter(host for pair in both_ways for host in pair)
-        self._parts = [sorted(part) for part in parts(near)]
-        for part in self._parts:
+        self.connected = [sorted(part) for part in parts(near)]
+        for part in self.connected:
             wanted = [host for host in part if host in self.wanted]
             reference = wanted[0] if wanted else max(part, key=lambda host: self._links[host])
             self.references.append(reference)

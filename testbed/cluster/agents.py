@@ -20,6 +20,7 @@ from testbed.cluster.ssh import KEEP_ALIVE, as_root, explained, ssh_command
 from testbed.cluster.unit import LEASE_S
 from testbed.emu.children import Child, start
 from testbed.live.fabric import NetworkError, ProcessDiedError
+from testbed.plan.recorded import ClockReading
 
 PYTHON = "/opt/cbn/current/environment/bin/python"
 """Where the role `package` puts it."""
@@ -160,18 +161,14 @@ class Agent:
         if self._lost is not None:
             raise self._lost
 
-    def offset_ns(self) -> tuple[int, int]:
-        """How much its clock is ahead of ours, and the uncertainty: half of the shortest way and back."""
-        best: tuple[int, int] | None = None
+    def read_clock(self) -> ClockReading:
+        """What its clock says: the shortest way there and back of many."""
+        readings = []
         for _ in range(READINGS):
-            before_ns = time.time_ns()
-            theirs_ns = int(self.ask("now"))
-            after_ns = time.time_ns()
-            half_ns = (after_ns - before_ns) // 2
-            if best is None or half_ns < best[1]:
-                best = theirs_ns - (before_ns + half_ns), half_ns
-        assert best is not None
-        return best
+            asked_ns = time.time_ns()
+            said_ns = int(self.ask("now"))
+            readings.append(ClockReading(asked_ns, said_ns, time.time_ns()))
+        return min(readings, key=lambda reading: reading.uncertainty_ns)
 
     def close(self) -> list[str]:
         """Let the agent end, with all that it has made; what went wrong, for people."""

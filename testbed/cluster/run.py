@@ -6,7 +6,7 @@ The rest is `testbed.live.run`.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from typing import Any
 
 from testbed.cluster.agents import Agent, Beats, together
@@ -21,7 +21,7 @@ from testbed.live.live import Live
 from testbed.live.registry import Registration
 from testbed.live.run import LiveRun, Results
 from testbed.plan.model import Plan
-from testbed.plan.recorded import plan_to_json
+from testbed.plan.recorded import ClockReading, MachineRecord, plan_to_json
 from testbed.runs.directory import RunDirectory
 from testbed.runs.world import Progress
 
@@ -53,11 +53,12 @@ class ClusterRun(LiveRun[Live]):
         used = set(placement.machine_of.values())
         self._machines = [machine for machine in machines if machine.name in used]
         self._agents: dict[str, Agent] = {}
-        self._offsets: dict[str, tuple[int, int]] = {}
+        self._readings: dict[str, list[ClockReading]] = {}
+        """Of the machines' clocks, before the workload and after it."""
         self._frames, self._drops = 0, 0
 
     def _results(self) -> Results:
-        return Results(self._implementation(), self._frames, self._drops)
+        return Results(self._implementation(), self._frames, self._drops, machines=self._records())
 
     def _build(
         self,
@@ -73,7 +74,7 @@ class ClusterRun(LiveRun[Live]):
         together(self._agents.values(), "prepare", self._orders())
         began_ns = self._clock.now_ns()
         together(self._agents.values(), "start_nodes")
-        offsets = {name: offset for name, (offset, _) in self._offsets.items()}
+        offsets = {name: readings[0].ahead_ns for name, readings in self._readings.items()}
         cluster = Cluster(self._plan, self._placement, self._agents, offsets)
         return Live(self._plan, cluster, cluster, self._clock), began_ns
 
@@ -88,7 +89,7 @@ class ClusterRun(LiveRun[Live]):
                 refused.append(str(error))
         if refused:
             raise NetworkError("; ".join(refused))
-        self._offsets = {name: agent.offset_ns() for name, agent in self._agents.items()}
+        self._readings = {name: [agent.read_clock()] for name, agent in self._agents.items()}
 
     def _orders(self) -> dict[str, dict[str, object]]:
         """What each agent is to prepare."""
@@ -112,6 +113,9 @@ class ClusterRun(LiveRun[Live]):
     def _stop_agents(self) -> None:
         """End what runs on the machines, fetch its files, leave nothing there."""
         answering = [agent for agent in self._agents.values() if agent.ready]
+        for agent in answering:
+            with suppress(*KINDS.values()):  # who asks it to stop finds out what is wrong with it
+                self._readings.setdefault(agent.machine.name, []).append(agent.read_clock())
         asked = [agent for agent in answering if self._try(agent.post, "stop") is not None]
         told = {agent.machine.name: self._try(agent.answer) for agent in asked}
         stopped = [agent for agent in asked if told[agent.machine.name]]
@@ -147,11 +151,17 @@ class ClusterRun(LiveRun[Live]):
         inside = len(self._plan.links) - len(self._placement.links_between(self._plan))
         tunnels = len(self._plan.links) - inside
         shares = (f"{m.name} {len(self._placement.nodes_on(m.name))}" for m in self._machines)
-        clocks = (f"{name} {offset:+} ns ± {half}" for name, (offset, half) in self._offsets.items())
         return {
             "codec": "fastpath",
             "links": f"wire {inside}, tunnel {tunnels}",
             "capture": "af_packet" if self._plan.record.captures else "none",
             "machines": ", ".join(shares),
-            "clocks": ", ".join(clocks),
+        }
+
+    def _records(self) -> dict[str, MachineRecord]:
+        return {
+            machine.name: MachineRecord(
+                tuple(self._placement.nodes_on(machine.name)), tuple(self._readings.get(machine.name, ()))
+            )
+            for machine in self._machines
         }

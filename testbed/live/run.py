@@ -17,7 +17,7 @@ import time
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Generic, Literal, TypeVar
 
 from nodes.daemon.clock import Clock
@@ -30,6 +30,7 @@ from testbed.live.registry import Registration, RegistryError, register
 from testbed.live.stages import Stages
 from testbed.live.traffic import scripted_actions
 from testbed.plan.model import Plan
+from testbed.plan.recorded import MachineRecord
 from testbed.runs.directory import RunDirectory
 from testbed.runs.events import merge_event_logs
 from testbed.runs.fidelity import Fidelity
@@ -53,6 +54,8 @@ class Results:
     captured_frames: int
     capture_drops: int
     fidelity: Fidelity | None = None
+    machines: Mapping[str, MachineRecord] = field(default_factory=dict)
+    """Of a run on several."""
 
 
 class LiveRun(ABC, Generic[Network]):
@@ -142,6 +145,7 @@ class LiveRun(ABC, Generic[Network]):
             capture_drops=results.capture_drops,
             convergence=tuple(self._faults.tracker.history) if self._faults else (),
             fidelity=results.fidelity,
+            machines=results.machines,
             dilate=self._clock.dilate,
         )
 

@@ -13,6 +13,7 @@ import hashlib
 import json
 import re
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -37,6 +38,35 @@ _TYPES = {"run_id": str, "world": str, "outcome": str, "start_ns": int, "end_ns"
 """Of what readers of a manifest rely on."""
 _NAMED = {str: "a string", int: "an integer"}
 _FILE_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
+
+
+@dataclass(frozen=True, slots=True)
+class ClockReading:
+    """A machine was asked for its time: the answer, between two times of whoever asked."""
+
+    asked_ns: int
+    said_ns: int
+    answered_ns: int
+
+    @property
+    def uncertainty_ns(self) -> int:
+        """Half of the way there and back."""
+        return (self.answered_ns - self.asked_ns) // 2
+
+    @property
+    def ahead_ns(self) -> int:
+        """How much the machine's clock is ahead, give or take the uncertainty."""
+        return self.said_ns - self.asked_ns - self.uncertainty_ns
+
+
+@dataclass(frozen=True, slots=True)
+class MachineRecord:
+    """One of several machines on which a run took place."""
+
+    nodes: tuple[str, ...]
+    """What ran there: nodes of one machine have one clock."""
+    clock: tuple[ClockReading, ...]
+    """By the controller, before and after the workload."""
 
 
 class RecordedRunError(Exception):

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from typing import Literal, Protocol
 
 from testbed.plan.model import Plan
+from testbed.plan.recorded import MachineRecord
 from testbed.runs.directory import RunDirectory
 from testbed.runs.faults import Convergence
 from testbed.runs.fidelity import Fidelity
@@ -49,6 +50,8 @@ class Outcome:
     """How far to trust it; None: it did not get through its workload."""
     dilate: int = 1
     """How many times slower than real time its time went."""
+    machines: Mapping[str, MachineRecord] = field(default_factory=dict)
+    """By name; empty where all happened on one machine."""
     live: bool = False
     """Whether it was a live network: people worked on it, and ended it before its plan was carried out."""
 

@@ -7,6 +7,7 @@ left - r1 --- r2 --- r3 - right     All clients publish and subscribe; far's sub
 
 from __future__ import annotations
 
+import json
 import shutil
 import struct
 from collections.abc import Callable
@@ -133,7 +134,8 @@ def test_a_run_with_clocks_that_are_off_is_judged_like_the_same_with_good_ones(
     assert {name: count for name, count in verdict["checks"].items() if count} == {
         "clock_offsets": len(clocks)
     }
-    assert all("times were corrected" in problem for problem in verdict["problems"])
+    assert (verdict["verdict"], verdict["problems"]) == ("clean", [])
+    assert len([note for note in verdict["notes"] if "times were corrected" in note]) == len(clocks)
     assert verdict["latency_ns"]["trusted"]
     may_be_ns = 2 * max(verdict["clocks"]["uncertainty_ns"].values())
     assert may_be_ns < MS
@@ -169,3 +171,79 @@ def test_a_clock_that_was_set_while_the_run_went_on_is_named_and_not_corrected(
     (problem,) = [each for each in verdict["problems"] if "clock" in each]
     assert "r2 was set while the run went on" in problem
     assert "latencies are not to be trusted" in problem
+
+
+HALF = 20_000
+ON = {"left": ["r1", "left"], "right": ["r2", "r3", "r4", "right", "far"]}
+"""Two machines."""
+
+
+def on_machines(simulated: Path, folder: Path, half_ns: int = HALF, **clocks: Callable[[int], Clock]) -> Path:
+    """The run as if it had taken place on two machines, of which the controller has read the clocks."""
+    of_nodes = {node: clocks[machine] for machine, nodes in ON.items() for node in nodes if machine in clocks}
+    run = stamped(simulated, folder, **of_nodes).path
+    manifest = json.loads((run / "manifest.json").read_text())
+    moments = (manifest["start_ns"] - SECOND, manifest["end_ns"] + SECOND)
+    manifest["world"] = "cluster"
+    manifest["machines"] = {
+        machine: {
+            "nodes": nodes,
+            "clock": [
+                {
+                    "asked_ns": at - half_ns,
+                    "said_ns": clocks.get(machine, shows(0))(manifest["start_ns"])(at),
+                    "answered_ns": at + half_ns,
+                }
+                for at in moments
+            ],
+        }
+        for machine, nodes in ON.items()
+    }
+    (run / "manifest.json").write_text(json.dumps(manifest))
+    return run
+
+
+@pytest.mark.parametrize(
+    "clocks",
+    [{"left": shows(2 * SECOND), "right": shows(2300 * MS, 120)}, {"right": shows(-3 * MS)}],
+    ids=["both, and the controller is right", "one, by a little"],
+)
+def test_nodes_of_a_machine_have_its_clock_and_the_controller_says_what_time_it_is(
+    clocks: dict[str, Callable[[int], Clock]], simulated: Path, unharmed: Path, tmp_path: Path
+) -> None:
+    run = on_machines(simulated, tmp_path, **clocks)
+    verdict = analyze(run)
+    assert (verdict["verdict"], verdict["problems"]) == ("clean", [])
+    assert verdict["checks"]["clock_offsets"] == len(clocks)
+    corrections = [note for note in verdict["notes"] if "times were corrected" in note]
+    assert [note.split(" is ")[0] for note in corrections] == [
+        f"The clock of the machine {name}" for name in clocks
+    ]
+    rows = pq.read_table(run / "tables" / "clocks.parquet").to_pylist()
+    assert {row["host"] for row in rows} == {*ON}
+    for row in rows:
+        expected = clocks.get(row["host"], shows(0))(0)(0)
+        assert row["offset_ns"] == pytest.approx(expected, abs=MS)
+    may_be_ns = 2 * max(verdict["clocks"]["uncertainty_ns"].values())
+    assert may_be_ns < MS
+    found, expected_ns = latencies(run), latencies(unharmed)
+    assert max(abs(found[key] - expected_ns[key]) for key in expected_ns) <= may_be_ns
+    assert outcomes(run) == outcomes(unharmed)
+
+
+def test_a_correction_that_is_not_sure_beside_the_latencies_makes_a_run_doubtful(
+    simulated: Path, spark: object, tmp_path: Path
+) -> None:
+    """Captures of the link between the machines are lost: nothing but the readings says what time it is."""
+    run = on_machines(simulated, tmp_path, half_ns=5 * MS, left=shows(2 * SECOND))
+    edited = Edited(run)
+    for ends in (("r1", "r2"), ("r2", "r1")):
+        edited.keep(edited.interface(*ends), lambda frame: not frame.messages)
+        capture = edited.capture(edited.interface(*ends))
+        capture.frames = []
+        capture.write()
+    verdict = analyze(run)
+    (problem,) = [each for each in verdict["problems"] if "times were corrected" in each]
+    assert problem.endswith("Beside the times that are judged by it that is much.")
+    assert "right to within 5" in problem
+    assert verdict["verdict"] == "doubtful"

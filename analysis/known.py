@@ -1,0 +1,82 @@
+"""What a run directory says before messages are judged, with times as some clocks have them.
+
+Read once (`Read`); what follows from it is put together again if clocks turn out to be off (`Known`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from analysis import calm, logs, network
+from analysis.drift.correction import HostClock, with_corrected_times
+from analysis.evidence import Evidence, evidence_of
+from analysis.findings import Ingested
+from analysis.history import History, NetworkChange, history_of
+from analysis.messages.counting import Excused
+from analysis.oracle import Claim, SubscriptionChange, claims_of, readable_claims
+from analysis.payloads import Payload, payloads_of
+from analysis.rundir import Run
+
+
+@dataclass(frozen=True, slots=True)
+class Read:
+    """What was read of a run directory, with the times that are in it."""
+
+    run: Run
+    ingested: Ingested
+    logged: Sequence[SubscriptionChange]
+    network_events: Sequence[NetworkChange]
+    notes: Sequence[str]
+    """What was odd about the run directory."""
+
+    def known(self, clocks: Mapping[int, HostClock]) -> Known:
+        """What follows, with times corrected by these clocks, by node id."""
+        run, ids = self.run, self.run.client_ids
+        logged = with_corrected_times(self.logged, lambda change: ids.get(change.client, 0), clocks)
+        routers = {c.interface.name: c.node.node_id for c in run.captures}
+        kept = with_corrected_times(self.ingested.control, lambda packet: routers[packet.interface], clocks)
+        payloads = list(payloads_of(kept))
+        unlogged = logs.unlogged(run, payloads, logged)
+        changes = sorted([*logged, *unlogged], key=lambda change: change.time_ns)
+        claims, odd_claims = claims_of(changes, ids, run.clock)
+        claims, unreadable = readable_claims(claims)
+        return Known(
+            run,
+            self.ingested,
+            payloads,
+            evidence_of(run, self.ingested),
+            changes,
+            unlogged,
+            self.network_events,
+            claims,
+            history_of(run.plan, self.network_events, run.start_ns),
+            calm.fixpoints_of(run, self.network_events),
+            [*self.notes, *odd_claims, *unreadable],
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """What is known before messages are judged."""
+
+    run: Run
+    ingested: Ingested
+    payloads: Sequence[Payload]
+    """What clients subscribed to, and what routers announced of themselves."""
+    evidence: Evidence
+    changes: Sequence[SubscriptionChange]
+    """Those that were logged, and those that were captured only."""
+    unlogged: Sequence[SubscriptionChange]
+    network_events: Sequence[NetworkChange]
+    claims: Sequence[Claim]
+    history: History
+    fixpoints: Sequence[calm.Fixpoint]
+    notes: Sequence[str]
+    """What was odd about the run directory."""
+
+    @property
+    def excused(self) -> Excused:
+        """Clients of which something need not be seen."""
+        lossy = network.lossy_clients(self.run)
+        return Excused(frozenset(self.evidence.unseen_clients), frozenset(lossy))
