@@ -4,7 +4,8 @@
 # call does what has changed since and nothing else.
 
 SHELL := /bin/bash
-.SHELLFLAGS := -euo pipefail -c
+# Called through ssh, Debian's bash would read /etc/bash.bashrc, which `-u` complains about.
+.SHELLFLAGS := --norc -euo pipefail -c
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 MAKEFLAGS += --no-builtin-rules --no-print-directory --silent
@@ -77,6 +78,10 @@ wheels: build ## The package and what it needs as wheels in build/wheels.tar, to
 .PHONY: spark-wheels
 spark-wheels: $(STAMPS)/build ## Spark and what else analyses need as wheels in build/spark-wheels.tar; 0.5 GB.
 	$(MAKE) $(STAMPS)/spark-wheels
+
+.PHONY: wheelhouse
+wheelhouse: build ## All Python packages that `make build` installs, in build/wheelhouse: to build where no index is.
+	$(MAKE) $(STAMPS)/wheelhouse
 
 ##@ Working on it
 
@@ -230,14 +235,13 @@ fuzz-control: tools ## Feed a router control payloads with extreme numbers; COUN
 	$(BIN)/python -m tests.attacks.fuzz_control $(if $(COUNT),--count $(COUNT)) $(if $(SEED),--seed $(SEED))
 
 .PHONY: box
-box: ## Build a Vagrant box from Debian's packages, for CBN_BOX: build/lab.box; as root, a minute, 450 MB.
+box: wheelhouse ## Build a Vagrant box from Debian's packages, for CBN_BOX: build/lab.box; as root, minutes, 1 GB.
 	requirements/apt-install packages-vm.apt
-	playbooks/box/build
+	requirements/as-root playbooks/box/build
 
 .PHONY: test-vm
-test-vm: tools ## Build the box, boot it under software emulation, and look into it; as root.
-	requirements/apt-install packages-vm.apt
-	$(BIN)/pytest -m vm tests/vm
+test-vm: tools box ## Build the box, `vagrant up lab`, and try everything in it, under emulation; as root, 20 minutes.
+	requirements/as-root tests/vm/private-libvirt build/vm $(BIN)/pytest -s -m vm tests/vm
 
 .PHONY: pictures
 pictures: tools ## Draw the README's pictures of real output anew; as root, with Chromium.
@@ -303,6 +307,13 @@ $(STAMPS)/spark-wheels: requirements/analysis.txt
 	$(PIP) wheel --quiet --no-deps --no-build-isolation --wheel-dir build/spark-wheels --requirement $<
 	tar --create --file build/spark-wheels.tar --directory build/spark-wheels --sort=name --mtime=@0 .
 	rm -rf build/spark-wheels
+	touch $@
+
+$(STAMPS)/wheelhouse: requirements/build.txt requirements/runtime.txt requirements/analysis.txt $(STAMPS)/build
+	$(SAY) "Collecting Python packages in build/wheelhouse"
+	rm -rf build/wheelhouse
+	$(PIP) wheel --quiet --no-deps --no-build-isolation --wheel-dir build/wheelhouse \
+	    $(addprefix --requirement requirements/,build.txt runtime.txt analysis.txt)
 	touch $@
 
 $(STAMPS)/project: pyproject.toml setup.py $(STAMPS)/runtime

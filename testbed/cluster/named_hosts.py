@@ -1,7 +1,9 @@
-"""What `--hosts` may name: a file, or machines of `cbn metal`."""
+"""What `--hosts` may name: a file, machines of `cbn metal`, or nodes that `vagrant up` has made."""
 
 from __future__ import annotations
 
+import os
+from collections.abc import Iterator
 from pathlib import Path
 
 from testbed.cluster.hosts import Hosts, read_hosts
@@ -9,6 +11,9 @@ from testbed.cluster.metal import lab
 from testbed.cluster.metal.programs import MetalError
 
 METAL = "metal"
+VAGRANT = "vagrant"
+VAGRANT_HOSTS = "hosts.yaml"
+"""Written by `playbooks/vagrant/cluster_hosts.rb` into Vagrant's folder when a node is up."""
 
 
 class HostsError(RuntimeError):
@@ -16,15 +21,37 @@ class HostsError(RuntimeError):
 
 
 def find_hosts(named: str) -> Hosts:
-    """The machines of a file, of the lab `metal`, or of another lab as `metal:LAB`.
+    """The machines of a file, of the lab `metal`, of another lab as `metal:LAB`, or Vagrant's nodes.
 
     Raises:
         ScenarioError: With everything that is wrong with the file.
         HostsError: There is no such lab, or it is not up.
     """
     kind, _, name = named.partition(":")
-    if kind != METAL or Path(named).exists():
+    if Path(named).exists() or (kind != METAL and named != VAGRANT):
         return read_hosts(Path(named))
+    return _of_vagrant() if named == VAGRANT else _of_metal(name)
+
+
+def _of_vagrant() -> Hosts:
+    for folder in _vagrant_folders():
+        if (folder / VAGRANT_HOSTS).is_file():
+            return read_hosts(folder / VAGRANT_HOSTS)
+    raise HostsError(
+        "Vagrant has no nodes here: `CBN_NODES=3 vagrant up` makes three, from the folder of Vagrantfile"
+    )
+
+
+def _vagrant_folders() -> Iterator[Path]:
+    """Where Vagrant itself would look."""
+    named = os.environ.get("VAGRANT_DOTFILE_PATH")
+    if named:
+        yield Path(named)
+    else:
+        yield from (folder / ".vagrant" for folder in (Path.cwd(), *Path.cwd().parents))
+
+
+def _of_metal(name: str) -> Hosts:
     try:
         found = lab.find(name or lab.DEFAULT_NAME)
     except MetalError as error:
