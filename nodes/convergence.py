@@ -12,6 +12,8 @@ from typing import Any
 Status = Mapping[str, Any]
 Statuses = Mapping[str, Status]
 DIGESTS = ("link_state_digest", "interest_digest")
+HELD = {"subscriptions": "subscribed to", "advertisements": "advertised"}
+"""What clients hold and tell their routers, and the verb for it."""
 
 
 def unconverged(
@@ -44,7 +46,7 @@ def unconverged(
         *_digest_reasons(routers, down),
         *_exchange_reasons(routers, down),
         *_client_reasons(clients, _attachable(routers, down)),
-        *_subscription_reasons(routers, clients, down),
+        *_held_reasons(routers, clients, down),
     ]
 
 
@@ -133,16 +135,19 @@ def _client_reasons(clients: Statuses, attachable: Collection[str]) -> Iterator[
                 yield f"{name} has not noticed that its router is out of reach"
         elif not status["attached"]:
             yield f"{name} is not attached"
-        elif status["subscriptions_acknowledged"] != status["subscriptions"]:
-            done, all_ = status["subscriptions_acknowledged"], status["subscriptions"]
-            yield f"{name} has {done} of {all_} subscriptions acknowledged"
+        elif late := [what for what in HELD if status[f"{what}_acknowledged"] != status[what]]:
+            for what in late:
+                yield f"{name} has {status[f'{what}_acknowledged']} of {status[what]} {what} acknowledged"
         elif not status["settled"]:
             yield f"{name} is not settled"
 
 
-def _subscription_reasons(routers: Statuses, clients: Statuses, down: Collection[str]) -> Iterator[str]:
+def _held_reasons(routers: Statuses, clients: Statuses, down: Collection[str]) -> Iterator[str]:
     for router, status in routers.items():
         for adjacency in status["adjacencies"]:
             client = None if _is_down(adjacency, down) else clients.get(adjacency["peer"])
-            if client and adjacency["subscriptions_digest"] != client["subscriptions_digest"]:
-                yield f"{router} does not hold what {adjacency['peer']} subscribed to"
+            if client is None:
+                continue
+            for what, verb in HELD.items():
+                if adjacency[f"{what}_digest"] != client[f"{what}_digest"]:
+                    yield f"{router} does not hold what {adjacency['peer']} {verb}"

@@ -1,8 +1,8 @@
-"""A client's end of the protocols, sans-IO: attach, subscribe, publish, deliver.
+"""A client's end of the protocols, sans-IO: attach, subscribe, advertise, publish, deliver.
 
 The same core runs in the simulator, in the daemon and under the library people
-write applications with. Subscriptions are the client's own and outlive the
-session with its router: they are sent again whenever it attaches anew.
+write applications with. Subscriptions and advertisements are the client's own and outlive the
+session with its router (`held`).
 
 Not here: sockets, the asyncio face (`aio`), scripts (`script`).
 """
@@ -12,29 +12,21 @@ from __future__ import annotations
 import random
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
+from nodes.client.held import Held
 from nodes.config import NodeConfig
 from nodes.model import Predicate, Time, UsageError, Value, check_message
 from nodes.routing.adjacency import draw_incarnation
 from nodes.routing.effects import Deliver, Drop, Output, Reason
 from nodes.routing.link import Arrived, Link, LinkEvent, LinkUp
-from nodes.routing.subscriptions import subscriptions_digest
-from nodes.wire.codec import WireError, decode, encode, encode_messages, encode_predicate
+from nodes.wire.codec import WireError, decode, encode, encode_messages
 from nodes.wire.packets import Kind, Message, PacketType, Role
 
-SUBSCRIPTION_MAX = 0xFFFF_FFFF
 TYPE_AT = 1
 
 
 class NotAttached(RuntimeError):  # noqa: N818  (its users read it as a state)
     """The client is not joined to its router (yet, or any more)."""
-
-
-@dataclass(slots=True)
-class _Subscription:
-    predicate: bytes
-    ticket: int = 0
 
 
 class ClientCore:
@@ -57,8 +49,8 @@ class ClientCore:
         self.incarnation = draw_incarnation(rng)
         self.link = Link(config, config.interfaces[0], self.incarnation, rng)
         self.drops: Counter[str] = Counter()
-        self._subscriptions: dict[int, _Subscription] = {}
-        self._digest = subscriptions_digest({})
+        self._subscriptions = Held("subscription", Kind.SUBSCRIBE, Kind.UNSUBSCRIBE, self.link.send)
+        self._advertisements = Held("advertisement", Kind.ADVERTISE, Kind.UNADVERTISE, self.link.send)
         self._changes = 0
         self._sequence = last_sequence
         self._published = 0
@@ -77,12 +69,8 @@ class ClientCore:
         An id that is in use is given the new predicate. It may be called before
         the client is attached; the router receives it as soon as it is.
         """
-        subscription = self._free_id() if subscription_id is None else _checked_id(subscription_id)
-        held = self._subscriptions[subscription] = _Subscription(encode_predicate(predicate))
-        self._note_change()
-        if self.attached:
-            self._send_subscribe(now_ns, subscription, held)
-        return subscription
+        self._changes += 1
+        return self._subscriptions.set(now_ns, predicate, subscription_id, attached=self.attached)
 
     def unsubscribe(self, now_ns: int, subscription: int) -> None:
         """Withdraw a subscription.
@@ -90,12 +78,28 @@ class ClientCore:
         Raises:
             UsageError: There is none of this id.
         """
-        if subscription not in self._subscriptions:
+        if not self._subscriptions.discard(now_ns, subscription, attached=self.attached):
             raise UsageError(f"{self.config.name} has no subscription {subscription}")
-        del self._subscriptions[subscription]
-        self._note_change()
-        if self.attached:
-            self._send(now_ns, Kind.UNSUBSCRIBE, subscription, b"")
+        self._changes += 1
+
+    def advertise(self, now_ns: int, advertisements: Predicate, number: int | None = None) -> int:
+        """Announce that messages will be published that are within these; returns the id of it all.
+
+        Each filter is read as an advertisement (M5). An id that is in use is given the new ones. It may be
+        called before the client is attached.
+        """
+        self._changes += 1
+        return self._advertisements.set(now_ns, advertisements, number, attached=self.attached)
+
+    def unadvertise(self, now_ns: int, number: int) -> None:
+        """Withdraw what was advertised by this id.
+
+        Raises:
+            UsageError: There is none of this id.
+        """
+        if not self._advertisements.discard(now_ns, number, attached=self.attached):
+            raise UsageError(f"{self.config.name} has no advertisement {number}")
+        self._changes += 1
 
     @property
     def last_sequence(self) -> int:
@@ -105,7 +109,12 @@ class ClientCore:
     @property
     def held(self) -> tuple[int, ...]:
         """The ids of all subscriptions."""
-        return tuple(self._subscriptions)
+        return self._subscriptions.ids
+
+    @property
+    def advertised(self) -> tuple[int, ...]:
+        """The ids of all advertisements."""
+        return self._advertisements.ids
 
     @property
     def state(self) -> tuple[object, ...]:
@@ -187,8 +196,6 @@ class ClientCore:
 
     def status(self) -> dict[str, object]:
         """A JSON-ready account of the state."""
-        done = self.link.acknowledged_ticket
-        waiting = [s for s in self._subscriptions.values() if not self.attached or s.ticket > done]
         return {
             "node": self.config.name,
             "node_id": self.config.node_id,
@@ -198,9 +205,8 @@ class ClientCore:
             "settled": self.link.quiet,
             "interface": self.link.interface.name,
             "received_ns": self.link.received_ns,
-            "subscriptions": len(self._subscriptions),
-            "subscriptions_acknowledged": len(self._subscriptions) - len(waiting),
-            "subscriptions_digest": self._subscriptions_digest(),
+            **self._held_status("subscriptions", self._subscriptions),
+            **self._held_status("advertisements", self._advertisements),
             "published": self._published,
             "delivered": self._delivered,
             "retransmissions": self.link.retransmissions,
@@ -211,19 +217,14 @@ class ClientCore:
         if not self.attached:
             raise NotAttached(f"{self.config.name} is not attached to {self.link.interface.peer_name}")
 
-    def _note_change(self) -> None:
-        self._digest = ""
-        self._changes += 1
-
-    def _subscriptions_digest(self) -> str:
-        if not self._digest:
-            self._digest = subscriptions_digest({i: s.predicate for i, s in self._subscriptions.items()})
-        return self._digest
+    def _held_status(self, what: str, held: Held) -> dict[str, object]:
+        acknowledged = held.acknowledged(self.link.acknowledged_ticket) if self.attached else 0
+        return {what: len(held), f"{what}_acknowledged": acknowledged, f"{what}_digest": held.digest}
 
     def _take(self, now_ns: int, event: LinkEvent) -> None:
         if isinstance(event, LinkUp):
-            for subscription, held in self._subscriptions.items():
-                self._send_subscribe(now_ns, subscription, held)
+            self._advertisements.tell_all(now_ns)
+            self._subscriptions.tell_all(now_ns)
         elif isinstance(event, Arrived):
             self.link.drop(Reason.UNEXPECTED_KIND)
 
@@ -236,19 +237,3 @@ class ClientCore:
         assert isinstance(message, Message)
         self._delivered += 1
         self._outputs.append(Deliver(message))
-
-    def _send_subscribe(self, now_ns: int, subscription: int, held: _Subscription) -> None:
-        held.ticket = self._send(now_ns, Kind.SUBSCRIBE, subscription, held.predicate)
-
-    def _send(self, now_ns: int, kind: Kind, subscription: int, body: bytes) -> int:
-        payload = subscription.to_bytes(4, "big") + body
-        return self.link.send(now_ns, kind, payload, key=("subscription", subscription))
-
-    def _free_id(self) -> int:
-        return max(self._subscriptions, default=0) + 1
-
-
-def _checked_id(subscription: int) -> int:
-    if not 0 <= subscription <= SUBSCRIPTION_MAX:
-        raise UsageError(f"a subscription's id is 0 to {SUBSCRIPTION_MAX}; got {subscription}")
-    return subscription

@@ -52,6 +52,7 @@ class Reason(StrEnum):
     UNLISTED_ORIGIN = "unlisted_origin"
     INTEREST_GAP = "interest_gap"
     UNKNOWN_SUBSCRIPTION = "unknown_subscription"
+    UNKNOWN_ADVERTISEMENT = "unknown_advertisement"
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,6 +9,7 @@ from nodes.routing.schemes.base import EVERYTHING
 from nodes.wire.codec import decode_filter
 
 if TYPE_CHECKING:
+    from nodes.routing.client_predicates import Predicates
     from nodes.routing.link import Link
     from nodes.routing.router import Router
 
@@ -74,9 +75,10 @@ def _adjacency(router: Router, link: Link) -> dict[str, object]:
         "retransmissions": link.retransmissions,
     }
     found |= router.scheme_exchange.account(interface.index)
-    held = router.clients.by_interface.get(interface.index)
-    if held is not None:
-        found |= {"subscriptions": len(held), "subscriptions_digest": held.digest()}
+    for what, each in (("subscriptions", router.clients), ("advertisements", router.advertisements)):
+        held: Predicates | None = each.by_interface.get(interface.index)
+        if held is not None:
+            found |= {what: len(held), f"{what}_digest": held.digest()}
     return found
 
 

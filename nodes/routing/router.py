@@ -26,6 +26,7 @@ from nodes.config import NodeConfig
 from nodes.model import UsageError
 from nodes.routing import report
 from nodes.routing.adjacency import draw_incarnation
+from nodes.routing.advertisements import ClientAdvertisements
 from nodes.routing.ageing import Ageing
 from nodes.routing.effects import Drop, Install, Log, Output, Reason
 from nodes.routing.holdings import Holdings
@@ -107,11 +108,12 @@ class Router:
             changed=want_install,
             returned=self.interest.returned,
         )
+        to_clients = [i.index for i in config.interfaces if i.peer_role is Role.CLIENT]
         self.clients = ClientSubscriptions(
-            [i.index for i in config.interfaces if i.peer_role is Role.CLIENT],
-            self.store,
-            self.rules.holdings,
-            self._subscriptions_changed,
+            to_clients, self.store, self.rules.holdings, self._subscriptions_changed
+        )
+        self.advertisements = ClientAdvertisements(
+            to_clients, self.rules.holdings, self._advertisements_changed
         )
         self.scheme_exchange = SchemeExchange(
             node,
@@ -136,8 +138,10 @@ class Router:
             from_routers[Kind.INTEREST] = self.interest.take_record
             from_routers[Kind.INTEREST_CHANGE] = self.interest.take_change
         from_clients: dict[int, Handler] = {
-            Kind.SUBSCRIBE: self.clients.take_subscribe,
-            Kind.UNSUBSCRIBE: self.clients.take_unsubscribe,
+            Kind.SUBSCRIBE: self.clients.take,
+            Kind.UNSUBSCRIBE: self.clients.take_back,
+            Kind.ADVERTISE: self.advertisements.take,
+            Kind.UNADVERTISE: self.advertisements.take_back,
         }
         return {Role.ROUTER: from_routers, Role.CLIENT: from_clients}
 
@@ -237,6 +241,7 @@ class Router:
             self._take_payload(now_ns, link, event)
         elif link.interface.peer_role is Role.CLIENT:
             self.clients.end_session(now_ns, link)
+            self.advertisements.end_session(now_ns, link)
         else:
             self._link_events += 1
             self.linkstate.announcement.want(now_ns)
@@ -275,6 +280,9 @@ class Router:
     def _subscriptions_changed(self, now_ns: int) -> None:
         self.interest.announcement.want(now_ns)
         self._install_due.want(now_ns)
+
+    def _advertisements_changed(self, now_ns: int) -> None:
+        """No scheme goes by them yet."""
 
     def _forget(self, origin: int) -> None:
         self.linkstate.forget(origin)

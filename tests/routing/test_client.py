@@ -109,6 +109,47 @@ def test_what_router_and_client_hold_is_compared_not_only_counted() -> None:
     assert network.reasons() == []
 
 
+def test_advertisements_are_held_as_subscriptions_are_and_apart_from_them() -> None:
+    network = attached()
+    core = network.client("c1").core
+    assert core.subscribe(network.now_ns, parse_predicate("x = 1")) == 1
+    assert core.advertise(network.now_ns, parse_predicate("y any integer or z any string")) == 1
+    assert core.advertise(network.now_ns, parse_predicate("w = 1")) == 2
+    assert core.status()["advertisements_acknowledged"] == 0
+    network.after("c1")
+    network.run(50 * MS)
+    assert (core.status()["advertisements"], core.status()["advertisements_acknowledged"]) == (2, 2)
+    assert len(network.router("r1").advertisements.by_interface[0]) == 2
+    assert network.reasons() == []
+    core.unadvertise(network.now_ns, 1)
+    assert core.advertised == (2,)
+    network.after("c1")
+    network.run(50 * MS)
+    assert len(network.router("r1").advertisements.by_interface[0]) == 1
+    assert len(network.router("r1").clients.by_interface[0]) == 1
+    assert network.reasons() == []
+
+
+def test_a_restarted_router_is_told_again_what_is_advertised() -> None:
+    network = attached()
+    network.client("c1").core.advertise(network.now_ns, parse_predicate("x any integer"))
+    network.after("c1")
+    network.run(50 * MS)
+    network.kill("r1")
+    network.run(10 * MS)
+    network.start("r1")
+    network.converge(within_ns=SECOND)
+    assert len(network.router("r1").advertisements.by_interface[0]) == 1
+    held = network.router("r1").advertisements.by_interface[0]
+    held.set(1, b"\0\0\0\0")
+    assert network.reasons() == ["r1 does not hold what c1 advertised"]
+
+
+def test_withdrawing_what_is_not_advertised_is_an_error() -> None:
+    with pytest.raises(UsageError, match="c1 has no advertisement 4"):
+        core().unadvertise(0, 4)
+
+
 def test_unsubscribing_what_is_not_subscribed_is_an_error() -> None:
     with pytest.raises(UsageError, match="c1 has no subscription 4"):
         core().unsubscribe(0, 4)
@@ -118,6 +159,8 @@ def test_unsubscribing_what_is_not_subscribed_is_an_error() -> None:
 def test_a_subscription_id_has_32_bits(number: int) -> None:
     with pytest.raises(UsageError, match="0 to 4294967295"):
         core().subscribe(0, parse_predicate("all"), number)
+    with pytest.raises(UsageError, match="an advertisement's id is 0 to 4294967295"):
+        core().advertise(0, parse_predicate("all"), number)
 
 
 def test_a_router_is_no_client() -> None:

@@ -14,6 +14,7 @@ def adjacency(interface: str, peer: str, **more: object) -> dict[str, Any]:
     return {"interface": interface, "peer": peer, "state": "up", **more}
 
 
+DIGESTS = {"subscriptions_digest": "s", "advertisements_digest": "a"}
 CONVERGED: dict[str, dict[str, Any]] = {
     name: {
         "role": "router",
@@ -24,14 +25,16 @@ CONVERGED: dict[str, dict[str, Any]] = {
     }
     for name, other in (("r1", "r2"), ("r2", "r1"))
 }
-CONVERGED["r1"]["adjacencies"].append(adjacency("r1-eth1", "c1", subscriptions_digest="s"))
+CONVERGED["r1"]["adjacencies"].append(adjacency("r1-eth1", "c1", **DIGESTS))
 CONVERGED["c1"] = {
     "role": "client",
     "attached": True,
     "settled": True,
     "subscriptions": 2,
     "subscriptions_acknowledged": 2,
-    "subscriptions_digest": "s",
+    "advertisements": 1,
+    "advertisements_acknowledged": 1,
+    **DIGESTS,
 }
 
 
@@ -45,6 +48,8 @@ CONVERGED["c1"] = {
         ("c1", "settled", False, "c1 is not settled"),
         ("c1", "subscriptions_acknowledged", 1, "c1 has 1 of 2 subscriptions acknowledged"),
         ("c1", "subscriptions_digest", "x", "r1 does not hold what c1 subscribed to"),
+        ("c1", "advertisements_acknowledged", 0, "c1 has 0 of 1 advertisements acknowledged"),
+        ("c1", "advertisements_digest", "x", "r1 does not hold what c1 advertised"),
     ],
 )
 def test_each_rule_gives_its_reason(node: str, key: str, value: object, reason: str) -> None:

@@ -1,0 +1,97 @@
+"""What a client holds and tells its router, by ids of its own: its subscriptions, and its advertisements.
+
+It outlives the session with the router, which is told all of it anew whenever the client attaches.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable
+from dataclasses import dataclass
+
+from nodes.model import Predicate, UsageError
+from nodes.routing.client_predicates import predicates_digest
+from nodes.wire.codec import encode_predicate
+from nodes.wire.packets import Kind
+
+ID_MAX = 0xFFFF_FFFF
+
+Send = Callable[[int, Kind, bytes, Hashable], int]
+"""`Link.send`: (now, kind, payload, key) to a ticket."""
+
+
+@dataclass(slots=True)
+class _Entry:
+    predicate: bytes
+    ticket: int = 0
+
+
+class Held:
+    """Predicates of one kind.
+
+    Args:
+        what: The kind's name, in the singular.
+        add: The control payload that adds or replaces one.
+        withdraw: The one that takes it back.
+        send: What sends them to the router, which is attached when it is called.
+    """
+
+    def __init__(self, what: str, add: Kind, withdraw: Kind, send: Send) -> None:
+        self._what = what
+        self._add = add
+        self._withdraw = withdraw
+        self._send = send
+        self._entries: dict[int, _Entry] = {}
+        self._digest: str | None = None
+
+    def __len__(self) -> int:
+        return len(self._entries)
+
+    @property
+    def ids(self) -> tuple[int, ...]:
+        """The ids of all."""
+        return tuple(self._entries)
+
+    @property
+    def digest(self) -> str:
+        """What client and router compare to know that they agree."""
+        if self._digest is None:
+            self._digest = predicates_digest({i: entry.predicate for i, entry in self._entries.items()})
+        return self._digest
+
+    def set(self, now_ns: int, predicate: Predicate, number: int | None, *, attached: bool) -> int:
+        """Add one, or give the id of one a new predicate; returns its id.
+
+        Raises:
+            UsageError: It cannot have this id.
+        """
+        chosen = max(self._entries, default=0) + 1 if number is None else number
+        if not 0 <= chosen <= ID_MAX:
+            article = "an" if self._what[0] in "aeiou" else "a"
+            raise UsageError(f"{article} {self._what}'s id is 0 to {ID_MAX}; got {chosen}")
+        entry = self._entries[chosen] = _Entry(encode_predicate(predicate))
+        self._digest = None
+        if attached:
+            self._tell(now_ns, chosen, entry)
+        return chosen
+
+    def discard(self, now_ns: int, number: int, *, attached: bool) -> bool:
+        """Withdraw one; False if there is none of this id."""
+        if self._entries.pop(number, None) is None:
+            return False
+        self._digest = None
+        if attached:
+            self._send(now_ns, self._withdraw, number.to_bytes(4, "big"), (self._what, number))
+        return True
+
+    def tell_all(self, now_ns: int) -> None:
+        """The router knows nothing yet."""
+        for number, entry in self._entries.items():
+            self._tell(now_ns, number, entry)
+
+    def acknowledged(self, ticket: int) -> int:
+        """How many the router has, if it has acknowledged all up to this ticket."""
+        return sum(entry.ticket <= ticket for entry in self._entries.values())
+
+    def _tell(self, now_ns: int, number: int, entry: _Entry) -> None:
+        payload = number.to_bytes(4, "big") + entry.predicate
+        entry.ticket = self._send(now_ns, self._add, payload, (self._what, number))
