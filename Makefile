@@ -239,6 +239,12 @@ box: wheelhouse ## Build a Vagrant box from Debian's packages, for CBN_BOX: buil
 	requirements/apt-install packages-vm.apt
 	requirements/as-root playbooks/box/build
 
+.PHONY: test-cluster
+test-cluster: tools ## Rehearse a cluster on machines without hardware: provision, run, break, compare, tear down; as root.
+	requirements/apt-install packages-test.apt
+	requirements/as-root $(BIN)/python -m pytest -m cluster --durations=10 tests/cluster/test_playbooks.py \
+	    tests/cluster/test_same_as_other_worlds.py tests/cluster/test_runs.py tests/cluster/test_without_a_trace.py
+
 .PHONY: test-vm
 test-vm: tools box ## Build the box, `vagrant up lab`, and try everything in it, under emulation; as root, 20 minutes.
 	requirements/as-root tests/vm/private-libvirt build/vm $(BIN)/pytest -s -m vm tests/vm

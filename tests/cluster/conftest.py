@@ -10,8 +10,8 @@ import re
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import pytest
@@ -21,6 +21,7 @@ from testbed.cluster.inventory import inventory
 from testbed.cluster.ssh import ssh_command
 
 ROOT = Path(__file__).parents[2]
+MACHINES = ("m1", "m2", "m3")
 _NUMBERS = itertools.count(1)
 Metal = Callable[..., "subprocess.CompletedProcess[str]"]
 
@@ -73,6 +74,8 @@ class Cluster:
 
     hosts_file: Path
     inventory: Path
+    bare: Mapping[str, str] = field(default_factory=dict)
+    """Everything on each machine, before anything was provisioned."""
 
     def play(self, *options: str, playbook: str = "site.yml") -> Played:
         """Play a playbook."""
@@ -95,7 +98,18 @@ class Cluster:
         call = ssh_command(read_hosts(self.hosts_file).machine(machine), [command])
         return subprocess.run(call, capture_output=True, text=True, check=True, timeout=60).stdout.strip()
 
+    def everything(self, machine: str) -> str:
+        """What a machine has: accounts, packages, and files but for those that it writes by itself."""
+        return self.on(machine, _EVERYTHING)
 
+
+_OWN = ("proc", "sys", "run", "tmp", "var/tmp", "var/log", "var/cache", "var/lib/systemd", "var/lib/chrony")
+_LEFT_OUT = [*(f"-path /{path}" for path in _OWN), "-name .ansible", "-name __pycache__", "-path '/etc/*-'"]
+_EVERYTHING = (
+    rf"sudo find / -xdev \( {' -o '.join(_LEFT_OUT)} \) -prune -o"
+    r" -type d -printf '%p %m %u:%g\n' -o -printf '%p %y %m %u:%g %s %l\n' | sort;"
+    " getent passwd; getent group; dpkg-query --show; systemctl list-unit-files --no-legend"
+)
 WHEELS = ROOT / "build" / "wheels.tar"
 
 
@@ -109,14 +123,15 @@ def cluster(metal: Metal, tmp_path_factory: pytest.TempPathFactory) -> Iterator[
     path = tmp_path_factory.mktemp("cluster") / "inventory.json"
     path.write_text(json.dumps(inventory(read_hosts(hosts_file))))
     subprocess.run(["make", "wheels"], cwd=ROOT, check=True, capture_output=True)
-    yield Cluster(hosts_file, path)
+    made = Cluster(hosts_file, path)
+    yield replace(made, bare={machine: made.everything(machine) for machine in MACHINES})
     metal("down", "--name", name)
 
 
 @pytest.fixture(scope="session")
 def provisioned(cluster: Cluster) -> Cluster:
     """The same machines, with this tree's version of the package."""
-    if not all(cluster.is_current(machine) for machine in ("m1", "m2", "m3")):
+    if not all(cluster.is_current(machine) for machine in MACHINES):
         played = cluster.play()
         assert played.code == 0, played.text
     return cluster

@@ -7,12 +7,15 @@ from __future__ import annotations
 
 import hashlib
 import json
+import sys
+import tarfile
 from pathlib import Path
 
 import pytest
 
 from tests.cluster.conftest import ROOT, Cluster
 
+CBN = Path(sys.executable).with_name("cbn")
 pytestmark = pytest.mark.cluster
 
 
@@ -63,9 +66,29 @@ def test_a_provisioned_machine_has_what_nodes_need(cluster: Cluster) -> None:
     assert "complete" in done
 
 
+def test_a_scenario_is_run_by_a_playbook(provisioned: Cluster, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    options = ["-e", "run_scenario=single-router", "-e", f"run_out={out}", "-e", f"run_command={CBN}"]
+    played = provisioned.play(*options, "-e", f"run_hosts={provisioned.hosts_file}", playbook="run.yml")
+    assert played.code == 0, played.text
+    assert "complete" in played.text
+    assert (out / "captures" / "index.json").is_file()
+
+
+def test_files_of_a_run_that_nobody_has_fetched_are_collected(provisioned: Cluster, tmp_path: Path) -> None:
+    provisioned.on("m2", "sudo install -D /etc/hostname /var/lib/cbn/runs/lost-run/logs/r1.jsonl")
+    played = provisioned.play("-e", f"collect_to={tmp_path}", playbook="collect.yml")
+    assert played.code == 0, played.text
+    [archive] = tmp_path.rglob("*.tar.gz")
+    assert archive.relative_to(tmp_path) == Path("lost-run/m2.tar.gz")
+    with tarfile.open(archive) as packed:
+        assert "./logs/r1.jsonl" in packed.getnames()
+    assert provisioned.on("m2", "sudo ls /var/lib/cbn/runs") == ""
+
+
 def test_a_machine_that_does_not_answer_is_named(cluster: Cluster, tmp_path: Path) -> None:
     machines = json.loads(cluster.inventory.read_text())
-    machines["cluster"]["hosts"]["m1"]["ansible_host"] = "10.77.0.200"
+    machines["cluster"]["hosts"]["m1"] |= {"ansible_host": "10.77.0.200", "ansible_control_path": "none"}
     path = tmp_path / "inventory.json"
     path.write_text(json.dumps(machines))
     played = Cluster(cluster.hosts_file, path).play("--limit", "m1")
