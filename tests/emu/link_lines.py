@@ -183,6 +183,42 @@ class RealLine:
         assert self.lab.problems == []
 
 
+class SlowedLine:
+    """A link on which everything takes so many times longer, and is reported as if it did not.
+
+    On a machine that is slow itself, its lateness then weighs so many times less.
+    """
+
+    def __init__(
+        self, carrier: str, mtu: int = 1500, dilate: int = 1, does: Impairment | None = None
+    ) -> None:
+        self._line = RealLine(carrier, mtu, dilate, does)
+        self._dilate = dilate
+
+    def impair(self, there: Impairment, back: Impairment | None = None) -> None:
+        self._line.impair(there, back)
+
+    def take_down(self) -> None:
+        self._line.take_down()
+
+    def bring_up(self) -> None:
+        self._line.bring_up()
+
+    def send(self, numbers: Sequence[int], every_ns: int = 0, payload: int = 58, source: int = 0) -> None:
+        self._line.send(numbers, every_ns * self._dilate, payload, source)
+
+    def collect(self, within_ns: int = 0, sink: int = 1) -> list[Arrival]:
+        by = self._dilate
+        arrived = self._line.collect(within_ns * by, sink)
+        return [Arrival(a.number, a.sent_ns // by, a.arrived_ns // by) for a in arrived]
+
+    def checksum_errors(self) -> int:
+        return self._line.checksum_errors()
+
+    def close(self) -> None:
+        self._line.close()
+
+
 def _receive(sock: socket.socket) -> Arrival | None:
     try:
         data, ancillary, _, _ = sock.recvmsg(65_536, 64, socket.MSG_DONTWAIT)

@@ -15,7 +15,7 @@ import pytest
 from tests.vm.vagrant import REPORTS_PORT, ROOT, Guest, stage, vagrant
 
 pytestmark = [pytest.mark.vm, pytest.mark.timeout(900)]
-VERDICT = "clean: All 582 owed deliveries arrived, each once."
+VERDICT = "All 582 owed deliveries arrived, each once."
 
 
 def test_everything_in_it_has_started(lab: Guest) -> None:
@@ -54,7 +54,7 @@ def test_make_demo_ends_with_a_verdict_and_has_compiled_nothing(lab: Guest) -> N
     with stage("make demo in the guest"):
         shown = lab.output("cd /vagrant && make demo", 600)
     assert VERDICT in shown
-    assert "in the world emu" in shown
+    assert "report: runs/quickstart-emu-" in shown
     assert "Compiling" not in shown
     assert "Installing" not in shown
 
@@ -69,8 +69,10 @@ def test_its_reports_are_seen_from_the_host(lab: Guest) -> None:
 
 
 def test_links_by_netem_do_what_they_are_asked_for(lab: Guest) -> None:
-    with stage("the conformance of links, in the guest"):
-        done = lab.run("cd /vagrant && sudo .venv/bin/python -m tests.emu.conformance", 600)
+    """Slowed, since an emulated processor is late by as much as the delays that are asked for."""
+    with stage("the conformance of links by netem, six times slower"):
+        checks = "sudo .venv/bin/python -m tests.emu.conformance netem --dilate 6"
+        done = lab.run(f"cd /vagrant && {checks}", 600)
     print(done.stdout)
     by_netem = re.findall(r"^netem .*$", done.stdout, re.MULTILINE)
     assert len(by_netem) > 10, done.stdout
@@ -79,9 +81,10 @@ def test_links_by_netem_do_what_they_are_asked_for(lab: Guest) -> None:
 
 def test_an_impaired_network_runs_on_netem_and_spark_judges_it(lab: Guest) -> None:
     with stage("a run over links by netem, with Spark's analysis"):
-        lab.output(
-            "cd /vagrant && sudo cbn run europe --world emu --links netem --analyze --out runs/netem", 600
-        )
+        run = "sudo cbn run quickstart --world emu --links netem --set topology.link_defaults.delay=5ms"
+        shown = lab.output(f"cd /vagrant && {run} --analyze --out runs/netem", 600)
+    assert VERDICT in shown
+    assert '"netem"' in lab.output("cat /vagrant/runs/netem/manifest.json")
 
 
 def test_provisioning_again_changes_nothing(lab: Guest) -> None:
