@@ -246,7 +246,7 @@ test-cluster: tools ## Rehearse a cluster on machines without hardware: provisio
 	    tests/cluster/test_same_as_other_worlds.py tests/cluster/test_runs.py tests/cluster/test_without_a_trace.py
 
 .PHONY: test-vm
-test-vm: tools box ## Build the box, `vagrant up lab`, and try everything in it, under emulation; as root, 20 minutes.
+test-vm: tools box wheels ## Build the box, `vagrant up lab`, and try everything in it, under emulation; as root, 20 minutes.
 	requirements/as-root tests/vm/private-libvirt build/vm $(BIN)/pytest -s -m vm tests/vm
 
 .PHONY: pictures
@@ -315,11 +315,12 @@ $(STAMPS)/spark-wheels: requirements/analysis.txt
 	rm -rf build/spark-wheels
 	touch $@
 
-$(STAMPS)/wheelhouse: requirements/build.txt requirements/runtime.txt requirements/analysis.txt $(STAMPS)/build
+COLLECTED := $(addprefix requirements/,build.txt runtime.txt tables.txt analysis.txt)
+$(STAMPS)/wheelhouse: $(COLLECTED) $(STAMPS)/build
 	$(SAY) "Collecting Python packages in build/wheelhouse"
 	rm -rf build/wheelhouse
 	$(PIP) wheel --quiet --no-deps --no-build-isolation --wheel-dir build/wheelhouse \
-	    $(addprefix --requirement requirements/,build.txt runtime.txt analysis.txt)
+	    $(addprefix --requirement ,$(COLLECTED))
 	touch $@
 
 $(STAMPS)/project: pyproject.toml setup.py $(STAMPS)/runtime
