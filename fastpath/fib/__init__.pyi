@@ -11,6 +11,7 @@ __all__ = [
     "DropReason",
     "Fib",
     "ForwardingTable",
+    "Gate",
     "Route",
     "UsageError",
     "WireError",
@@ -31,6 +32,11 @@ class ForwardingTable:
 
 ALGORITHMS: tuple[str, ...]
 
+class Gate:
+    def __init__(self, interfaces: int) -> None: ...
+    def set(self, interface: int, predicate: bytes) -> None: ...
+    def refused(self, interface: int) -> tuple[int, int]: ...
+
 class Fib:
     def __init__(
         self,
@@ -40,6 +46,7 @@ class Fib:
         tables: Sequence[ForwardingTable],
         max_datagram_bytes: Sequence[int] | None = None,
         route: Route | None = None,
+        gate: Gate | None = None,
     ) -> None: ...
     def forward(self, packet: bytes, ingress: int) -> tuple[int, list[tuple[int, bytes]]]: ...
     def forward_datagram(

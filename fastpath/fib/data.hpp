@@ -10,6 +10,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "fib/gate.hpp"
 #include "match/bits.hpp"
 #include "match/index.hpp"
 #include "wire/wire.hpp"
@@ -26,9 +27,10 @@ enum class Drop : std::uint8_t {
     NoFib = 6,
     SendFailed = 7,
     Unreachable = 8,
-    Returned = 9
+    Returned = 9,
+    Unadvertised = 10
 };
-inline constexpr std::size_t DROPS = 10;
+inline constexpr std::size_t DROPS = 11;
 
 // header class -> (interface mask, predicate table, header rewrite)
 struct ClassRule {
@@ -60,6 +62,7 @@ struct FibData {
     std::unordered_map<std::uint32_t, ClassRule> classes;
     std::vector<IndexPointer> tables;
     RouteRule route;
+    GatePointer gate;  // null: clients may publish what they like
 
     [[nodiscard]] bool knows(std::uint32_t interface) const noexcept { return interface < clients.size(); }
     [[nodiscard]] bool is_client(std::uint32_t interface) const noexcept { return clients[interface] != 0; }

@@ -17,6 +17,7 @@ namespace cbn {
 struct Workspace {
     Scratch scratch;
     Partition partition;
+    std::vector<std::uint32_t> satisfied;  // by the gate
 };
 
 namespace detail {
@@ -36,6 +37,14 @@ inline Drop admit(const FibData& fib, const wire::MessageView& message, std::uin
     if (from_client) return Drop::None;
     if (!rule->accept.test(ingress)) return Drop::WrongInterface;
     return fib.published_here(message.source) ? Drop::Returned : Drop::None;
+}
+
+// Whether a client may publish this, where clients have to advertise.
+inline Drop pass_gate(const FibData& fib, const wire::MessageView& message, std::uint32_t ingress, Workspace& work) {
+    if (fib.gate == nullptr || !fib.is_client(ingress)) return Drop::None;
+    bool admitted = false;
+    if (!fib.gate->admits(ingress, message, work.satisfied, admitted).ok()) return Drop::Malformed;
+    return admitted ? Drop::None : Drop::Unadvertised;
 }
 
 // The last hop is spent: clients still get their copies. True if a router would have had one.
@@ -58,6 +67,8 @@ void forward(const FibData& fib, wire::Bytes packet, std::uint32_t ingress, Work
     if (refused != Drop::None) {
         return sink.drop(wire::validate_attributes(message).ok() ? refused : Drop::Malformed);
     }
+    const Drop closed = detail::pass_gate(fib, message, ingress, work);
+    if (closed != Drop::None) return sink.drop(closed);
     if (rule->routed) [[unlikely]] {
         return forward_routed(fib, *rule, message, packet, ingress, work.scratch, work.partition, sink);
     }

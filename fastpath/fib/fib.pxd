@@ -48,6 +48,20 @@ cdef extern from "fib/table.hpp" namespace "cbn" nogil:
         TablePointer current()
 
 
+cdef extern from "fib/gate.hpp" namespace "cbn" nogil:
+    cdef cppclass Refused "cbn::Gate::Refused":
+        uint64_t count
+        uint64_t sequence
+
+    cdef cppclass CppGate "cbn::Gate":
+        CppGate(size_t) except +
+        size_t size()
+        void set(uint32_t, Bytes) except +
+        Refused refused(uint32_t)
+
+    ctypedef shared_ptr[CppGate] GatePointer
+
+
 cdef extern from "fib/fib.hpp" namespace "cbn" nogil:
     cdef cppclass ClassRule:
         Bits accept
@@ -73,6 +87,7 @@ cdef extern from "fib/fib.hpp" namespace "cbn" nogil:
         unordered_map[uint32_t, ClassRule] classes
         vector[TablePointer] tables
         RouteRule route
+        GatePointer gate
         cbool is_client(uint32_t)
         void note_own_clients() except +
 
@@ -81,6 +96,11 @@ cdef extern from "fib/fib.hpp" namespace "cbn" nogil:
 
 cdef class ForwardingTable:
     cdef unique_ptr[Table] table
+
+
+cdef class Gate:
+    cdef GatePointer gate
+    cdef uint32_t port(self, object interface) except? 0xFFFFFFFF
 
 
 cdef class Fib:

@@ -14,7 +14,7 @@ from libcpp.string cimport string
 from libcpp.utility cimport pair
 from libcpp.vector cimport vector
 
-from fastpath.wire cimport Bytes, Status, describe, validate_filter
+from fastpath.wire cimport Bytes, Status, describe, validate_filter, validate_predicate
 
 from fastpath.fib.values import ClassEntry, DropReason, Route
 from fastpath.wire.codec import UsageError, WireError
@@ -25,6 +25,7 @@ __all__ = [
     "DropReason",
     "Fib",
     "ForwardingTable",
+    "Gate",
     "Route",
     "UsageError",
     "WireError",
@@ -274,22 +275,53 @@ def count_messages(bytes datagram not None):
     return c_count_messages(view(datagram))
 
 
+cdef class Gate:
+    """What clients may publish, where they have to advertise; shared by the FIBs of a router.
+
+    What is set takes effect at once. A client that has advertised nothing may publish nothing.
+    """
+
+    def __cinit__(self, interfaces):
+        self.gate = make_shared[CppGate](<size_t>u32(interfaces, "interfaces", MAX_INTERFACES))
+
+    cdef uint32_t port(self, object interface) except? 0xFFFFFFFF:
+        count = self.gate.get().size()
+        if not isinstance(interface, int) or not 0 <= interface < count:
+            raise UsageError(f"interface is {interface!r}; this gate has {count}")
+        return interface
+
+    def set(self, interface, bytes predicate not None):
+        """All that the client at an interface has advertised: each filter of the predicate. WireError if malformed."""
+        cdef uint32_t where = self.port(interface)
+        cdef Bytes data = view(predicate)
+        check(validate_predicate(data))
+        with nogil:
+            self.gate.get().set(where, data)
+
+    def refused(self, interface):
+        """How many messages of a client were refused, and the sequence of the last (0: of none)."""
+        cdef Refused found = self.gate.get().refused(self.port(interface))
+        return found.count, found.sequence
+
+
 cdef class Fib:
     """Immutable. `clients[i]` is the id of the client at interface i, 0 for a router.
 
     Holds the tables as committed when it is made: what is committed later
     needs a new FIB (which costs no copy of the tables). `max_datagram_bytes[i]`
     bounds the UDP payload sent at interface i, 1472 if not given; a packet
-    larger than that is sent alone. UsageError if the parts do not fit together.
+    larger than that is sent alone. With a `gate` of as many interfaces, clients may publish what they
+    have advertised. UsageError if the parts do not fit together.
     """
 
-    def __cinit__(self, origin_class, clients, classes, tables, max_datagram_bytes=None, route=None):
+    def __cinit__(self, origin_class, clients, classes, tables, max_datagram_bytes=None, route=None, gate=None):
         cdef shared_ptr[FibData] data = make_shared[FibData]()
         data.get().origin_class = u32(origin_class, "origin_class")
         add_interfaces(data.get(), clients, max_datagram_bytes)
         for table in tables:
             data.get().tables.push_back((<ForwardingTable?>table).table.get().current())
         add_route(data.get(), route)
+        add_gate(data.get(), gate)
         for entry in classes:
             add_class(data.get(), entry)
         self.data = <FibPointer>data

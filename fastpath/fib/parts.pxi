@@ -64,6 +64,15 @@ cdef int add_route(FibData *data, object route) except -1:
     return 0
 
 
+cdef int add_gate(FibData *data, object gate) except -1:
+    if gate is None:
+        return 0
+    if (<Gate?>gate).gate.get().size() != data.clients.size():
+        raise UsageError(f"a gate of {(<Gate>gate).gate.get().size()} interfaces for {data.clients.size()}")
+    data.gate = (<Gate>gate).gate
+    return 0
+
+
 cdef int add_interfaces(FibData *data, object clients, object max_datagram_bytes) except -1:
     for client in clients:
         data.clients.push_back(u32(client, "client id"))

@@ -24,6 +24,8 @@ class DropReason(IntEnum):
     """No way leads to a destination of the message; one for each destination."""
     RETURNED = 9
     """A router sent us, by a way we take messages from, what a client of ours published."""
+    UNADVERTISED = 10
+    """A client of ours published what is outside of all that it has advertised."""
 
 
 @dataclass(frozen=True)

@@ -130,6 +130,7 @@ cdef extern from "wire/codec.hpp" namespace "cbn::wire" nogil:
         size_t size()
 
     Status validate_filter(Bytes)
+    Status validate_predicate(Bytes)
 
     cdef cppclass FilterCursor:
         FilterCursor()

@@ -108,7 +108,7 @@ constexpr const char* describe(Fault fault) noexcept {
         case Fault::BadBoolean: return "is neither 0 nor 1";
         case Fault::NotAscending: return "is not above the one before it";
         case Fault::WrongType: return "is not the type expected here";
-        case Fault::BadKind: return "is unknown; expected 1 to 4";
+        case Fault::BadKind: return "is unknown";
         case Fault::IdTooLarge: return "is above 4294967295";
         case Fault::NotShortest: return "is not written in as few bytes as it takes";
     }

@@ -167,6 +167,19 @@ void compare(Random& random, const Table& table, const Filed& filed, Figures& fi
     if (!std::equal(found.begin(), found.end(), wanted.begin(), wanted.end())) ++figures.disagreements;
 }
 
+// What the client at interface 0 has advertised.
+GatePointer gate(Random& random) {
+    std::set<std::string> filters;
+    for (std::size_t left = below(random, 4); left > 0; --left) filters.insert(filter(random));
+    std::string predicate;
+    wire::put_u32(predicate, static_cast<std::uint32_t>(filters.size()));
+    for (const std::string& each : filters) predicate += each;
+    auto made = std::make_shared<Gate>(70);
+    const Exact bytes(predicate);
+    if (wire::validate_predicate(bytes.bytes()).ok()) made->set(0, bytes.bytes());
+    return made;
+}
+
 void forward(Random& random, const Table& table, Figures& figures) {
     FibData fib;
     fib.origin_class = 1;
@@ -180,6 +193,7 @@ void forward(Random& random, const Table& table, Figures& figures) {
         rule.accept.set(interface);
     }
     fib.classes[1] = rule;
+    if (random() % 2) fib.gate = gate(random);
     for (int turn = 0; turn < 4; ++turn) {
         const Exact bytes(damaged(random, datagram(random), 0));
         Outcome outcome;
