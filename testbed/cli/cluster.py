@@ -5,10 +5,12 @@ from __future__ import annotations
 import argparse
 
 from testbed.cli import exits
+from testbed.cli.command import emu_options
 from testbed.cluster.hosts import Hosts
 from testbed.cluster.named_hosts import HostsError, find_hosts
 from testbed.cluster.placement import Placement, PlacementError, place
 from testbed.cluster.world import ClusterWorld
+from testbed.emu.options import EmuOptions
 from testbed.plan.model import Plan
 from testbed.plan.problems import ScenarioError
 
@@ -34,6 +36,21 @@ def placed(args: argparse.Namespace, plan: Plan, hosts: Hosts) -> Placement:
     """
     with exits.explained(PlacementError):
         return place(plan, hosts.machines, args.place, dict(args.put))
+
+
+def chosen_cluster(args: argparse.Namespace, plan: Plan) -> ClusterWorld | None:
+    """The world of `--hosts`, if `--world` says so.
+
+    Raises:
+        CommandError: options do not go together, or as `cluster_world`.
+    """
+    if args.world != "cluster":
+        if args.hosts is not None:
+            raise exits.CommandError("--hosts goes with --world cluster")
+        return None
+    if emu_options(args) != EmuOptions():
+        raise exits.CommandError("--links and --dilate are for --world emu")
+    return cluster_world(args, plan)
 
 
 def cluster_world(args: argparse.Namespace, plan: Plan) -> ClusterWorld:

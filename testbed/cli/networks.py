@@ -24,11 +24,11 @@ def choose(name: str | None) -> Running:
     Raises:
         CommandError: there is none, or more than one, or its supervisor is dead.
     """
-    _check_root()
     name = name or os.environ.get(NETWORK_VARIABLE)
     networks = [run for run in running() if run.kept]
     found = matching(networks, name) if name else [run for run in networks if run.alive] or networks
     if not found:
+        _check_root()
         raise exits.CommandError(_none(name, networks), exits.USAGE)
     if len(found) > 1:
         raise exits.CommandError(_many(name, found), exits.USAGE)

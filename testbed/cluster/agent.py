@@ -34,6 +34,7 @@ from nodes.daemon.loop import Selector
 from testbed.cluster.protocol import KINDS, RUNS, VERSION
 from testbed.cluster.share import Share
 from testbed.cluster.unit import ACCOUNT, LEASE_S, socket_of
+from testbed.emu.attachment import end_attached
 from testbed.emu.cleanup import clean
 from testbed.live.fabric import NetworkError
 from testbed.live.registry import RegistryError, Running, register, running
@@ -41,7 +42,7 @@ from testbed.plan.model import Impairment
 from testbed.plan.recorded import plan_from_json
 from testbed.runs.directory import RunDirectory
 
-ALWAYS = ("now", "stop", "remove", "end")
+ALWAYS = ("now", "processes", "deaths", "crash", "stop", "remove", "end")
 """What is done also when a process has died that was not to."""
 LOOK_S = 1.0
 LIMITS = Limits(request_bytes=1 << 30, backlog_bytes=1 << 30)
@@ -74,6 +75,9 @@ class Agent:
             "unsettled": lambda _: self.share.nodes.unsettled(),
             "start_scripts": lambda r: self.share.nodes.start_scripts(r["at_ns"]),
             "ask": lambda r: self.share.nodes.ask(r["node"], r["what"], **r["arguments"]),
+            "processes": lambda _: self.share.nodes.processes(),
+            "deaths": lambda _: self.share.nodes.deaths(),
+            "check": lambda _: None,  # a death is told before anything is done
             "crash": lambda r: self.share.nodes.crash(r["node"]),
             "restart": lambda r: self.share.nodes.restart(r["node"]),
             "hold": lambda r: self.share.nodes.hold(r["node"]),
@@ -165,6 +169,7 @@ class Agent:
         self.share.wires.ask("impair", link=request["link"], impairment=there, back=back)
 
     def _stop(self, _: Mapping[str, Any]) -> dict[str, object]:
+        end_attached(self._run_id)
         share, self._share = self._share, None
         self.end()
         if share is None:

@@ -12,7 +12,7 @@ from typing import Any
 
 from testbed.cluster.agents import Agent, AgentsWatch, together
 from testbed.cluster.placement import Placement
-from testbed.live.fabric import POLL_S, EndedProgram, Life, NotReadyError, Status
+from testbed.live.fabric import POLL_S, EndedProgram, Life, NotReadyError, ProcessRow, Status
 from testbed.plan.model import Impairment, LinkPlan, Plan
 
 
@@ -113,6 +113,20 @@ class Cluster:
         """The agent asks the node."""
         return self._agent_of(name).ask("ask", node=name, what=do, arguments=arguments)
 
+    def processes(self) -> dict[str, ProcessRow]:
+        """On all machines, in the plan's order."""
+        found = {name: row for rows in self._ask_all("processes").values() for name, row in rows.items()}
+        return {name: found[name] for name in self.life if name in found}
+
+    def deaths(self) -> dict[str, str]:
+        """On all machines."""
+        found = self._ask_all("deaths")
+        return {name: f"{machine}: {why}" for machine, died in found.items() for name, why in died.items()}
+
+    def check(self) -> None:
+        """Ask every machine."""
+        self._ask_all("check")
+
     def pause(self, seconds: float = POLL_S) -> None:
         """Wait between two polls."""
         self.watch.wait(self.rest_s(seconds))
@@ -166,9 +180,13 @@ class Cluster:
         together(agents, do, {a.machine.name: {"link": link.name, **arguments} for a in agents})
 
     def _ask_all(
-        self, do: str, nodes: Iterable[str], arguments: Mapping[str, Mapping[str, object]] | None = None
+        self,
+        do: str,
+        nodes: Iterable[str] | None = None,
+        arguments: Mapping[str, Mapping[str, object]] | None = None,
     ) -> dict[str, Any]:
-        return together(self._of(nodes), do, arguments)
+        """Ask the machines of these nodes, or all."""
+        return together(self._agents.values() if nodes is None else self._of(nodes), do, arguments)
 
     def _statuses(self, do: str, names: Sequence[str]) -> dict[str, Status]:
         began = time.monotonic()

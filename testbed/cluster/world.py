@@ -6,6 +6,7 @@ import shutil
 
 from testbed.cluster.hosts import Hosts
 from testbed.cluster.placement import Placement
+from testbed.live.supervisor import Supervision, SupervisorProgress
 from testbed.plan.model import Plan
 from testbed.runs.directory import RunDirectory
 from testbed.runs.world import Outcome, Progress
@@ -42,3 +43,20 @@ class ClusterWorld:
         from testbed.cluster.run import ClusterRun
 
         return ClusterRun(plan, self._hosts.machines, self._placement, directory, progress).outcome()
+
+
+class SupervisedClusterWorld(ClusterWorld):
+    """The same, for a network that is left running until somebody ends it."""
+
+    def __init__(self, world: ClusterWorld, supervision: Supervision) -> None:
+        super().__init__(world._hosts, world._placement)
+        self._supervision = supervision
+
+    def run(self, plan: Plan, directory: RunDirectory, progress: Progress) -> Outcome:  # noqa: ARG002
+        """Build the network, let it run until it is to end, and leave nothing on the machines."""
+        from testbed.cluster.supervised_run import SupervisedClusterRun
+
+        assert isinstance(progress, SupervisorProgress)
+        return SupervisedClusterRun(
+            self._supervision, self._hosts.machines, self._placement, progress
+        ).outcome()

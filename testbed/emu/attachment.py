@@ -37,7 +37,6 @@ def command_in(run: Running, node: str, command: list[str]) -> list[str]:
 def variables(run: Running, node: str) -> dict[str, str]:
     """The environment of a process in a node's namespace: this one's, the run's marks, and who is where."""
     about: Mapping[str, Any] = run.record["nodes"][node]
-    interfaces = about["interfaces"]
     return {
         **os.environ,
         RUN_MARK: run.run_id,
@@ -48,6 +47,14 @@ def variables(run: Running, node: str) -> dict[str, str]:
         "CBN_NODE": str(Path(run.record["directory"]) / "config" / f"{node}.toml"),
         "CBN_DIRECTORY": str(run.record["directory"]),
         "CBN_ADMIN": str(run.folder / f"{about['id']}.sock"),
+        **neighbourhood(about),
+    }
+
+
+def neighbourhood(about: Mapping[str, Any]) -> dict[str, str]:
+    """Who is where, as variables of the environment."""
+    interfaces = about["interfaces"]
+    return {
         "CBN_ADDRESSES": " ".join(f"{i['name']}={i['address']}" for i in interfaces),
         "CBN_NEIGHBOURS": " ".join(f"{i['peer']}={i['peer_address']}" for i in interfaces),
     }

@@ -22,9 +22,9 @@ from testbed.emu.cgroups import Shares
 from testbed.emu.children import Watch, stop_all
 from testbed.emu.fork_server import ForkedNode, ForkServer
 from testbed.emu.programs import Ended, Programs
-from testbed.emu.resources import Resources
+from testbed.emu.resources import Resources, process_row
 from testbed.live.clients import AdminClient, AdminError
-from testbed.live.fabric import GONE, POLL_S, Life, NotReadyError, Status
+from testbed.live.fabric import GONE, POLL_S, Life, NotReadyError, ProcessRow, Status
 from testbed.live.registry import Registration
 from testbed.plan.model import NodePlan, Plan
 from testbed.plan.rendering import node_config
@@ -123,6 +123,15 @@ class Nodes:
         """
         for node in self.plan.programs:
             self._fork(self._described(node))
+
+    @property
+    def lent(self) -> list[str]:
+        """The clients whose place a program of somebody else has taken."""
+        return self.programs.lent
+
+    def config_of(self, name: str) -> Path:
+        """The configuration that a node, or its program, reads."""
+        return self.files.directory.config.resolve() / f"{name}.toml"
 
     def lend(self, name: str) -> str:
         """Let a program of somebody else take a client's place; returns the mark that it must have.
@@ -225,6 +234,21 @@ class Nodes:
         except AdminError:
             self.watch.wait(DEATH_NOTICE_S)
             raise
+
+    def processes(self) -> dict[str, ProcessRow]:
+        """What the processes take of those that have one."""
+        there = {name: child for name, child in self.children.items() if self.life[name] not in GONE}
+        return {name: process_row(child.process.pid) for name, child in there.items()}
+
+    def deaths(self) -> dict[str, str]:
+        """The nodes that have ended without having been asked to, each with how, for people."""
+        expected = [name for name in self.children if self.life[name] is Life.CRASHED]
+        found = {name: child.death() for name, child in self.children.items() if name not in expected}
+        return {name: death for name, death in found.items() if death}
+
+    def check(self) -> None:
+        """Raise `ProcessDiedError` if something has ended that was not to."""
+        self.watch.wait(0)
 
     def weigh(self) -> None:
         """Note how much memory each process has for itself alone now."""

@@ -7,15 +7,34 @@ shares with none is looked up once, when the run's traffic has come to rest.
 
 from __future__ import annotations
 
+import os
 from collections import Counter
 from collections.abc import Iterable, Mapping
+from pathlib import Path
 
+from testbed.live.fabric import ProcessRow
 from testbed.live.registry import unique_bytes
 from testbed.runs.directory import RunDirectory
 
 RESOURCES = "logs/resources.json"
 SUMMED = ("user_s", "system_s", "waits", "preemptions")
 """What adds up over the lives of a router that crashed and started anew."""
+
+TICKS_A_SECOND = os.sysconf("SC_CLK_TCK")
+PAGE_BYTES = os.sysconf("SC_PAGE_SIZE")
+
+
+def process_row(pid: int) -> ProcessRow:
+    """Processor time and memory of a process now."""
+    try:
+        fields = (
+            Path(f"/proc/{pid}/stat").read_text(encoding="utf-8", errors="replace").rpartition(")")[2].split()
+        )
+        resident = Path(f"/proc/{pid}/statm").read_text(encoding="ascii").split()[1]
+    except (FileNotFoundError, ProcessLookupError, IndexError):
+        return {"pid": pid, "cpu_s": None, "resident_bytes": None}
+    busy = int(fields[11]) + int(fields[12])
+    return {"pid": pid, "cpu_s": busy / TICKS_A_SECOND, "resident_bytes": int(resident) * PAGE_BYTES}
 
 
 class Resources:

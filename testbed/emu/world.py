@@ -10,6 +10,7 @@ from dataclasses import replace
 
 from testbed.emu import preflight
 from testbed.emu.options import EmuOptions
+from testbed.live.supervisor import Supervision, SupervisorProgress
 from testbed.plan.model import Plan
 from testbed.runs.directory import RunDirectory
 from testbed.runs.fidelity import Attempt
@@ -40,6 +41,27 @@ class EmulatedWorld:
             return EmulatedRun(plan, directory, progress, options).outcome()
 
         return at_its_pace(attempt, directory, progress, self.options)
+
+
+class SupervisedWorld:
+    """The emulated world, for a network that is left running until somebody ends it."""
+
+    name = "emu"
+
+    def __init__(self, supervision: Supervision, options: EmuOptions) -> None:
+        self.options = options
+        self._supervision = supervision
+
+    def problems(self, plan: Plan) -> list[str]:
+        """See `EmulatedWorld`."""
+        return preflight.problems(plan, self.options)
+
+    def run(self, plan: Plan, directory: RunDirectory, progress: Progress) -> Outcome:  # noqa: ARG002
+        """Build the network, let it run until it is to end, and leave nothing behind."""
+        from testbed.emu.supervised_run import SupervisedRun  # Mininet is imported only where it is used
+
+        assert isinstance(progress, SupervisorProgress)
+        return SupervisedRun(self._supervision, progress, self.options).outcome()
 
 
 def at_its_pace(

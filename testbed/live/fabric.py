@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from enum import Enum
-from typing import Any, Protocol
+from typing import Any, Protocol, TypedDict
 
 from testbed.plan.model import Impairment, LinkPlan
 
@@ -49,6 +49,15 @@ class Life(Enum):
 
 GONE = (Life.CRASHED, Life.WAITING, Life.ENDED)
 """There is no process."""
+
+
+class ProcessRow(TypedDict):
+    """What a node's process takes of its machine."""
+
+    pid: int
+    cpu_s: float | None
+    """None: it has ended, as for memory."""
+    resident_bytes: int | None
 
 
 class Links(Protocol):
@@ -148,6 +157,15 @@ class Nodes(Protocol):
 
     def ask(self, name: str, do: str, **arguments: object) -> Any:
         """Ask a node. Raises `AdminError` if it refuses."""
+
+    def processes(self) -> Mapping[str, ProcessRow]:
+        """What the processes take of those that have one."""
+
+    def deaths(self) -> Mapping[str, str]:
+        """The nodes that have ended without having been asked to, each with how, for people."""
+
+    def check(self) -> None:
+        """Raise `ProcessDiedError` if something has ended that was not to, asking far away too."""
 
     def pause(self, seconds: float = POLL_S) -> None:
         """Wait between two polls: so long that polling takes a tenth of the time at most."""

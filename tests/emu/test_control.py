@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from nodes.daemon.json_lines import Caller, Request, RequestError, Server
 from nodes.daemon.loop import Selector
-from testbed.emu.control import LIMITS
+from testbed.live.control import LIMITS
 
 
 class Control:

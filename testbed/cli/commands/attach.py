@@ -31,12 +31,14 @@ def _arguments(parser: argparse.ArgumentParser) -> None:
 def _attach(args: argparse.Namespace) -> NoReturn:
     """Become a shell, or a command, in a node's namespace; its exit code is ours."""
     from testbed.cli.networks import choose, node_of
+    from testbed.cluster.attachment import LOGIN, command_on
     from testbed.emu.attachment import command_in, variables
 
     name, command = split_rest(args.run, args.rest)
     run = choose(name)
     node = node_of(run, args.node)
-    line = command_in(run, node, command)
+    far = LOGIN in run.record["nodes"][node]
+    line = (command_on if far else command_in)(run, node, command)
     if not command and sys.stdin.isatty():
         print(f"A shell in the namespace of {node}; `exit` leaves it, the network goes on.", file=sys.stderr)
     sys.stdout.flush()

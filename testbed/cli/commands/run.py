@@ -141,16 +141,9 @@ def _run(args: argparse.Namespace) -> int:
 
 def _cluster(args: argparse.Namespace, plan: Plan) -> World | None:
     """The world of `--hosts`, if the run is to be there."""
-    from testbed.cli.cluster import cluster_world
-    from testbed.emu.options import EmuOptions
+    from testbed.cli.cluster import chosen_cluster
 
-    if args.world != "cluster":
-        if args.hosts is not None:
-            raise exits.CommandError("--hosts goes with --world cluster")
-        return None
-    if emu_options(args) != EmuOptions():
-        raise exits.CommandError("--links and --dilate are for --world emu")
-    return cluster_world(args, plan)
+    return chosen_cluster(args, plan)
 
 
 def _check_on(args: argparse.Namespace) -> None:

@@ -1,7 +1,7 @@
 """`cbn top`: what the nodes of a running network do, live in a terminal or once as text.
 
 Two looks at the network become rates, and these a table that fits a terminal.
-What a look holds is described in `testbed.emu.control`.
+What a look holds is described in `testbed.live.control`.
 """
 
 from __future__ import annotations

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,6 +16,7 @@ from testbed.cli.command import (
     add_emulation,
     add_json,
     add_out,
+    add_placement,
     add_quiet,
     add_scenario,
     emu_options,
@@ -23,14 +26,16 @@ from testbed.cli.progress import progress
 from topologies.quantities import how_many
 
 if TYPE_CHECKING:
-    from testbed.emu.supervisor import Launch, Supervision
+    from testbed.live.supervisor import Launch, Supervision
     from testbed.plan.model import Plan
-    from testbed.runs.world import Progress
+    from testbed.runs.world import Progress, World
 
 _HELP = """\
 examples:
   cbn up quickstart
   cbn up my.yaml --name lab --set scheme=siena
+  cbn up my.yaml --world cluster --hosts hosts.yaml
+      on several machines
   cbn up my.yaml --workload
       also let the clients do what the scenario's scripts say, and its faults happen
 
@@ -46,6 +51,8 @@ def _arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--name", metavar="NAME", help="what to call it (default: the scenario's name)")
     add_out(parser)
     parser.add_argument("--workload", action="store_true", help="also run the scenario's scripts and faults")
+    parser.add_argument("--world", choices=("emu", "cluster"), default="emu", help="where (default: emu)")
+    add_placement(parser.add_argument_group("--world cluster"))
     add_quiet(parser)
     add_emulation(parser)
     add_json(parser)
@@ -54,16 +61,18 @@ def _arguments(parser: argparse.ArgumentParser) -> None:
 def _up(args: argparse.Namespace) -> int:
     """Build a network, wait until it is ready, and leave it to its supervisor."""
     from testbed.cli.scenario import complaints, read, tell_notes
-    from testbed.emu.supervisor import launch
+    from testbed.live.supervisor import launch
 
     scenario = read(args)
     with complaints():
         plan = scenario.plan()
     tell_notes(scenario)
-    supervision = _supervision(args, plan, scenario.text)
-    with launch(supervision) as launched, progress(args.quiet) as shown:
+    supervision, world = _supervision(args, plan, scenario.text)
+    with launch(supervision, world) as launched, progress(args.quiet) as shown:
         if not args.quiet:
-            shown.say(f"{plan.name} in the world emu, seed {plan.seed}, into {supervision.directory.path}")
+            shown.say(
+                f"{plan.name} in the world {world.name}, seed {plan.seed}, into {supervision.directory.path}"
+            )
         try:
             facts = _follow(launched, shown, supervision)
         except KeyboardInterrupt:
@@ -74,23 +83,38 @@ def _up(args: argparse.Namespace) -> int:
     return show(args.json, facts, _next(supervision, facts))
 
 
-def _supervision(args: argparse.Namespace, plan: Plan, scenario: str) -> Supervision:
+def _supervision(args: argparse.Namespace, plan: Plan, scenario: str) -> tuple[Supervision, World]:
     from testbed.cli.execution import RUNS
-    from testbed.emu.supervisor import SupervisedWorld, Supervision
+    from testbed.live.supervisor import Supervision
     from testbed.runs.directory import RunDirectory, RunDirectoryError, new_run_id
 
     name = args.name or plan.name
     _check_name(name, args.name is not None)
-    run_id = new_run_id(name, "emu")
-    options = replace(emu_options(args), adjustable=True)
+    run_id = new_run_id(name, args.world)
     # Problems of the machine come first: then no directory is left behind.
-    probe = SupervisedWorld(Supervision(plan, scenario, RunDirectory(Path(), run_id), options, name))
-    if problems := probe.problems(plan):
+    world = _world(args, plan)
+    if problems := world(Supervision(plan, scenario, RunDirectory(Path(), run_id), name)).problems(plan):
         lines = "\n".join(f"  {problem}" for problem in problems)
         raise exits.CommandError(f"this network cannot be built on this machine:\n{lines}", exits.MACHINE)
     with exits.explained(RunDirectoryError):
         directory = RunDirectory.create(args.out or RUNS / run_id, run_id, force=args.force)
-    return Supervision(plan, scenario, directory, options, name, workload=args.workload)
+    supervision = Supervision(plan, scenario, directory, name, workload=args.workload)
+    return supervision, world(supervision)
+
+
+def _world(args: argparse.Namespace, plan: Plan) -> Callable[[Supervision], World]:
+    """What makes the world of a network that is left running."""
+    from testbed.cli.cluster import chosen_cluster
+
+    cluster = chosen_cluster(args, plan)
+    if cluster is not None:
+        from testbed.cluster.world import SupervisedClusterWorld
+
+        return partial(SupervisedClusterWorld, cluster)
+    from testbed.emu.world import SupervisedWorld
+
+    options = replace(emu_options(args), adjustable=True)
+    return lambda supervision: SupervisedWorld(supervision, options)
 
 
 def _check_name(name: str, given: bool) -> None:
@@ -140,7 +164,7 @@ def _ends(launched: Launch) -> None:
 
 
 def _log(supervision: Supervision) -> Path:
-    from testbed.emu.supervisor import LOG
+    from testbed.live.supervisor import LOG
 
     return supervision.directory.path / "logs" / LOG
 

@@ -2,13 +2,12 @@
 
 Here: requests into faults, changes and questions; every mistake becomes a reply
 that says what is there instead. Not here: lines and sockets (`nodes.daemon.json_lines`),
-who serves them and when (`supervised_run`), the terminal (`testbed.cli`). The
+who serves them and when (`supervised`), the terminal (`testbed.cli`). The
 protocol is described in docs/hands-on.md.
 """
 
 from __future__ import annotations
 
-import os
 import re
 import signal
 import time
@@ -16,13 +15,13 @@ import traceback
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
 from nodes.daemon.json_lines import Caller, Limits, Request, RequestError
 from nodes.wire.packets import Role
 from testbed.live.clients import AdminError
-from testbed.live.fabric import GONE, Life, NetworkError, NotReadyError, ProcessDiedError
-from testbed.live.live import FaultError
+from testbed.live.fabric import EndedProgram, Life, NetworkError, NotReadyError, ProcessDiedError, ProcessRow
+from testbed.live.live import FaultError, Live
 from testbed.live.streams import KEPT, Streams
 from testbed.plan.impairment import NOTHING, Ways, changed, words
 from testbed.plan.model import Fault, LinkPlan, NodePlan
@@ -31,13 +30,8 @@ from testbed.runs.directory import RunDirectory
 from topologies.fault_kinds import LINK_CONTROL, NODE_CONTROL
 from topologies.quantities import listed
 
-if TYPE_CHECKING:
-    from testbed.emu.network import EmulatedLive
-
 LIMITS = Limits(request_bytes=60 * 1024, backlog_bytes=4 * 1024 * 1024, callers=64, mistakes=16)
 """A request is shorter than what a node takes, to which most are handed on."""
-TICKS_A_SECOND = os.sysconf("SC_CLK_TCK")
-PAGE_BYTES = os.sysconf("SC_PAGE_SIZE")
 NAMES_SHOWN = 12
 _COUNTERS = ("rx_messages", "tx_messages", "rx_control", "tx_control")
 
@@ -45,12 +39,29 @@ Row = dict[str, Any]
 Command = Callable[[Caller, Request], object]
 
 
+class Lender(Protocol):
+    """Lets a caller's program take the place of a client (`cbn exec`)."""
+
+    @property
+    def lent(self) -> Iterable[str]:
+        """The clients whose place a program has taken."""
+
+    def config_of(self, name: str) -> Path:
+        """The configuration that a client's program reads."""
+
+    def lend(self, name: str) -> str:
+        """Let a program take a client's place; returns the mark that it must have."""
+
+    def take_back(self, name: str, status: int) -> EndedProgram:
+        """That program has ended, with this status, or is ended now."""
+
+
 @dataclass(frozen=True, slots=True)
 class Controlled:
     """A network that is left running."""
 
     name: str
-    live: EmulatedLive
+    live: Live
     directory: RunDirectory
     since_ns: int
     """When it was ready."""
@@ -61,7 +72,9 @@ class Controlled:
     note_deaths: Callable[[ProcessDiedError], None]
     """Notes that nodes have died without having been asked to; raises the error again if it was no node."""
     carriers: Mapping[str, str]
-    """What carries each link: `veth`, `netem`, `wire`."""
+    """What carries each link: `veth`, `netem`, `wire`, `tunnel`."""
+    lender: Lender | None
+    """None: no program can take a client's place here."""
 
 
 class Control:
@@ -134,6 +147,7 @@ class Control:
 
     def _status(self, *_: object) -> object:
         plan, live = self._live.plan, self._live
+        rows = live.nodes.processes()
         return {
             "run_id": self._controlled.directory.run_id,
             "name": self._controlled.name,
@@ -143,19 +157,19 @@ class Control:
             "directory": str(self._controlled.directory.path.resolve()),
             "since_ns": self._controlled.since_ns,
             "now_ns": live.clock.now_ns(),
-            "nodes": {node.name: self._about(node) for node in plan.nodes},
+            "nodes": {node.name: self._about(node, rows) for node in plan.nodes},
             "links": len(plan.links),
             "links_down": live.state.links_down,
             "subscribed": len(self.streams),
             "unconverged": live.unconverged(),
         }
 
-    def _about(self, node: NodePlan) -> dict[str, object]:
-        life, child = self._live.nodes.life[node.name], self._live.nodes.children.get(node.name)
+    def _about(self, node: NodePlan, rows: Mapping[str, ProcessRow] | None = None) -> dict[str, object]:
+        row = (self._live.nodes.processes() if rows is None else rows).get(node.name)
         return {
             "role": node.role.name.lower(),
-            "state": life.value,
-            "pid": child.process.pid if child is not None else None,
+            "state": self._live.nodes.life[node.name].value,
+            "pid": row["pid"] if row is not None else None,
             "neighbours": [i.peer for i in node.interfaces],
         }
 
@@ -234,14 +248,15 @@ class Control:
     def _exec(self, caller: Caller, request: Request) -> object:
         """A program of the caller takes a client's place, until it has ended or the caller goes."""
         client = self._find_client(_text(request, "client"))
-        nodes = self._live.nodes
-        self._live.nodes.starting()
+        nodes, lender = self._live.nodes, self._controlled.lender
+        if lender is None:
+            raise RequestError("programs take the place of clients in the world emu only")
+        nodes.starting()
         if nodes.life[client.name] not in (Life.RUNNING, Life.WAITING, Life.ENDED):
             raise RequestError(f"{client.name} is {nodes.life[client.name].value}")
-        mark = nodes.lend(client.name)
+        mark = lender.lend(client.name)
         caller.at_close.append(lambda: self._caller_has_gone(client.name))
-        config = nodes.files.directory.config.resolve() / f"{client.name}.toml"
-        return {"client": client.name, "mark": mark, "config": str(config)}
+        return {"client": client.name, "mark": mark, "config": str(lender.config_of(client.name))}
 
     def _exec_ended(self, _: Caller, request: Request) -> object:
         name, status = _text(request, "client"), request.get("status")
@@ -258,10 +273,10 @@ class Control:
             print(f"{name} has not come back from its program: {error}", flush=True)
 
     def _take_back(self, name: str, status: int) -> None:
-        nodes = self._live.nodes
-        if name in nodes.programs.lent:
-            ended = nodes.take_back(name, status)
-            if ended.abrupt and name in nodes.programs:
+        lender = self._controlled.lender
+        if lender is not None and name in lender.lent:
+            ended = lender.take_back(name, status)
+            if ended.abrupt and name in self._live.nodes.programs:
                 self._controlled.note(Fault(self._now_ns(), "crash", name))
 
     def _top(self, *_: object) -> object:
@@ -320,36 +335,25 @@ def _some(names: list[str]) -> str:
     return listed(names, NAMES_SHOWN) or "none"
 
 
-def gauges(live: EmulatedLive) -> dict[str, Row]:
+def gauges(live: Live) -> dict[str, Row]:
     """One row a node, in order of node id."""
-    statuses = live.statuses()
+    statuses, processes = live.statuses(), live.nodes.processes()
     roles = {node.name: node.role for node in live.plan.nodes}
-    return {node.name: _row(live, node, statuses.get(node.name), roles) for node in live.plan.nodes}
+    rows = {}
+    for node in live.plan.nodes:
+        row: Row = {"role": node.role.name.lower(), "state": live.nodes.life[node.name].value}
+        if node.name in processes:
+            row |= {key: processes[node.name][key] for key in ("cpu_s", "resident_bytes")}
+        rows[node.name] = row | _counted(live, node, statuses.get(node.name), roles)
+    return rows
 
 
-def process_row(pid: int) -> Row:
-    """Processor time and memory of a process; nothing if it has ended."""
-    try:
-        fields = (
-            Path(f"/proc/{pid}/stat").read_text(encoding="utf-8", errors="replace").rpartition(")")[2].split()
-        )
-        resident = Path(f"/proc/{pid}/statm").read_text(encoding="ascii").split()[1]
-    except (FileNotFoundError, ProcessLookupError, IndexError):
-        return {"cpu_s": None, "resident_bytes": None}
-    busy = int(fields[11]) + int(fields[12])
-    return {"cpu_s": busy / TICKS_A_SECOND, "resident_bytes": int(resident) * PAGE_BYTES}
-
-
-def _row(
-    live: EmulatedLive, node: NodePlan, status: Mapping[str, Any] | None, roles: Mapping[str, Role]
-) -> Row:
-    row: Row = {"role": node.role.name.lower(), "state": live.nodes.life[node.name].value}
-    if live.nodes.life[node.name] not in GONE:
-        row |= process_row(live.nodes.children[node.name].process.pid)
+def _counted(live: Live, node: NodePlan, status: Mapping[str, Any] | None, roles: Mapping[str, Role]) -> Row:
+    """What a node itself has counted; nothing if it does not answer."""
     if status is None:
-        return row
+        return {}
     interfaces = status["interfaces"]
-    row |= {name: sum(i[name] for i in interfaces) for name in _COUNTERS}
+    row: Row = {name: sum(i[name] for i in interfaces) for name in _COUNTERS}
     row["drops"] = sum(sum(kinds.values()) for kinds in status["drops"].values())
     row["overflows"] = sum(i["rx_overflows"] for i in interfaces)
     row["settled"] = status["core"]["settled"]
@@ -371,7 +375,7 @@ def _router_row(node: NodePlan, status: Mapping[str, Any], roles: Mapping[str, R
     }
 
 
-def _client_row(live: EmulatedLive, node: NodePlan, core: Mapping[str, Any]) -> Row:
+def _client_row(live: Live, node: NodePlan, core: Mapping[str, Any]) -> Row:
     latency = live.ask(node.name, "latency")
     return {
         "delivered": core["delivered"],

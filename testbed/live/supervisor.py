@@ -1,8 +1,8 @@
 """The supervisor of a network that runs in the background: a process of its own that owns the run.
 
-Here: how it is started, how it reports, how it ends. Not here: its run (`supervised_run`),
-what it can be asked (`control`). It is forked from the command that asks for it, so
-that the plan need not be read again, and is a daemon: no terminal, a session of
+Here: how it is started, how it reports, how it ends. Not here: its run (a world's), what
+happens in it (`supervised`), what it can be asked (`control`). It is forked from the
+command that asks for it, so that the plan need not be read again, and is a daemon: no terminal, a session of
 its own, its log in the run directory.
 """
 
@@ -21,12 +21,11 @@ from pathlib import Path
 from typing import Any, Self
 
 from nodes.daemon.json_lines import Caller, encode
-from testbed.emu.options import EmuOptions
 from testbed.plan.model import Plan
 from testbed.runs.conduct import conduct
 from testbed.runs.directory import RunDirectory
 from testbed.runs.fidelity import sentences
-from testbed.runs.world import Outcome, Progress
+from testbed.runs.world import Outcome, World
 
 LOG = "supervisor.log"
 EXIT_DEFECT = 70
@@ -41,7 +40,6 @@ class Supervision:
     scenario: str
     """The text that the plan was made of."""
     directory: RunDirectory
-    options: EmuOptions
     name: str
     """What people call the network."""
     workload: bool = False
@@ -127,29 +125,6 @@ class SupervisorProgress:
             self._pipe = None
 
 
-class SupervisedWorld:
-    """The emulated world, for a network that is left running until somebody ends it."""
-
-    name = "emu"
-
-    def __init__(self, supervision: Supervision) -> None:
-        self.options = supervision.options
-        self._supervision = supervision
-
-    def problems(self, plan: Plan) -> list[str]:
-        """See `EmulatedWorld`."""
-        from testbed.emu import preflight
-
-        return preflight.problems(plan, self.options)
-
-    def run(self, plan: Plan, directory: RunDirectory, progress: Progress) -> Outcome:  # noqa: ARG002
-        """Build the network, let it run until it is to end, and leave nothing behind."""
-        from testbed.emu.supervised_run import SupervisedRun  # Mininet is imported only where it is used
-
-        assert isinstance(progress, SupervisorProgress)
-        return SupervisedRun(self._supervision, progress).outcome()
-
-
 class Launch:
     """A supervisor that was started: what it reports until the network is ready, or has failed.
 
@@ -179,8 +154,8 @@ class Launch:
         self._pipe.close()
 
 
-def launch(supervision: Supervision) -> Launch:
-    """Start a supervisor; call this while the process has one thread and no child.
+def launch(supervision: Supervision, world: World) -> Launch:
+    """Start a supervisor of a network in a world; call this while the process has one thread and no child.
 
     Raises:
         OSError: the machine has no room for another process.
@@ -192,7 +167,7 @@ def launch(supervision: Supervision) -> Launch:
     child = os.fork()
     if child == 0:
         _leave_parent()
-        _serve(supervision, write, log)
+        _serve(supervision, world, write, log)
     os.close(write)
     os.waitpid(child, 0)
     return Launch(read)
@@ -205,16 +180,19 @@ def _leave_parent() -> None:
         os._exit(0)
 
 
-def _serve(supervision: Supervision, pipe: int, log: Path) -> None:
+def _serve(supervision: Supervision, world: World, pipe: int, log: Path) -> None:
     """What the supervisor's process does, from its start to its end."""
     code = EXIT_DEFECT
     try:
         _detach(pipe, log)
         os.write(pipe, f"{os.getpid()}\n".encode())
         progress = SupervisorProgress(pipe)
-        world = SupervisedWorld(supervision)
         outcome = conduct(
-            supervision.plan, world, supervision.directory, progress, scenario=supervision.scenario
+            supervision.plan,
+            world,
+            supervision.directory,
+            progress,
+            scenario=supervision.scenario,
         )
         progress.over(outcome)
         code = 0
