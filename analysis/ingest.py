@@ -32,9 +32,20 @@ def ingest_captures(
     *,
     split_bytes: int = SPLIT_BYTES,
     earlier: Path | None = None,
+    parts: Sequence[Part] = (),
 ) -> Work:
-    """Decode captures into Parquet files under `target`, a folder that is not there yet."""
-    how = _How(tasks, cores, split_bytes, earlier)
+    """Decode captures into Parquet files under `target`, a folder that is not there yet.
+
+    Args:
+        captures: Each as one piece.
+        target: The folder.
+        tasks: Where the work is done.
+        cores: How many tasks run at a time.
+        split_bytes: The size of a task.
+        earlier: A folder that an earlier call has made: what has not changed is taken from there.
+        parts: What has been decoded elsewhere, and belongs to it.
+    """
+    how = _How(tasks, cores, split_bytes, earlier, parts)
     work = _decode(captures, target, how, distrusted=())
     if wrong := work.wrongly_split:
         shutil.rmtree(target)
@@ -50,6 +61,7 @@ class _How(NamedTuple):
     cores: int
     split_bytes: int
     earlier: Path | None
+    parts: Sequence[Part]
 
 
 def _decode(captures: Sequence[Piece], target: Path, how: _How, distrusted: Collection[str]) -> Work:
@@ -63,7 +75,8 @@ def _decode(captures: Sequence[Piece], target: Path, how: _How, distrusted: Coll
     fresh = [
         Part(target / part_name(number), tuple(bins[number]), report) for number, report in enumerate(reports)
     ]
-    parts = [*fresh, *(take_over(part, target, number) for number, part in enumerate(found, len(bins)))]
+    others = enumerate([*found, *how.parts], len(bins))
+    parts = [*fresh, *(take_over(part, target, number) for number, part in others)]
     write_manifest(target, parts, stamps)
     work.reports = [part.report for part in parts]
     work.kept = len(known)

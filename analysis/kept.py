@@ -112,19 +112,34 @@ def reusable(earlier: Path | None, pieces: Collection[Piece], stamps: Mapping[st
         return []
 
 
+def parts_in(folder: Path) -> list[Part]:
+    """All parts that a manifest lists.
+
+    Raises:
+        OSError: There is none.
+        ValueError: It is damaged; and so KeyError and TypeError.
+    """
+    return _listed(folder, json.loads((folder / MANIFEST).read_text(encoding="utf-8")))
+
+
+def _listed(folder: Path, document: dict[str, Any]) -> list[Part]:
+    return [
+        Part(folder / entry["file"], tuple(Piece(**piece) for piece in entry["pieces"]), entry["report"])
+        for entry in document["parts"]
+    ]
+
+
 def _reusable(
     earlier: Path, document: dict[str, Any], wanted: frozenset[Piece], stamps: Mapping[str, Stamp]
 ) -> list[Part]:
     then = {path: Stamp(**stamp) for path, stamp in document["files"].items()}
     kept = {path: then[path].bytes_kept(now, path) for path, now in stamps.items() if path in then}
     parts = []
-    for entry in document["parts"]:
-        pieces = tuple(Piece(**piece) for piece in entry["pieces"])
-        path = earlier / entry["file"]
-        whole = wanted.issuperset(pieces) and all(p.end <= kept.get(p.path, 0) for p in pieces)
-        doubted = entry["report"]["unreadable"] or entry["report"]["wrongly_split"]
-        if whole and not doubted and path.is_file():
-            parts.append(Part(path, pieces, entry["report"]))
+    for part in _listed(earlier, document):
+        whole = wanted.issuperset(part.pieces) and all(p.end <= kept.get(p.path, 0) for p in part.pieces)
+        doubted = part.report["unreadable"] or part.report["wrongly_split"]
+        if whole and not doubted and part.path.is_file():
+            parts.append(part)
     return parts
 
 

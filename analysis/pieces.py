@@ -6,7 +6,7 @@ Not here: decoding a piece (`decode`), or doing so in tasks (`ingest`).
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -17,9 +17,10 @@ from fastpath.pcap import PcapError
 
 
 def captured_bytes(run: Run) -> int:
-    """Size of all captures that are there."""
+    """Size of all captures that are there, and of those of which rows are."""
     files = (Path(capture.path) for capture in captures_of(run))
-    return sum(f.stat().st_size for f in files if f.is_file())
+    decoded = sum(capture.bytes for capture in run.captures if capture.decoded)
+    return decoded + sum(f.stat().st_size for f in files if f.is_file())
 
 
 @dataclass(slots=True)
@@ -69,9 +70,13 @@ def captures_of(run: Run) -> list[Piece]:
 
     One that somebody has compressed since is taken in the place of the one that is listed.
     """
-    folder = run.path / "captures"
+    return pieces_in(run.path / "captures", run.captures)
+
+
+def pieces_in(folder: Path, captures: Iterable[Capture]) -> list[Piece]:
+    """As `captures_of`, of captures in a folder."""
     return [
-        _whole(stored(folder / name).resolve(), capture) for capture in run.captures for name in capture.files
+        _whole(stored(folder / name).resolve(), capture) for capture in captures for name in capture.files
     ]
 
 

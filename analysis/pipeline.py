@@ -26,6 +26,7 @@ from analysis.course.links import traffic_of
 from analysis.course.records import staged
 from analysis.course.sums import PacketSums
 from analysis.course.tables import Course
+from analysis.decoded import decoded_of
 from analysis.drift.least import window_ns
 from analysis.dues import deviations
 from analysis.evidence import swapped_access
@@ -51,13 +52,13 @@ from analysis.messages.scatter import Scatter
 from analysis.messages.sums import Sums, all_oddities
 from analysis.messages.tables import write_part
 from analysis.messages.times import by_time
-from analysis.numbered_tasks import on_spark
 from analysis.pieces import captured_bytes, captures_of
 from analysis.report.page import render
 from analysis.rundir import Run, load_run, network_changes, subscription_changes
 from analysis.scopes import parts_of, slices_of
 from analysis.session import GIVEN_UP, parallelism, reason_of, record_of, start_session
 from analysis.settings import Asked
+from analysis.spark_tasks import on_spark
 from analysis.status import told
 from analysis.verdict import to_verdict
 from analysis.workers import check_workers
@@ -148,9 +149,13 @@ def _find(spark: SparkSession, run: Run, workspace: Path, progress: Progress) ->
     tables = workspace / "tables"
     tasks, cores = on_spark(spark), parallelism(spark)
     captures, packets = captures_of(run), tables / PACKETS
-    ingested = ingest_captures(
-        captures, packets, tasks, cores, earlier=run.path / "tables" / PACKETS
-    ).summary()
+    decoded = decoded_of(run)
+    work = ingest_captures(
+        captures, packets, tasks, cores, earlier=run.path / "tables" / PACKETS, parts=decoded.parts
+    )
+    work.problems += decoded.problems
+    work.unread += decoded.unread
+    ingested = work.summary()
     if wrong := ingested.splits.get("distrusted"):
         progress.say(f"The index beside {wrong:,} captures was wrong; their records were counted one by one")
     read = Read(run, ingested, logged, network_events, [*odd_lines, *odd_changes])

@@ -39,6 +39,9 @@ class Capture:
     """One after the other."""
     frames: int
     drops: int
+    bytes: int
+    decoded: str = ""
+    """The machine of a cluster that has decoded it: there is no file, then (`analysis.decoded`)."""
 
     @property
     def peer_is_client(self) -> bool:
@@ -201,13 +204,28 @@ def _captures(path: Path, manifest: Mapping[str, Any], plan: Plan) -> tuple[Capt
             else f"the run ({outcome}) ended before it could write its captures' index; run it again"
         )
         raise AnalysisError(f"{path}: missing; without captures there is nothing to analyse: {why}")
+    return captures_in(path, plan)
+
+
+def captures_in(path: Path, plan: Plan) -> tuple[Capture, ...]:
+    """What an index of captures lists of routers.
+
+    Raises:
+        AnalysisError: it is none.
+    """
     nodes = {node.name: node for node in plan.nodes}
     captured = {i.name: (node, i, nodes[i.peer]) for node in plan.routers for i in node.interfaces}
     try:
-        rows = read_json(path)["interfaces"]
         return tuple(
-            Capture(*captured[row["interface"]], tuple(row["files"]), int(row["frames"]), int(row["drops"]))
-            for row in rows
+            Capture(
+                *captured[row["interface"]],
+                tuple(row["files"]),
+                int(row["frames"]),
+                int(row["drops"]),
+                int(row["bytes"]),
+                str(row.get("decoded", "")),
+            )
+            for row in read_json(path)["interfaces"]
             if row["role"] != "client"
         )
     except (KeyError, TypeError, ValueError, AttributeError) as error:

@@ -11,6 +11,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
 
 from analysis.columns import Numbers
 from analysis.course import loads, records
@@ -19,6 +21,7 @@ from analysis.course.loads import loads_of
 from analysis.course.moments import Intervals
 from analysis.course.records import records_of, staged
 from analysis.decode import BinReport, Piece, decode_piece, empty_report, unreadable
+from analysis.decoded import decoded_of
 from analysis.findings import NO_SLICES, Ingested, Traffic
 from analysis.messages.events import events_of
 from analysis.messages.rows import CONTROL, ENTERED, MOVED, PACKET_COLUMNS, Rows, entered_of, moved_of
@@ -54,6 +57,12 @@ def sightings_of(run: Run, fixpoints_ns: Sequence[int]) -> Sightings:
     work.reports.append(report)
     for piece in pieces:
         _collect(piece, report, collected)
+    decoded = decoded_of(run)
+    work.problems += decoded.problems
+    work.unread += decoded.unread
+    for part in decoded.parts:
+        work.reports.append(part.report)
+        collected.add(pq.read_table(part.path, columns=list(PACKET_COLUMNS)))
     events = events_of(run.path / "events.jsonl", run.client_ids)
     return Sightings(
         work.summary(),
@@ -79,6 +88,14 @@ class _Collected:
     loads: list[pa.Table] = field(default_factory=list)
     records: list[pa.Table] = field(default_factory=list)
 
+    def add(self, packets: pa.Table) -> None:
+        """Rows of table `packets`, of whole captures."""
+        self.loads.append(loads_of(packets, NO_SLICES))
+        self.records.append(records_of(packets, self.intervals))
+        of_clients = packets.filter(pc.equal(packets["peer_is_client"], True))
+        self.entered.append(entered_of(of_clients))
+        self.moved.append(moved_of(of_clients))
+
 
 def _collect(piece: Piece, report: BinReport, into: _Collected) -> None:
     try:
@@ -87,8 +104,4 @@ def _collect(piece: Piece, report: BinReport, into: _Collected) -> None:
         report["problems"].append(unreadable(Path(piece.path), error))
         report["unreadable"].append(piece.interface)
         return
-    into.loads.append(loads_of(packets, NO_SLICES))
-    into.records.append(records_of(packets, into.intervals))
-    if piece.peer_is_client:
-        into.entered.append(entered_of(packets))
-        into.moved.append(moved_of(packets))
+    into.add(packets)

@@ -8,6 +8,7 @@ from testbed.cli import exits
 from testbed.cli.command import emu_options
 from testbed.cluster.hosts import Hosts
 from testbed.cluster.named_hosts import HostsError, find_hosts
+from testbed.cluster.options import HOME
 from testbed.cluster.placement import Placement, PlacementError, place
 from testbed.cluster.world import ClusterWorld
 from testbed.emu.options import EmuOptions
@@ -62,4 +63,4 @@ def cluster_world(args: argparse.Namespace, plan: Plan) -> ClusterWorld:
     if args.hosts is None:
         raise exits.CommandError("--world cluster needs the machines: --hosts hosts.yaml, or --hosts metal")
     hosts = find(args.hosts)
-    return ClusterWorld(hosts, placed(args, plan, hosts))
+    return ClusterWorld(hosts, placed(args, plan, hosts), bring_captures=args.captures == HOME)

@@ -137,6 +137,19 @@ def add_placement(to: argparse._ActionsContainer, required: bool = False) -> Non
     )
 
 
+def add_captures(to: argparse._ActionsContainer) -> None:
+    """What comes home from the machines of a cluster."""
+    from testbed.cluster.options import CAPTURES
+
+    to.add_argument(
+        "--captures",
+        choices=CAPTURES,
+        default=CAPTURES[0],
+        help="captures stay on the machine and come home as tables, or come home as they are, for Wireshark "
+        "(default: machine)",
+    )
+
+
 def add_network(parser: argparse.ArgumentParser) -> None:
     """Which running network is meant."""
     parser.add_argument(

@@ -20,6 +20,7 @@ import pwd
 import shutil
 import signal
 import socket
+import subprocess
 import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -31,6 +32,7 @@ from typing import Any
 from nodes.daemon.json_lines import Caller, Limits, Request, RequestError, Server
 from nodes.daemon.kernel import Account
 from nodes.daemon.loop import Selector
+from testbed.cluster.collect import write_index
 from testbed.cluster.protocol import KINDS, RUNS, VERSION
 from testbed.cluster.share import Share
 from testbed.cluster.unit import ACCOUNT, LEASE_S, socket_of
@@ -39,10 +41,10 @@ from testbed.emu.cleanup import clean
 from testbed.live.fabric import NetworkError
 from testbed.live.registry import RegistryError, Running, register, running
 from testbed.plan.model import Impairment
-from testbed.plan.recorded import plan_from_json
+from testbed.plan.recorded import PLAN, plan_from_json, plan_to_json
 from testbed.runs.directory import RunDirectory
 
-ALWAYS = ("now", "processes", "deaths", "crash", "stop", "remove", "end")
+ALWAYS = ("now", "processes", "deaths", "crash", "stop", "decode", "remove", "end")
 """What is done also when a process has died that was not to."""
 LOOK_S = 1.0
 LIMITS = Limits(request_bytes=1 << 30, backlog_bytes=1 << 30)
@@ -59,6 +61,8 @@ class Agent:
     def __init__(self, run_id: str) -> None:
         self._run_id = run_id
         self._share: Share | None = None
+        self._stopped: Share | None = None
+        """What has been captured is known then."""
         self._directory: RunDirectory | None = None
         self._undo: list[Callable[[], None]] = []
         self._heard_s = time.monotonic()
@@ -86,6 +90,7 @@ class Agent:
             "bring_up": lambda r: self.share.wires.ask("bring_up", link=r["link"]),
             "impair": self._impair,
             "stop": self._stop,
+            "decode": self._decode,
             "remove": self._remove,
             "end": self._end,
         }
@@ -171,6 +176,7 @@ class Agent:
     def _stop(self, _: Mapping[str, Any]) -> dict[str, object]:
         end_attached(self._run_id)
         share, self._share = self._share, None
+        self._stopped = share
         self.end()
         if share is None:
             return {"problems": [], "remarks": [], "captured": {}}
@@ -179,6 +185,21 @@ class Agent:
             "remarks": share.recorder.losses(),
             "captured": share.captured(),
         }
+
+    def _decode(self, _: Mapping[str, Any]) -> None:
+        """In a process of its own: what it needs, an agent does not."""
+        if self._stopped is None or self._directory is None:
+            raise NetworkError("nothing has been captured")
+        directory = self._directory
+        (directory.path / PLAN).write_text(plan_to_json(self._stopped.plan), encoding="utf-8")
+        write_index(self._stopped.plan, directory, 0, self._stopped.captured())
+        command = [sys.executable, "-m", "analysis.decoded", str(directory.path)]
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+        for path in (directory.path / PLAN, directory.captures / "index.json"):
+            path.unlink()
+        if done.returncode:
+            why = (done.stderr.strip() or f"exit status {done.returncode}").splitlines()[-1]
+            raise NetworkError(f"captures come home as they are, for they could not be decoded: {why}")
 
     def _remove(self, _: Mapping[str, Any]) -> None:
         directory, self._directory = self._directory, None

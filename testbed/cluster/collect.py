@@ -20,6 +20,8 @@ from testbed.runs.captures import Captured, write_capture_index
 from testbed.runs.directory import RunDirectory
 
 FETCH_TIMEOUT_S = 600.0
+DECODED = "decoded"
+"""The folder of captures that machines have made tables of (`analysis.decoded`)."""
 MACHINES = "machines"
 """The folder of a run directory that has a folder for each machine, with what belongs to no node."""
 
@@ -35,15 +37,38 @@ def collect(agents: Iterable[Agent], directory: RunDirectory, placement: Placeme
     for machine in placement.machines:
         for name in ("captures", "config", "logs"):
             _spread(directory.path / MACHINES / machine / name, directory.path / name, placement, machine)
+        decoded = directory.path / MACHINES / machine / "captures" / DECODED
+        if decoded.is_dir():
+            (directory.captures / DECODED).mkdir(parents=True, exist_ok=True)
+            shutil.move(decoded, directory.captures / DECODED / machine)
     return problems
 
 
 def write_index(
-    plan: Plan, directory: RunDirectory, start_ns: int, captured: Mapping[str, Mapping[str, Any]]
+    plan: Plan,
+    directory: RunDirectory,
+    start_ns: int,
+    captured: Mapping[str, Mapping[str, Any]],
+    decoded: Mapping[str, str] | None = None,
 ) -> tuple[int, int]:
-    """Write the captures' index; how many frames were captured, and how many went by."""
+    """Write the captures' index; how many frames were captured, and how many went by.
+
+    Args:
+        plan: of the run.
+        directory: where the index goes.
+        start_ns: time zero of the scenario.
+        captured: figures by interface.
+        decoded: by node, the machine that has decoded what the node's interfaces saw; clients' are not.
+    """
+    of = {i.name: (decoded or {}).get(node.name, "") for node in plan.routers for i in node.interfaces}
     found = {
-        name: Captured(row["packets"], row["bytes"], row["kernel_drops"] + row["write_errors"], row["files"])
+        name: Captured(
+            row["packets"],
+            row["bytes"],
+            row["kernel_drops"] + row["write_errors"],
+            row["files"],
+            of.get(name, ""),
+        )
         for name, row in captured.items()
     }
     write_capture_index(plan, directory, start_ns, found)

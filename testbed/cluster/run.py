@@ -38,6 +38,7 @@ class ClusterRun(LiveRun[Live]):
         placement: Which node is where.
         directory: Where what it leaves goes.
         progress: Where it says how far it is.
+        bring_captures: Bring captures home as they are, and not as tables.
     """
 
     def __init__(
@@ -47,9 +48,12 @@ class ClusterRun(LiveRun[Live]):
         placement: Placement,
         directory: RunDirectory,
         progress: Progress,
+        *,
+        bring_captures: bool = False,
     ) -> None:
         super().__init__(plan, directory, progress)
         self._placement = placement
+        self._bring_captures = bring_captures
         used = set(placement.machine_of.values())
         self._machines = [machine for machine in machines if machine.name in used]
         self._agents: dict[str, Agent] = {}
@@ -125,6 +129,7 @@ class ClusterRun(LiveRun[Live]):
             self._defects += [f"{name}: {problem}" for problem in said["problems"]]
             self._remarks += [f"{name}: {remark}" for remark in said["remarks"]]
             captured |= said["captured"]
+        decoded = [] if self._bring_captures or not captured else self._decode(stopped)
         self._defects += collect(stopped, self._directory, self._placement)
         for agent in stopped:
             self._try(agent.ask, "remove")
@@ -135,8 +140,23 @@ class ClusterRun(LiveRun[Live]):
             else:
                 agent.abandon()
         if captured:
-            found = write_index(self._plan, self._directory, self._start_ns, captured)
+            in_tables = {router: name for name in decoded for router in self._placement.nodes_on(name)}
+            found = write_index(self._plan, self._directory, self._start_ns, captured, in_tables)
             self._frames, self._drops = found
+
+    def _decode(self, agents: Sequence[Agent]) -> list[str]:
+        """Let machines make tables of what they have captured; returns those that have."""
+        decoded = []
+        asked = [agent for agent in agents if self._try(agent.post, "decode") is not None]
+        for agent in asked:
+            try:
+                agent.answer()
+                decoded.append(agent.machine.name)
+            except NetworkError as error:
+                self._remarks.append(str(error))
+            except tuple(KINDS.values()) as error:
+                self._defects.append(str(error))
+        return decoded
 
     def _try(self, call: Callable[..., Any], *arguments: object) -> Any:
         """What a call to an agent returns, True for nothing; None if it failed, which is noted."""

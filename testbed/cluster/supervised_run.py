@@ -35,8 +35,13 @@ class SupervisedClusterRun(ClusterRun):
         machines: Sequence[Machine],
         placement: Placement,
         progress: SupervisorProgress,
+        *,
+        bring_captures: bool = False,
     ) -> None:
-        super().__init__(supervision.plan, machines, placement, supervision.directory, progress)
+        directory = supervision.directory
+        super().__init__(
+            supervision.plan, machines, placement, directory, progress, bring_captures=bring_captures
+        )
         self._supervision = supervision
         self._reports = progress
         self._began = time.monotonic()

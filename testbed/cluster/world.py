@@ -18,13 +18,15 @@ class ClusterWorld:
     Args:
         hosts: the machines.
         placement: which node of the plan is on which of them.
+        bring_captures: bring captures home as they are, and not as tables.
     """
 
     name = "cluster"
 
-    def __init__(self, hosts: Hosts, placement: Placement) -> None:
+    def __init__(self, hosts: Hosts, placement: Placement, *, bring_captures: bool = False) -> None:
         self._hosts = hosts
         self._placement = placement
+        self._bring_captures = bring_captures
 
     def problems(self, plan: Plan) -> list[str]:
         """What this plan asks for that clusters do not offer."""
@@ -42,14 +44,21 @@ class ClusterWorld:
         """Run the plan; leaves nothing on the machines, however it ends."""
         from testbed.cluster.run import ClusterRun
 
-        return ClusterRun(plan, self._hosts.machines, self._placement, directory, progress).outcome()
+        return ClusterRun(
+            plan,
+            self._hosts.machines,
+            self._placement,
+            directory,
+            progress,
+            bring_captures=self._bring_captures,
+        ).outcome()
 
 
 class SupervisedClusterWorld(ClusterWorld):
     """The same, for a network that is left running until somebody ends it."""
 
     def __init__(self, world: ClusterWorld, supervision: Supervision) -> None:
-        super().__init__(world._hosts, world._placement)
+        super().__init__(world._hosts, world._placement, bring_captures=world._bring_captures)
         self._supervision = supervision
 
     def run(self, plan: Plan, directory: RunDirectory, progress: Progress) -> Outcome:  # noqa: ARG002
@@ -58,5 +67,9 @@ class SupervisedClusterWorld(ClusterWorld):
 
         assert isinstance(progress, SupervisorProgress)
         return SupervisedClusterRun(
-            self._supervision, self._hosts.machines, self._placement, progress
+            self._supervision,
+            self._hosts.machines,
+            self._placement,
+            progress,
+            bring_captures=self._bring_captures,
         ).outcome()

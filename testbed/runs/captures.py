@@ -20,6 +20,8 @@ class Captured:
     bytes: int
     drops: int
     files: int = 1
+    decoded: str = ""
+    """The machine of a cluster that has decoded them into rows, which are there in their place."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,9 +77,11 @@ def write_capture_index(
 def _row(
     plan: Plan, node: NodePlan, interface: InterfacePlan, peer: NodePlan, got: Captured
 ) -> dict[str, object]:
+    names = [] if got.decoded else [capture_name(interface, plan, number) for number in range(got.files)]
     return {
-        "file": capture_name(interface, plan),
-        "files": [capture_name(interface, plan, number) for number in range(got.files)],
+        "file": names[0] if names else None,
+        "files": names,
+        **({"decoded": got.decoded} if got.decoded else {}),
         "interface": interface.name,
         "node": node.name,
         "node_id": node.node_id,

@@ -8,10 +8,10 @@ from pyspark.sql import DataFrame, SparkSession
 
 from analysis.findings import Ingested
 from analysis.ingest import SPLIT_BYTES, ingest_captures
-from analysis.numbered_tasks import on_spark
 from analysis.pieces import captures_of
 from analysis.rundir import Run
 from analysis.session import parallelism
+from analysis.spark_tasks import on_spark
 
 
 def ingest(

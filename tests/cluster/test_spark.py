@@ -29,8 +29,8 @@ clients:
   alice: {at: r1, publish: [{message: {n: {uniform: [0, 9]}}, every: 20ms, count: 30, from: 0s}]}
   bob: {at: r2, subscribe: [n < 5]}
 """
-ONE_RUN = ("run_id", "wall_s")
-"""What differs between two runs of the same cell, in the manifest."""
+ONE_RUN = ("run_id", "wall_s", "scenario_path", "plan_sha256", "git", "versions", "machine")
+"""What differs between two runs of the same cell in two places, in the manifest."""
 
 
 def play(cluster: Cluster, *options: str) -> Played:
@@ -88,7 +88,7 @@ def files(directory: Path) -> dict[str, bytes]:
     found = {}
     for path in sorted(p for p in directory.rglob("*") if p.is_file() and p.parent != directory):
         lines = path.read_bytes().splitlines()
-        if path.name == "manifest.json":
+        if path.name in {"manifest.json", "plan.json"}:
             lines = [line for line in lines if not any(f'"{key}"'.encode() in line for key in ONE_RUN)]
         found[str(path.relative_to(directory))] = b"\n".join(lines)
     return found

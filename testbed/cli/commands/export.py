@@ -65,9 +65,15 @@ def _captures(directory: Path) -> list[tuple[str, list[Path]]]:
     index = directory / "captures" / "index.json"
     try:
         rows: list[dict[str, Any]] = json.loads(index.read_text(encoding="utf-8"))["interfaces"]
+        kept = [row for row in rows if not row.get("decoded")]
+        if rows and not kept:
+            raise exits.CommandError(
+                f"{directory}: machines of a cluster have made tables of its captures; "
+                "`cbn run --captures home` brings captures home as they are"
+            )
         return [
             (_named(row), [index.parent / str(name) for name in row.get("files") or [row["file"]]])
-            for row in rows
+            for row in kept
         ]
     except OSError as error:
         raise exits.CommandError(

@@ -75,7 +75,7 @@ def _tasks(args: argparse.Namespace, shown: Progress) -> tuple[Tasks, int]:
     """Where the work is done, and by how many at a time."""
     import os
 
-    from analysis.numbered_tasks import in_threads, on_spark
+    from analysis.numbered_tasks import in_threads
 
     asked = asked_of_spark(args)
     if not args.master:
@@ -84,6 +84,7 @@ def _tasks(args: argparse.Namespace, shown: Progress) -> tuple[Tasks, int]:
         cores = os.cpu_count() or 1
         return in_threads(cores, shown), cores
     from analysis.session import parallelism, runs_here, start_session
+    from analysis.spark_tasks import on_spark
     from analysis.workers import check_workers
     from testbed.cli.execution import check_analysable
 

@@ -10,6 +10,7 @@ from testbed.cli import exits
 from testbed.cli.command import (
     RUNS,
     Command,
+    add_captures,
     add_emulation,
     add_json,
     add_judge,
@@ -62,7 +63,9 @@ def _arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--world", choices=("sim", "emu", "cluster", "auto"), default="auto", help="where (default: auto)"
     )
-    add_placement(parser.add_argument_group("--world cluster"))
+    cluster = parser.add_argument_group("--world cluster")
+    add_placement(cluster)
+    add_captures(cluster)
     add_out(parser)
     parser.add_argument(
         "--analyze",

@@ -13,6 +13,7 @@ from testbed.cli import exits
 from testbed.cli.command import (
     NETWORKS,
     Command,
+    add_captures,
     add_emulation,
     add_json,
     add_out,
@@ -52,7 +53,9 @@ def _arguments(parser: argparse.ArgumentParser) -> None:
     add_out(parser)
     parser.add_argument("--workload", action="store_true", help="also run the scenario's scripts and faults")
     parser.add_argument("--world", choices=("emu", "cluster"), default="emu", help="where (default: emu)")
-    add_placement(parser.add_argument_group("--world cluster"))
+    cluster = parser.add_argument_group("--world cluster")
+    add_placement(cluster)
+    add_captures(cluster)
     add_quiet(parser)
     add_emulation(parser)
     add_json(parser)
