@@ -95,6 +95,14 @@ def test_quickstart_delivers_on_three_machines_what_it_does_in_the_simulator(
     verdict = json.loads(done.stdout)["verdict"]
     assert (verdict["missing"], verdict["duplicate"], verdict["spurious"]) == (0, 0, 0)
     assert verdict["delivered"] > 500
+    index = json.loads((tmp_path / "three" / "captures" / "index.json").read_text())
+    assert {row["decoded"] for row in index["interfaces"]} == set(MACHINES)
+    assert not list((tmp_path / "three").rglob("*.pcap"))
+    machines = json.loads((tmp_path / "three" / "manifest.json").read_text())["machines"]
+    assert sum(len(machine["nodes"]) for machine in machines.values()) == 14
+    for machine in machines.values():
+        before_ns, after_ns = (each["answered_ns"] - each["asked_ns"] for each in machine["clock"])
+        assert min(before_ns, after_ns) > 0
     simulated = run(tmp_path, command(provisioned, "quickstart", "--out", "sim", world="sim"))
     assert simulated.returncode == 0
     assert deliveries(tmp_path / "three") == deliveries(tmp_path / "sim")
@@ -104,7 +112,7 @@ def test_quickstart_delivers_on_three_machines_what_it_does_in_the_simulator(
 def test_links_between_machines_and_nodes_fail_and_come_back_under_cbcb(
     provisioned: Cluster, ring: Path, tmp_path: Path
 ) -> None:
-    words = ("--put", "r1=m1", "--put", "r2=m2", "--put", "r3=m3")
+    words = ("--put", "r1=m1", "--put", "r2=m2", "--put", "r3=m3", "--captures", "home")
     done = run(tmp_path, command(provisioned, ring, *words, "--out", "out"))
     assert done.returncode == 0, done.stderr + done.stdout
     assert "holds: missing == 0 after recovery" in done.stdout
@@ -237,5 +245,7 @@ def test_a_machine_whose_agent_dies_in_the_middle_is_named(
     assert "m3 is cut off: the agent on m3" in said
     assert "status=9/KILL" in said
     await_idle(provisioned)
-    captures = list((tmp_path / "out" / "captures").glob("r*.pcap"))
-    assert captures, "what the other machines captured is fetched"
+    decoded = (tmp_path / "out" / "captures" / "decoded").glob("*/part-*.parquet")
+    assert {path.parent.name for path in decoded} == {"m1", "m2"}, (
+        "what the other machines captured is fetched"
+    )
