@@ -28,6 +28,7 @@ from analysis.diff.differences import (
 )
 from analysis.diff.model import Comparison, CountRow, Limits
 from analysis.diff.tables import Client, Side, collect_series, compare_deliveries, compare_messages
+from analysis.diff.worlds import unsure_ns, world_notes
 from analysis.pieces import captured_bytes
 from analysis.pipeline import SPARK_LOG, Progress, Silence, analyze
 from analysis.rundir import Run, load_run
@@ -96,7 +97,7 @@ def compare(
         str(before),
         str(after),
         tuple(differences),
-        tuple(_notes(sides, clients, by_chance)),
+        (*world_notes(*runs, times), *_notes(sides, clients, by_chance)),
         (*plan_differences(*plans), *manifest_differences(*runs)),
         {which: run.manifest.get("fidelity") for which, run in zip(("before", "after"), runs, strict=True)},
         limits,
@@ -125,7 +126,8 @@ def _limits(before: Analysed, after: Analysed, shift_ns: int | None) -> Limits:
     """Simulated times are exact: chance enters by what the plan draws, not by what the machine does."""
     if all(side.run.manifest["world"] == "sim" for side in (before, after)):
         return Limits(SIM_SHIFT_NS if shift_ns is None else shift_ns, time_ns=50_000_000)
-    return Limits(REAL_SHIFT_NS if shift_ns is None else shift_ns)
+    unsure = max(unsure_ns(side.run) for side in (before, after))
+    return Limits(max(REAL_SHIFT_NS, unsure) if shift_ns is None else shift_ns)
 
 
 def _counts(before: Analysed, after: Analysed, limits: Limits, by_chance: bool) -> list[CountRow]:

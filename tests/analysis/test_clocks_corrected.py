@@ -17,6 +17,7 @@ from typing import Any
 import pyarrow.parquet as pq
 import pytest
 
+from analysis.diff.comparing import compare
 from analysis.pipeline import analyze
 from tests.judge.editing import ETHERNET_IP_UDP, Edited
 from tests.judge.runs import carry_out
@@ -247,3 +248,15 @@ def test_a_correction_that_is_not_sure_beside_the_latencies_makes_a_run_doubtful
     assert problem.endswith("Beside the times that are judged by it that is much.")
     assert "right to within 5" in problem
     assert verdict["verdict"] == "doubtful"
+
+
+def test_a_comparison_of_two_worlds_says_by_how_much_latencies_differ_though_it_counts_as_none(
+    unharmed: Path, simulated: Path, tmp_path: Path
+) -> None:
+    found = compare(unharmed, on_machines(simulated, tmp_path, right=shows(-3 * MS)))
+    assert found.same, found.differences
+    whole, between, inside, unsure = found.notes[:4]
+    assert whole.startswith("sim before, cluster after: the latency of deliveries differs by")
+    assert "2 directions of links between machines" in between
+    assert "links inside machines" in inside
+    assert "clocks of machines leave" in unsure
