@@ -33,6 +33,14 @@ def test_the_tables_of_a_run_answer_in_three_forms(cbn_with_spark: Any, analysed
     assert as_json["rows"] == [{"name": "r1", "role": "router"}, {"name": "r2", "role": "router"}]
 
 
+def test_maps_are_shown_by_their_keys(cbn_with_spark: Any, analysed: str) -> None:
+    sql = "SELECT map('no_match', 3, 'hop_limit', 1) AS drops, drops AS own FROM routers LIMIT 1"
+    shown = cbn_with_spark("query", analysed, sql)
+    assert shown.stdout.splitlines()[1].strip() == "no_match 3, hop_limit 1"
+    plain = cbn_with_spark("query", analysed, sql, "--json")
+    assert json.loads(plain.stdout)["rows"] == [{"drops": {"no_match": 3, "hop_limit": 1}, "own": {}}]
+
+
 @pytest.mark.parametrize("package", ["pandas", "duckdb"])
 def test_the_recipe_of_the_docs_gives_what_the_query_beside_it_gives(
     cbn_with_spark: Any, analysed: str, package: str

@@ -85,7 +85,7 @@ def _runs(directory: Path) -> dict[str, Path]:
 
 
 def _print(found: pa.Table, args: argparse.Namespace) -> None:
-    names, rows = found.column_names, found.to_pylist()
+    names, rows = found.column_names, found.to_pylist(maps_as_pydicts="strict")
     if args.json:
         print_json({"columns": names, "rows": [{name: _plain(row[name]) for name in names} for row in rows]})
     elif args.csv:
@@ -103,11 +103,13 @@ def _plain(value: Any) -> Any:
     if isinstance(value, list):
         return [_plain(each) for each in value]
     if isinstance(value, dict):
-        return {key: _plain(each) for key, each in value.items()}
+        return {str(key): _plain(each) for key, each in value.items()}
     return value if isinstance(value, (str, int, float, bool)) or value is None else str(value)
 
 
 def _text(value: Any, nothing: str) -> str:
+    if isinstance(value, dict):
+        return ", ".join(f"{key} {_text(each, nothing)}" for key, each in value.items())
     return nothing if value is None else str(_plain(value))
 
 
