@@ -222,7 +222,7 @@ def captures_in(path: Path, plan: Plan) -> tuple[Capture, ...]:
                 tuple(row["files"]),
                 int(row["frames"]),
                 int(row["drops"]),
-                int(row["bytes"]),
+                int(row.get("bytes", 0)),
                 str(row.get("decoded", "")),
             )
             for row in read_json(path)["interfaces"]
