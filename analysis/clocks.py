@@ -15,8 +15,9 @@ import numpy as np
 from analysis.drift.correction import HostClock
 from analysis.drift.estimate import estimate
 from analysis.drift.least import LeastDelays, merged
+from analysis.figures import axes
 from testbed.plan.model import Impairment, LinkPlan, Plan
-from testbed.plan.recorded import ClockReading
+from testbed.plan.recorded import ClockReading, MachineRecord
 
 TOLERANCE_NS = {"sim": 1_000, "cluster": 100_000}
 OTHER_TOLERANCE_NS = 2_000_000
@@ -61,6 +62,20 @@ class Clocks:
     def trusted(self) -> bool:
         """Whether times, corrected or not, say when something was."""
         return not self.swapped and len(self.to_correct) == len(self.off)
+
+
+def clocks_apart(machines: Mapping[str, MachineRecord]) -> list[str]:
+    """Machines whose clocks are not the controller's by its readings, for verdicts that correct nothing."""
+    texts = []
+    for name, machine in machines.items():
+        reading = min(machine.clock, key=lambda each: each.uncertainty_ns, default=None)
+        if reading and abs(reading.ahead_ns) > reading.uncertainty_ns + TOLERANCE_NS["cluster"]:
+            ahead = "ahead of" if reading.ahead_ns > 0 else "behind"
+            texts.append(
+                f"The clock of the machine {name} is about {axes.duration(abs(reading.ahead_ns))} {ahead} "
+                f"{CONTROLLER}: times are as captured; `cbn analyze` corrects them."
+            )
+    return texts
 
 
 def clock_columns(by_node: Mapping[int, HostClock]) -> dict[str, list[Any]]:

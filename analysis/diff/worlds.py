@@ -58,7 +58,7 @@ def _texts(before: Run, after: Run, times: Sequence[TimeRow]) -> Iterator[str]:
                 f"(median), most {most} by {signed(shifts[most])}"
             )
     if unsure := max(unsure_ns(before), unsure_ns(after)):
-        yield f"clocks of machines leave {duration_text(unsure)} of this unsure, and a shift of less is none"
+        yield f"clocks of machines leave {duration_text(unsure)} of this unsure"
 
 
 def _links(run: Run) -> dict[str, list[str]]:

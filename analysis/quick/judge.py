@@ -16,6 +16,7 @@ import numpy as np
 
 from analysis import AnalysisError, calm, logs, network
 from analysis.checks import Found, to_checks
+from analysis.clocks import clocks_apart
 from analysis.digest import delivered_digest
 from analysis.dues import BulkOracle, deviations
 from analysis.evidence import Evidence, evidence_of
@@ -107,7 +108,7 @@ def _known(run: Run) -> _Known:
         network_events,
         claims,
         history_of(run.plan, network_events, run.start_ns),
-        [*odd_lines, *odd_changes, *odd_claims, *unreadable],
+        [*odd_lines, *odd_changes, *odd_claims, *unreadable, *clocks_apart(run.machines)],
     )
 
 

@@ -19,6 +19,7 @@ import pytest
 
 from analysis.diff.comparing import compare
 from analysis.pipeline import analyze
+from analysis.quick.judge import judge
 from tests.judge.editing import ETHERNET_IP_UDP, Edited
 from tests.judge.runs import carry_out
 
@@ -260,3 +261,11 @@ def test_a_comparison_of_two_worlds_says_by_how_much_latencies_differ_though_it_
     assert "2 directions of links between machines" in between
     assert "links inside machines" in inside
     assert "clocks of machines leave" in unsure
+
+
+def test_the_quick_verdict_corrects_nothing_and_says_so(simulated: Path, tmp_path: Path) -> None:
+    off = judge(on_machines(simulated, tmp_path / "off", right=shows(-3 * MS)))
+    assert off["verdict"] == "doubtful"
+    assert "machine right is about 3 ms behind the controller" in off["problems"][0]
+    assert "`cbn analyze` corrects" in off["problems"][0]
+    assert judge(on_machines(simulated, tmp_path / "right"))["verdict"] == "clean"
