@@ -179,11 +179,12 @@ class Agent:
         self._stopped = share
         self.end()
         if share is None:
-            return {"problems": [], "remarks": [], "captured": {}}
+            return {"problems": [], "remarks": [], "captured": {}, "files": self._directory is not None}
         return {
             "problems": share.problems,
             "remarks": share.recorder.losses(),
             "captured": share.captured(),
+            "files": True,
         }
 
     def _decode(self, _: Mapping[str, Any]) -> None:

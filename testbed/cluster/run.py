@@ -130,7 +130,8 @@ class ClusterRun(LiveRun[Live]):
             self._remarks += [f"{name}: {remark}" for remark in said["remarks"]]
             captured |= said["captured"]
         decoded = [] if self._bring_captures or not captured else self._decode(stopped)
-        self._defects += collect(stopped, self._directory, self._placement)
+        leaving = [agent for agent in stopped if told[agent.machine.name]["files"]]
+        self._defects += collect(leaving, self._directory, self._placement)
         for agent in stopped:
             self._try(agent.ask, "remove")
         for agent in self._agents.values():

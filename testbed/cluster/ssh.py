@@ -32,6 +32,9 @@ _REMEDIES = {
     "timed out": _SILENT,
     "No route to host": _SILENT,
     "Network is unreachable": _SILENT,
+    "proxy dialer": _SILENT,
+    "Connection closed": _SILENT,
+    "Connection reset": _SILENT,
     "Could not resolve hostname": "there is no such name: see `address` in the hosts file",
     "Connection refused": "no sshd answers there: see `address` and `port` in the hosts file",
 }

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from testbed.live.fabric import Status
 from testbed.plan.model import Impairment, LinkPlan, Plan
+from testbed.runs.world import not_carried_out
 
 Counts = Mapping[str, tuple[int, int]]
 """Interface -> (messages sent, messages received)."""
@@ -108,4 +109,4 @@ def done_actions(plan: Plan, statuses: Mapping[str, Status]) -> int:
 def failed_actions(statuses: Mapping[str, Status]) -> list[str]:
     """What there is to say about actions that clients could not do."""
     failed = {name: int(status["core"]["script_failed"]) for name, status in statuses.items()}
-    return [f"{name} could not do {n} of its actions (see its log)" for name, n in failed.items() if n]
+    return not_carried_out(failed)

@@ -16,6 +16,7 @@ from testbed.plan.recorded import MachineRecord
 from testbed.runs.directory import RunDirectory
 from testbed.runs.faults import Convergence
 from testbed.runs.fidelity import Fidelity
+from topologies.quantities import how_many
 
 
 class Progress(Protocol):
@@ -54,6 +55,18 @@ class Outcome:
     """By name; empty where all happened on one machine."""
     live: bool = False
     """Whether it was a live network: people worked on it, and ended it before its plan was carried out."""
+
+
+def not_carried_out(failed: Mapping[str, int]) -> list[str]:
+    """What there is to say of clients that could not do so many of their actions, by name.
+
+    As a rule the client was cut off then: its router had crashed, or its link was down.
+    """
+    return [
+        f"{how_many(n, 'action')} of {name} could not be carried out: see logs/{name}.jsonl"
+        for name, n in failed.items()
+        if n
+    ]
 
 
 class World(Protocol):

@@ -14,7 +14,7 @@ from testbed.runs.directory import RunDirectory
 from testbed.runs.events import EventLog
 from testbed.runs.faults import Convergence
 from testbed.runs.fidelity import EXACT
-from testbed.runs.world import Outcome, Progress
+from testbed.runs.world import Outcome, Progress, not_carried_out
 from testbed.sim.recording import Recording
 from testbed.sim.scheduler import SimulationStuckError
 from testbed.sim.simulation import EPOCH_NS, Simulation, SimulationFailedError
@@ -126,8 +126,7 @@ class _Run:
         self._packets = recording.packets
 
     def _report_failed_actions(self, simulation: Simulation) -> None:
-        for name, status in simulation.network.statuses().items():
-            if failed := status.get("script_failed"):
-                self._progress.say(
-                    f"{failed} actions of {name} could not be carried out: see logs/{name}.jsonl"
-                )
+        statuses = simulation.network.statuses()
+        failed = {name: int(str(status.get("script_failed", 0))) for name, status in statuses.items()}
+        for line in not_carried_out(failed):
+            self._progress.say(line)

@@ -224,6 +224,25 @@ def test_a_machine_on_which_one_may_not_become_root_is_named_with_the_remedy(
     assert "let it use sudo without a password" in done.stdout
 
 
+def test_all_machines_that_cannot_be_reached_are_named_with_the_remedy(
+    provisioned: Cluster, ring: Path, tmp_path: Path
+) -> None:
+    folder = provisioned.hosts_file.parent  # keys are looked up from there
+    subprocess.run(["ssh-keygen", "-q", "-N", "", "-f", folder / "other-key"], check=True)
+    document = json.loads(provisioned.hosts_file.read_text())
+    document["machines"]["m1"]["key"] = "other-key"
+    document["machines"]["m3"]["address"] = "10.77.0.200"
+    hosts = folder / "partly-wrong.yaml"
+    hosts.write_text(json.dumps(document))
+    put = [word for n in "123" for word in ("--put", f"r{n}=m{n}")]
+    done = run(tmp_path, command(Cluster(hosts, hosts), ring, *put, "--out", "out"))
+    assert done.returncode == 4
+    assert re.search(r"the agent on m1 .*the machine does not take the key", done.stdout)
+    assert re.search(r"the agent on m3 \(10.77.0.200\) .*does not answer", done.stdout)
+    assert "could not be fetched" not in done.stdout + done.stderr
+    await_idle(provisioned)
+
+
 def test_a_machine_that_is_not_provisioned_is_named_with_the_remedy(
     metal: Metal, lab_name: str, tmp_path: Path
 ) -> None:

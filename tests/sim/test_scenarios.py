@@ -159,7 +159,7 @@ def test_an_action_that_fails_is_reported(
     ]
     run = simulate(replace(plan, nodes=tuple(nodes)))
     assert run.outcome.outcome == "complete"
-    assert run.progress.lines == ["1 actions of alice could not be carried out: see logs/alice.jsonl"]
+    assert run.progress.lines == ["1 action of alice could not be carried out: see logs/alice.jsonl"]
 
 
 def test_without_captures_none_are_written(triangle: dict[str, Any], simulate: Callable[..., Any]) -> None:
