@@ -34,7 +34,7 @@ HOSTS_FILE = "hosts.yaml"
 RECORD = "lab.json"
 BOOT_TIMEOUT_S = 60.0
 LOGIN_TIMEOUT_S = 15.0
-MACHINE_BYTES = 300_000_000
+MACHINE_BYTES = 500_000_000
 """Free space that a machine takes once it is provisioned."""
 _NAME = re.compile(r"[a-z0-9]([a-z0-9-]{0,22}[a-z0-9])?")
 _ROOT = Path("/var/lib/cbn-metal")
