@@ -247,7 +247,10 @@ test-cluster: tools ## Rehearse a cluster on machines without hardware: provisio
 
 .PHONY: test-vm
 test-vm: tools box wheels ## Build the box, `vagrant up lab`, and try everything in it, under emulation; as root, 20 minutes.
-	requirements/as-root tests/vm/private-libvirt build/vm $(BIN)/pytest -s -m vm tests/vm
+	rm -rf build/vm
+	requirements/as-root tests/vm/private-libvirt build/vm \
+	    $(BIN)/pytest -s -v -m vm -o faulthandler_timeout=1800 tests/vm
+	rm -rf build/vm
 
 .PHONY: pictures
 pictures: tools ## Draw the README's pictures of real output anew; as root, with Chromium.

@@ -23,7 +23,7 @@ from hypothesis import HealthCheck, settings
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-SECONDS = {"emu": 240, "spark": 360, "cluster": 360, "vm": 360, "browser": 240}
+SECONDS = {"emu": 240, "spark": 360, "cluster": 360, "vm": 900, "browser": 240}
 """Time limits of tests that start more than Python; the others have `timeout` of pyproject.toml."""
 COMPILING_SECONDS = 360
 """The limit of tests in files called `test_sanitized_*`, which compile C++: minutes on a busy machine."""
