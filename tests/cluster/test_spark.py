@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shlex
 import subprocess
@@ -29,8 +30,8 @@ clients:
   alice: {at: r1, publish: [{message: {n: {uniform: [0, 9]}}, every: 20ms, count: 30, from: 0s}]}
   bob: {at: r2, subscribe: [n < 5]}
 """
-ONE_RUN = ("run_id", "wall_s", "scenario_path", "plan_sha256", "git", "versions", "machine")
-"""What differs between two runs of the same cell in two places, in the manifest."""
+ONE_PLACE = ("run_id", "wall_s", "scenario_path", "plan_sha256", "versions")
+"""What differs between two runs of the same cell in two places, in manifest and plan."""
 
 
 def play(cluster: Cluster, *options: str) -> Played:
@@ -84,13 +85,14 @@ def rows(directory: Path) -> dict[str, list[str]]:
 
 
 def files(directory: Path) -> dict[str, bytes]:
-    """Of all runs of a sweep, without what names one run."""
+    """Of all runs of a sweep, without what names one place."""
     found = {}
     for path in sorted(p for p in directory.rglob("*") if p.is_file() and p.parent != directory):
-        lines = path.read_bytes().splitlines()
+        found[str(path.relative_to(directory))] = path.read_bytes()
         if path.name in {"manifest.json", "plan.json"}:
-            lines = [line for line in lines if not any(f'"{key}"'.encode() in line for key in ONE_RUN)]
-        found[str(path.relative_to(directory))] = b"\n".join(lines)
+            document = json.loads(path.read_text())
+            kept = {key: value for key, value in document.items() if key not in ONE_PLACE}
+            found[str(path.relative_to(directory))] = json.dumps(kept).encode()
     return found
 
 
