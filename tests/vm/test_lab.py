@@ -14,7 +14,7 @@ import pytest
 
 from tests.vm.vagrant import REPORTS_PORT, ROOT, Guest, stage, vagrant
 
-pytestmark = [pytest.mark.vm, pytest.mark.timeout(900)]
+pytestmark = [pytest.mark.vm, pytest.mark.timeout(1750)]
 VERDICT = "All 582 owed deliveries arrived, each once."
 
 
@@ -52,7 +52,7 @@ def test_it_can_do_everything_that_it_is_for(lab: Guest) -> None:
 
 def test_make_demo_ends_with_a_verdict_and_has_compiled_nothing(lab: Guest) -> None:
     with stage("make demo in the guest"):
-        shown = lab.output("cd /vagrant && make demo", 600)
+        shown = lab.output("cd /vagrant && make demo", 1700)
     assert VERDICT in shown
     assert "report: runs/quickstart-emu-" in shown
     assert "Compiling" not in shown
@@ -82,7 +82,7 @@ def test_links_by_netem_do_what_they_are_asked_for(lab: Guest) -> None:
 def test_an_impaired_network_runs_on_netem_and_spark_judges_it(lab: Guest) -> None:
     with stage("a run over links by netem, with Spark's analysis"):
         run = "sudo cbn run quickstart --world emu --links netem --set topology.link_defaults.delay=5ms"
-        shown = lab.output(f"cd /vagrant && {run} --analyze --out runs/netem", 600)
+        shown = lab.output(f"cd /vagrant && {run} --analyze --out runs/netem", 1700)
     assert VERDICT in shown
     assert '"netem"' in lab.output("cat /vagrant/runs/netem/manifest.json")
 

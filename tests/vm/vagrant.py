@@ -26,7 +26,7 @@ def stage(name: str) -> Iterator[None]:
     STAGES.append((name, time.monotonic() - began))
 
 
-def vagrant(*arguments: str, timeout_s: float = 900, **environment: str) -> subprocess.CompletedProcess[str]:
+def vagrant(*arguments: str, timeout_s: float = 1700, **environment: str) -> subprocess.CompletedProcess[str]:
     """Calls Vagrant on the project's Vagrantfile and the project's own box; both outputs are in `stdout`."""
     settings = {"CBN_BOX": str(BOX), "CBN_PORT": str(REPORTS_PORT), "VAGRANT_CHECKPOINT_DISABLE": "1"}
     return subprocess.run(
