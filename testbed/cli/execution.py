@@ -113,7 +113,7 @@ def execute(
     elif args.judge:
         judging.check_judgeable(plan)
     with progress(args.quiet) as shown:
-        chosen = _able(cluster, plan) if cluster else choose_world(world, plan, shown, options)
+        chosen = able(cluster, plan) if cluster else choose_world(world, plan, shown, options)
         directory = directory_for(plan.name, chosen.name, args.out, args.force)
         if not args.quiet:
             what = f"{replay_of} again," if replay_of else plan.name
@@ -147,10 +147,10 @@ def choose_world(name: str, plan: Plan, shown: Progress, options: EmuOptions) ->
         shown.say("world emu: this machine can emulate (--world sim simulates instead)")
     if name == "sim" and options != EmuOptions():
         shown.say("the simulator keeps its own time and links: --dilate and --links mean nothing to it")
-    return _able(world, plan)
+    return able(world, plan)
 
 
-def _able(world: World, plan: Plan) -> World:
+def able(world: World, plan: Plan) -> World:
     """The world itself.
 
     Raises:

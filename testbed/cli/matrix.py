@@ -14,10 +14,11 @@ from typing import Any
 
 from testbed.cli import exits, judging
 from testbed.cli.cells import run_in_process
+from testbed.cli.cluster import chosen_cluster
 from testbed.cli.columns import chosen_columns, print_csv, print_table
 from testbed.cli.command import asked_of_spark, emu_options
 from testbed.cli.comparison import compare_matrix
-from testbed.cli.execution import analyse, check_analysable, choose_world
+from testbed.cli.execution import able, analyse, check_analysable, choose_world
 from testbed.cli.folder import (
     MATRIX,
     Planned,
@@ -132,6 +133,9 @@ def _text(value: object) -> str:
 
 def _worlds(args: argparse.Namespace, cells: Sequence[tuple[Cell, Plan]], shown: Progress) -> list[World]:
     """One kind of world for all, or their figures could not stand in one table."""
+    clusters = [(chosen_cluster(args, plan), plan) for _, plan in cells]
+    if clusters[0][0] is not None:
+        return [able(world, plan) for world, plan in clusters if world is not None]
     if args.on:
         return [choose_world("sim", plan, shown, emu_options(args)) for _, plan in cells]
     options, first = emu_options(args), choose_world(args.world, cells[0][1], shown, emu_options(args))
@@ -192,6 +196,10 @@ def repeating(args: argparse.Namespace, run: Planned) -> str:
     words += [word for override in args.overrides for word in ("--set", override)]
     values = [f"{name}={_text(value)}" for name, value in run.cell.values.items()]
     words += [word for value in values for word in ("--only", value)]
+    if run.world.name == "cluster":
+        put = [f"{router}={machine}" for router, machine in args.put]
+        words += ["--hosts", args.hosts, "--place", args.place]
+        words += [word for value in put for word in ("--put", value)]
     return shlex.join([*words, "--world", run.world.name, "--out", f"{run.plan.name}-again"])
 
 

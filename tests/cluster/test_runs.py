@@ -38,6 +38,16 @@ faults:
   - {at: 2s, link_up: r1 - r2}
 expect: [missing == 0 after recovery, owed > 10 after recovery, duplicate == 0, spurious == 0]
 """
+MATRIX = """\
+name: schemes
+matrix: {scheme: [pif, cbcb]}
+topology:
+  routers: [r1, r2, r3]
+  links: [r1 - r2, r2 - r3]
+clients:
+  alice: {at: r1, publish: [{message: {n: {uniform: [0, 99]}}, every: 10ms, count: 50, from: 0s}]}
+  bob: {at: r3, subscribe: [n < 50]}
+"""
 
 
 def command(cluster: Cluster, *arguments: object, world: str = "cluster") -> list[str]:
@@ -222,6 +232,23 @@ def test_a_machine_on_which_one_may_not_become_root_is_named_with_the_remedy(
     assert done.returncode == 4, done.stderr + done.stdout
     assert "the agent on m1" in done.stdout
     assert "let it use sudo without a password" in done.stdout
+
+
+def test_runs_of_a_matrix_follow_each_other_on_the_same_machines(
+    provisioned: Cluster, tmp_path: Path
+) -> None:
+    path = tmp_path / "schemes.yaml"
+    path.write_text(MATRIX)
+    done = run(tmp_path, command(provisioned, path, "--out", "out", "--json"))
+    assert done.returncode == 0, done.stderr + done.stdout
+    rows = json.loads((tmp_path / "out" / "table.json").read_text())["rows"]
+    assert [row["cell"] for row in rows] == ["scheme=pif", "scheme=cbcb"]
+    for row in rows:
+        assert row["counts"]["owed"] > 10
+        assert row["counts"]["missing"] == 0
+    at_once = run(tmp_path, command(provisioned, path, "--jobs", "2"))
+    assert at_once.returncode == 2
+    assert "one run at a time" in at_once.stderr
 
 
 def test_all_machines_that_cannot_be_reached_are_named_with_the_remedy(

@@ -114,8 +114,6 @@ def _run(args: argparse.Namespace) -> int:
 
     _check_on(args)
     scenario = read(args)
-    if scenario.cells and args.world == "cluster":
-        raise exits.CommandError("a scenario with a matrix runs in the worlds sim and emu")
     if scenario.cells:
         with complaints():
             cells = scenario.plans()
@@ -154,6 +152,8 @@ def _check_on(args: argparse.Namespace) -> None:
     if args.on and args.master:
         raise exits.CommandError("--on and --master: one of them; runs are analysed where they have run")
     args.master = args.on or args.master
+    if args.world == "cluster" and (args.on or args.jobs > 1):
+        raise exits.CommandError("machines of a cluster take one run at a time: leave --jobs and --on out")
     if args.on and args.world == "emu":
         raise exits.CommandError("--on is for the simulator; emulated networks are made with --jobs")
     if args.on and args.jobs > 1:
