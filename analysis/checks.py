@@ -188,7 +188,13 @@ def _unlogged(change: SubscriptionChange) -> str:
     )
 
 
-_TRACES = {"publish": "publication", "subscribe": "subscription", "unsubscribe": "withdrawal"}
+_TRACES = {
+    "publish": "publication",
+    "subscribe": "subscription",
+    "unsubscribe": "withdrawal",
+    "advertise": "advertisement",
+    "unadvertise": "withdrawal",
+}
 
 
 def _undone(undone: Undone) -> str:

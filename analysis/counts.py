@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from typing import Any
 
-REASONS = ("cut_off", "start", "end", "subscription", "network")
+REASONS = ("cut_off", "start", "end", "subscription", "advertisement", "network")
 """Why a pair that is wanted is not owed."""
 ARRIVED = ("delivered", "duplicate")
 """The verdicts of pairs that were delivered rightly."""

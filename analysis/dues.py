@@ -11,6 +11,7 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 
+from analysis.advertising import Advertising, Standing, restricted
 from analysis.columns import Lists, Numbers, coded, groups
 from analysis.history import FOREVER
 from analysis.matching import Matcher
@@ -38,6 +39,8 @@ class Dues(NamedTuple):
     """The first is that nothing is due."""
     matching: tuple[Numbers, Numbers]
     """Positions of messages and of predicates that they match, ascending."""
+    standing: Numbers
+    """By message: how it stands to what its publisher had advertised (`advertising.Standing`)."""
 
     def of(self, message: int) -> dict[int, Due]:
         """What is due of one message, by client."""
@@ -52,10 +55,17 @@ class BulkOracle:
     Args:
         oracle: What is asked.
         most_candidates: As for `Matcher`.
+        advertising: What was advertised; None: nobody has to advertise.
     """
 
-    def __init__(self, oracle: Oracle, most_candidates: int | None = None) -> None:
+    def __init__(
+        self,
+        oracle: Oracle,
+        most_candidates: int | None = None,
+        advertising: Advertising | None = None,
+    ) -> None:
         self._oracle = oracle
+        self._advertising = advertising
         self._matcher = Matcher([predicate for predicate, _ in oracle.predicates], most_candidates)
         self._claims = [claim for _, held in oracle.predicates for claim in held]
         self._clients = np.array([claim.subscriber for claim in self._claims], np.int64)
@@ -81,7 +91,24 @@ class BulkOracle:
         due = self._of_claims(source[message], time_ns[message], claim)
         known = due > 0
         message, client, due = self._joined(message[known], self._clients[claim[known]], due[known])
-        return Dues(message, client, due, list(self._kinds), matching)
+        standing = self._standing(source, time_ns, contents)
+        due = self._restricted(due, standing[message])
+        left = due > 0
+        return Dues(message[left], client[left], due[left], list(self._kinds), matching, standing)
+
+    def _standing(self, source: Numbers, time_ns: Numbers, contents: Contents) -> Numbers:
+        if self._advertising is None:
+            return np.full(len(source), Standing.ADVERTISED, np.int64)
+        of_each = zip(source.tolist(), time_ns.tolist(), contents, strict=True)
+        return np.array([self._advertising.standing(*each) for each in of_each], np.int64)
+
+    def _restricted(self, due: Numbers, standing: Numbers) -> Numbers:
+        """What is left of what is due, once it is known how the message stands."""
+        group, first = groups(due, standing)
+        kinds = list(self._kinds)
+        both = zip(due[first].tolist(), standing[first].tolist(), strict=True)
+        codes = [self._code(restricted(kinds[old], Standing(how))) for old, how in both]
+        return np.array(codes, np.int64)[group]
 
     def _of_claims(self, source: Numbers, time_ns: Numbers, claim: Numbers) -> Numbers:
         """What each claim comes to."""
@@ -137,7 +164,10 @@ class BulkOracle:
             content = contents[at]
             if content is not None and len(matching) <= MOST_ASKED:
                 asked = np.union1d(matching, others).tolist()
-                true = self._oracle.judge(int(source[at]), int(time_ns[at]), self._wanting(content, asked))
+                all_due = self._oracle.judge(int(source[at]), int(time_ns[at]), self._wanting(content, asked))
+                standing = Standing(int(found.standing[at]))
+                left = {client: restricted(due, standing) for client, due in all_due.items()}
+                true = {client: due for client, due in left.items() if due != NOTHING_DUE}
                 yield from ((at, client) for client in _differing(found.of(at), true))
 
     def _wanting(self, content: Mapping[str, Value], asked: Sequence[int]) -> list[Claim]:

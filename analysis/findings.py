@@ -44,6 +44,8 @@ class PublicationCounts:
     not_announced: int = 0
     otherwise_announced: int = 0
     """Captured with another content than reported."""
+    unadvertised: int = 0
+    """Outside of what the client had advertised, in a network where it has to."""
     first_otherwise: int | None = None
     """The sequence of the first of these."""
 
@@ -315,6 +317,11 @@ class Findings:
     def published(self) -> int:
         """All messages."""
         return sum(client.total for client in self.publications)
+
+    @property
+    def unadvertised(self) -> int:
+        """Those outside of what their publishers had advertised, in a network where clients have to."""
+        return sum(client.unadvertised for client in self.publications)
 
     @property
     def phases(self) -> list[ScopeCounts]:

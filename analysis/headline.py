@@ -32,6 +32,7 @@ JUDGED_WELL = 0.5
 _REASONS = {
     "network": "while the network was not settled",
     "subscription": "around a change of the client's subscriptions",
+    "advertisement": "around a change of what the publisher had advertised",
     "start": "before the start",
     "end": "just before the run was cut short",
     "cut_off": "where no path led to the client",
@@ -61,6 +62,7 @@ def notes(findings: Findings) -> list[str]:
     return [
         *_judged(findings),
         *_not_owed(findings.counts),
+        *_unadvertised(findings),
         *_not_wanted(findings.counts),
         *_more_than_once(findings.counts),
         *_disturbed(findings),
@@ -126,6 +128,14 @@ def _not_owed(counts: Counts) -> Iterator[str]:
         lost = counts.lost_by.get(reason, 0)
         parts.append(f"{number:,} {_REASONS[reason]} ({f'{lost:,}' if lost else 'none'} lost)")
     yield f"Wanted and not owed, by the time of publication: {_and(parts)}."
+
+
+def _unadvertised(findings: Findings) -> Iterator[str]:
+    if findings.unadvertised:
+        yield (
+            f"{findings.unadvertised:,} of {findings.published:,} messages were outside of all that their "
+            "publishers had advertised: the first router takes them no further, and nobody is owed them."
+        )
 
 
 def _not_wanted(counts: Counts) -> Iterator[str]:

@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from analysis import calm, logs, network
+from analysis.advertising import Advertising, advertising_of
 from analysis.drift.correction import HostClock, with_corrected_times
 from analysis.evidence import Evidence, evidence_of
 from analysis.findings import Ingested
@@ -26,6 +27,8 @@ class Read:
     run: Run
     ingested: Ingested
     logged: Sequence[SubscriptionChange]
+    advertised: Sequence[SubscriptionChange]
+    """The changes of advertisements, which have the form of those of subscriptions."""
     network_events: Sequence[NetworkChange]
     notes: Sequence[str]
     """What was odd about the run directory."""
@@ -33,7 +36,10 @@ class Read:
     def known(self, clocks: Mapping[int, HostClock]) -> Known:
         """What follows, with times corrected by these clocks, by node id."""
         run, ids = self.run, self.run.client_ids
-        logged = with_corrected_times(self.logged, lambda change: ids.get(change.client, 0), clocks)
+        logged, advertised = (
+            with_corrected_times(changes, lambda change: ids.get(change.client, 0), clocks)
+            for changes in (self.logged, self.advertised)
+        )
         routers = {c.interface.name: c.node.node_id for c in run.captures}
         kept = with_corrected_times(self.ingested.control, lambda packet: routers[packet.interface], clocks)
         payloads = list(payloads_of(kept))
@@ -41,6 +47,7 @@ class Read:
         changes = sorted([*logged, *unlogged], key=lambda change: change.time_ns)
         claims, odd_claims = claims_of(changes, ids, run.clock)
         claims, unreadable = readable_claims(claims)
+        history = history_of(run.plan, self.network_events, run.start_ns)
         return Known(
             run,
             self.ingested,
@@ -48,9 +55,11 @@ class Read:
             evidence_of(run, self.ingested),
             changes,
             unlogged,
+            advertised,
             self.network_events,
             claims,
-            history_of(run.plan, self.network_events, run.start_ns),
+            advertising_of(run.plan, advertised, ids, run.clock, history),
+            history,
             calm.fixpoints_of(run, self.network_events),
             [*self.notes, *odd_claims, *unreadable],
         )
@@ -68,8 +77,11 @@ class Known:
     changes: Sequence[SubscriptionChange]
     """Those that were logged, and those that were captured only."""
     unlogged: Sequence[SubscriptionChange]
+    advertised: Sequence[SubscriptionChange]
+    """The changes of advertisements."""
     network_events: Sequence[NetworkChange]
     claims: Sequence[Claim]
+    advertising: Advertising | None
     history: History
     fixpoints: Sequence[calm.Fixpoint]
     notes: Sequence[str]

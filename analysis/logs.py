@@ -105,21 +105,26 @@ class Undone:
 
 
 def undone(
-    run: Run, changes: Iterable[SubscriptionChange], published: Mapping[int, int]
+    run: Run,
+    changes: Iterable[SubscriptionChange],
+    advertised: Iterable[SubscriptionChange],
+    published: Mapping[int, int],
 ) -> tuple[list[Undone], list[str]]:
     """What the plan of a run that was carried out has and neither events nor captures nor logs have.
 
     Args:
         run: The run.
         changes: Subscriptions and withdrawals, logged or captured.
+        advertised: The same of advertisements.
         published: How many messages there are of each client, by id.
 
     Returns:
         What is lacking, and what was wrong with the logs that might have explained it.
     """
     traces: Counter[tuple[str, str]] = Counter()
-    for change in changes:
-        traces[change.client, "unsubscribe" if change.predicate is None else "subscribe"] += 1
+    for verb, found in (("subscribe", changes), ("advertise", advertised)):
+        for change in found:
+            traces[change.client, f"un{verb}" if change.predicate is None else verb] += 1
     for client in run.plan.clients:
         traces[client.name, "publish"] = published.get(client.node_id, 0)
     problems: list[str] = []

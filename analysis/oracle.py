@@ -55,7 +55,7 @@ def predicate_of(text: str) -> Predicate:
 
 @dataclass(frozen=True, slots=True)
 class SubscriptionChange:
-    """A client's `subscribe` (with a predicate) or `unsubscribe` (without)."""
+    """A client subscribes (with a predicate) or unsubscribes (without); or the same of an advertisement."""
 
     time_ns: int
     client: str
@@ -65,12 +65,19 @@ class SubscriptionChange:
 
 def subscription_change(event: Mapping[str, Any]) -> SubscriptionChange | None:
     """What a client's event changes about its subscriptions; None of any other event."""
-    if event["event"] not in {"subscribe", "unsubscribe"}:
+    return _change(event, "subscribe", "subscription")
+
+
+def advertisement_change(event: Mapping[str, Any]) -> SubscriptionChange | None:
+    """The same about its advertisements, which have numbers and predicates alike."""
+    return _change(event, "advertise", "advertisement")
+
+
+def _change(event: Mapping[str, Any], verb: str, number: str) -> SubscriptionChange | None:
+    if event["event"] not in {verb, f"un{verb}"}:
         return None
-    predicate = str(event["predicate"]) if event["event"] == "subscribe" else None
-    return SubscriptionChange(
-        int(event["time_ns"]), str(event["node"]), int(event["subscription"]), predicate
-    )
+    predicate = str(event["predicate"]) if event["event"] == verb else None
+    return SubscriptionChange(int(event["time_ns"]), str(event["node"]), int(event[number]), predicate)
 
 
 @dataclass(frozen=True, slots=True)
@@ -222,7 +229,7 @@ class Oracle:
 
     def __init__(self, claims: Iterable[Claim], history: History | None = None) -> None:
         self._claims: dict[str, list[Claim]] = {}
-        for claim in claims if history is None else _known(claims, history):
+        for claim in claims if history is None else until_known(claims, history):
             self._claims.setdefault(claim.predicate, []).append(claim)
         self._predicates: list[tuple[Predicate, list[Claim]]] = [
             (predicate_of(text), held) for text, held in self._claims.items()
@@ -282,7 +289,7 @@ class Oracle:
         return self.judge(source, time_ns, self.wanting(attributes))
 
 
-def _known(claims: Iterable[Claim], history: History) -> Iterator[Claim]:
+def until_known(claims: Iterable[Claim], history: History) -> Iterator[Claim]:
     """The claims; one that ends in an unsettled network lasts until every router knows of its end."""
     for claim in claims:
         if claim.allowed_until_ns == FOREVER:

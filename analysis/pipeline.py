@@ -54,7 +54,7 @@ from analysis.messages.tables import write_part
 from analysis.messages.times import by_time
 from analysis.pieces import captured_bytes, captures_of
 from analysis.report.page import render
-from analysis.rundir import Run, load_run, network_changes, subscription_changes
+from analysis.rundir import Run, advertisement_changes, load_run, network_changes, subscription_changes
 from analysis.scopes import parts_of, slices_of
 from analysis.session import GIVEN_UP, parallelism, reason_of, record_of, start_session
 from analysis.settings import Asked
@@ -158,7 +158,8 @@ def _find(spark: SparkSession, run: Run, workspace: Path, progress: Progress) ->
     ingested = work.summary()
     if wrong := ingested.splits.get("distrusted"):
         progress.say(f"The index beside {wrong:,} captures was wrong; their records were counted one by one")
-    read = Read(run, ingested, logged, network_events, [*odd_lines, *odd_changes])
+    advertised = advertisement_changes(run)
+    read = Read(run, ingested, logged, advertised, network_events, [*odd_lines, *odd_changes])
     known = read.known({})
     course = Course.of(run, slices_of(run), network_events, known.history, known.evidence.gaps)
     progress.phase("tables", STEPS)
@@ -281,6 +282,7 @@ class _Tables:
             network.delay_edges(run),
             window_ns(run.end_ns - run.start_ns),
             run.names,
+            self.known.advertising,
         )
 
     def _checks(self, sums: Sums, passed: PacketSums, clocks: Clocks) -> tuple[Checks, list[str]]:
@@ -289,7 +291,9 @@ class _Tables:
         links = {link.name: (link.a_interface, link.b_interface) for link in run.plan.links}
         swapped = [links[name] for name in clocks.swapped]
         published = {client.source: client.total for client in sums.publishers}
-        undone, odd_logs = logs.undone(run, known.changes, published) if run.carried_out else ([], [])
+        undone, odd_logs = (
+            logs.undone(run, known.changes, known.advertised, published) if run.carried_out else ([], [])
+        )
         found = Found(
             known.evidence,
             all_oddities(sums),

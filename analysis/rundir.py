@@ -7,14 +7,20 @@ Reads the layout of `docs/run-directory.md` and checks it; packets are read in
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from analysis import AnalysisError
 from analysis.history import FOREVER, NetworkChange, network_change
-from analysis.oracle import NEVER, Clock, SubscriptionChange, subscription_change
+from analysis.oracle import (
+    NEVER,
+    Clock,
+    SubscriptionChange,
+    advertisement_change,
+    subscription_change,
+)
 from nodes.wire.packets import Role
 from testbed.plan.model import InterfacePlan, NodePlan, Plan
 from testbed.plan.recorded import (
@@ -150,15 +156,26 @@ def load_run(path: Path, plan: Plan | None = None) -> Run:
 
 def subscription_changes(run: Run) -> tuple[list[SubscriptionChange], list[str]]:
     """The `subscribe` and `unsubscribe` events in their order, and what was wrong with any."""
+    return _changes(run, 'subscribe"', subscription_change)
+
+
+def advertisement_changes(run: Run) -> list[SubscriptionChange]:
+    """The `advertise` and `unadvertise` events in their order."""
+    return _changes(run, 'advertise"', advertisement_change)[0]
+
+
+def _changes(
+    run: Run, sign: str, read: Callable[[Any], SubscriptionChange | None]
+) -> tuple[list[SubscriptionChange], list[str]]:
     changes, problems = [], []
     for number, line in _lines(run.path / "events.jsonl"):
         if not line.endswith("}\n"):
             problems.append(f"events.jsonl:{number}: damaged or cut off; the line was skipped")
             continue
-        if 'subscribe"' not in line:  # saves parsing the millions of deliveries
+        if sign not in line:  # saves parsing the millions of deliveries
             continue
         try:
-            change = subscription_change(json.loads(line))
+            change = read(json.loads(line))
         except (ValueError, KeyError, TypeError) as error:
             problems.append(f"events.jsonl:{number}: not an event ({_what(error)}); the line was skipped")
             continue

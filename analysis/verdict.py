@@ -88,6 +88,7 @@ def _shared(findings: Findings) -> dict[str, Any]:
         "notes": notes(findings),
         **findings.counts.as_verdict(),
         "publications": findings.published,
+        "unadvertised": findings.unadvertised,
         "subscriptions": findings.subscriptions,
         "delivered_digest": findings.digest,
         "latency_ns": _latency(findings.curves),

@@ -90,6 +90,10 @@ class NodeConfig:
     """When, in nanoseconds since 1970, its time and real time were the same."""
 
 
+ACTIONS = ("subscribe", "unsubscribe", "advertise", "unadvertise", "publish")
+"""What a client's script can do."""
+
+
 @dataclass(frozen=True, slots=True)
 class Action:
     """One line of a client's script.
@@ -100,9 +104,10 @@ class Action:
 
     at_ns: int
     do: str
-    """`subscribe`, `unsubscribe` or `publish`."""
+    """One of `ACTIONS`."""
     subscription: int = 0
+    """The client's own number of the subscription, or of the advertisement."""
     text: str = ""
-    """The predicate to subscribe to or the message to publish, as text."""
+    """The predicate to subscribe to, what to advertise, or the message to publish, as text."""
     payload: str = ""
     """What the message carries besides its attributes, as UTF-8."""

@@ -13,7 +13,7 @@ import tomllib
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
-from nodes.config import MOST_DILATE, Action, InterfaceConfig, NodeConfig
+from nodes.config import ACTIONS, MOST_DILATE, Action, InterfaceConfig, NodeConfig
 from nodes.records import RecordError, from_plain, to_plain
 
 
@@ -82,8 +82,8 @@ def _action(line: str, where: str) -> Action:
         action = from_plain(Action, json.loads(line))
     except (ValueError, RecursionError) as error:
         raise ConfigError(f"{where}: not an action: {error}") from None
-    if action.do not in ("subscribe", "unsubscribe", "publish"):
-        raise ConfigError(f"{where}: do: expected subscribe, unsubscribe or publish, found {action.do!r}")
+    if action.do not in ACTIONS:
+        raise ConfigError(f"{where}: do: expected one of {', '.join(ACTIONS)}, found {action.do!r}")
     return action
 
 

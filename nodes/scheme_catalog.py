@@ -46,7 +46,14 @@ _BROADCAST = Option(
     choices=("tree", "reverse-path"),
 )
 
+_ADVERTISEMENTS = Option(
+    "advertisements",
+    False,
+    "whether clients have to advertise what they publish: the first router refuses what is outside of it",
+)
+
 _CBCB = (
+    _ADVERTISEMENTS,
     Option(
         "mode",
         "safe",
@@ -71,6 +78,7 @@ _CBCB = (
 )
 
 _SIENA = (
+    _ADVERTISEMENTS,
     Option(
         "tree",
         "shared",
@@ -105,8 +113,8 @@ CATALOG: Mapping[str, SchemeEntry] = {
     "flood": SchemeEntry("flood:Flood", (_BROADCAST,)),
     "ipsf": SchemeEntry("ipsf:Ipsf"),
     "multicast": SchemeEntry("multicast:Multicast"),
-    "pif": SchemeEntry("pif:Pif", (_BROADCAST,)),
-    "psf": SchemeEntry("psf:Psf"),
+    "pif": SchemeEntry("pif:Pif", (_BROADCAST, _ADVERTISEMENTS)),
+    "psf": SchemeEntry("psf:Psf", (_ADVERTISEMENTS,)),
     "siena": SchemeEntry("siena:Siena", _SIENA),
     "unicast": SchemeEntry("unicast:Unicast", routed=True),
 }

@@ -237,7 +237,7 @@ def _scripts(before: Plan, after: Plan) -> Iterator[str]:
         scripts = (earlier.get(client.name, client.script), client.script)
         if scripts[0] == scripts[1]:
             continue
-        for do in ("subscribe", "unsubscribe", "publish"):
+        for do in ("subscribe", "unsubscribe", "advertise", "unadvertise", "publish"):
             first, second = ([action for action in script if action.do == do] for script in scripts)
             if first != second:
                 counts = f"{len(first)} times {do} before, {len(second)} after"

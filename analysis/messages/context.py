@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
+from analysis.advertising import Advertising
 from analysis.dues import BulkOracle
 from analysis.findings import Slices
 from analysis.history import History
@@ -35,7 +36,9 @@ class Context:
 
     names: Mapping[int, str] = field(default_factory=dict)
     """Of all nodes, by id."""
+    advertising: Advertising | None = None
+    """None: nobody has to advertise."""
 
     def oracle(self) -> BulkOracle:
         """Who says what was owed."""
-        return BulkOracle(Oracle(self.claims, self.history))
+        return BulkOracle(Oracle(self.claims, self.history), advertising=self.advertising)

@@ -13,8 +13,10 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from analysis.advertising import Standing
 from analysis.columns import Numbers, groups
 from analysis.counts import ARRIVED, TALLIED, Counts, counts_of
+from analysis.dues import Dues
 from analysis.findings import (
     QUANTILES,
     SHARES,
@@ -179,7 +181,11 @@ def delivered_of(pairs: Pairs, messages: Messages, outcomes: Outcomes) -> tuple[
 
 
 def count_publications(
-    messages: Messages, history: History, excused: Excused, agree: Sequence[bool | None] | None = None
+    messages: Messages,
+    expected: Dues,
+    history: History,
+    excused: Excused,
+    agree: Sequence[bool | None] | None = None,
 ) -> list[PublicationCounts]:
     """How many messages there are of each client, and what is odd about them.
 
@@ -188,6 +194,7 @@ def count_publications(
 
     Args:
         messages: All messages.
+        expected: What was due of those that were published.
         history: When the network was settled.
         excused: What such clients publish need not be in a capture either.
         agree: Whether what was captured of each message is what was announced, if that was looked at.
@@ -202,15 +209,27 @@ def count_publications(
         np.array([each is False for each in agree], bool)[which] if agree else np.zeros(len(which), bool)
     )
     clients, code = np.unique(source, return_inverse=True)
-    columns = (np.ones(len(which), dtype=bool), ~captured & ~need_not, captured & ~announced, otherwise)
+    outside = expected.standing == Standing.OUTSIDE
+    whole = np.ones(len(which), dtype=bool)
+    columns = (whole, ~captured & ~need_not, captured & ~announced, otherwise, outside)
     sums = [np.bincount(code[each], minlength=len(clients)).tolist() for each in columns]
     first: dict[int, int] = {}
     odd = zip(source[otherwise].tolist(), messages.sequence[which][otherwise].tolist(), strict=True)
     for client, sequence in odd:
         first[client] = min(sequence, first.get(client, sequence))
-    totals, not_captured, not_announced, differing = sums
-    rows = zip(clients.tolist(), totals, not_captured, not_announced, differing, strict=True)
-    return [PublicationCounts(*row, first.get(row[0])) for row in rows]
+    totals, not_captured, not_announced, differing, unadvertised = sums
+    return [
+        PublicationCounts(
+            client,
+            totals[at],
+            not_captured[at],
+            not_announced[at],
+            differing[at],
+            unadvertised[at],
+            first.get(client),
+        )
+        for at, client in enumerate(clients.tolist())
+    ]
 
 
 def all_publications(parts: Iterable[Sequence[PublicationCounts]]) -> list[PublicationCounts]:
@@ -225,6 +244,7 @@ def all_publications(parts: Iterable[Sequence[PublicationCounts]]) -> list[Publi
             so_far.not_captured + each.not_captured,
             so_far.not_announced + each.not_announced,
             so_far.otherwise_announced + each.otherwise_announced,
+            so_far.unadvertised + each.unadvertised,
             min(firsts, default=None),
         )
     return [sums[source] for source in sorted(sums)]

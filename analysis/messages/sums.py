@@ -81,7 +81,7 @@ def sums_of(judged: Judged) -> Sums:
     latency_ns = judged.latency_ns[timed]
     hops, counts = np.unique(pairs.hop_count[pairs.copies > 0], return_counts=True)
     return Sums(
-        counting.count_publications(messages, context.history, context.excused, judged.agree),
+        counting.count_publications(messages, pairs.expected, context.history, context.excused, judged.agree),
         np.bincount(judged.interval[messages.published], minlength=context.timeline.size),
         tally_of(pairs.client, outcomes),
         tally_of(interval, outcomes),

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from analysis import AnalysisError, calm, logs, network
+from analysis.advertising import Advertising, advertising_of
 from analysis.checks import Found, to_checks
 from analysis.clocks import clocks_apart
 from analysis.digest import delivered_digest
@@ -32,7 +33,7 @@ from analysis.oracle import Claim, Oracle, SubscriptionChange, claims_of, readab
 from analysis.payloads import Payload, payloads_of
 from analysis.pieces import captured_bytes
 from analysis.quick.sightings import Sightings, sightings_of
-from analysis.rundir import Run, load_run, network_changes, subscription_changes
+from analysis.rundir import Run, advertisement_changes, load_run, network_changes, subscription_changes
 from analysis.scopes import parts_of
 from analysis.verdict import to_judged
 from testbed.plan.model import Plan
@@ -81,14 +82,17 @@ class _Known:
     evidence: Evidence
     changes: Sequence[SubscriptionChange]
     unlogged: Sequence[SubscriptionChange]
+    advertised: Sequence[SubscriptionChange]
     network_events: Sequence[NetworkChange]
     claims: Sequence[Claim]
+    advertising: Advertising | None
     history: History
     notes: Sequence[str]
 
 
 def _known(run: Run) -> _Known:
     logged, odd_lines = subscription_changes(run)
+    advertised = advertisement_changes(run)
     network_events, odd_changes = network_changes(run)
     fixpoints = calm.fixpoints_of(run, network_events)
     seen = sightings_of(run, [fixpoint.time_ns for fixpoint in fixpoints])
@@ -97,6 +101,7 @@ def _known(run: Run) -> _Known:
     changes = sorted([*logged, *unlogged], key=lambda change: change.time_ns) if unlogged else logged
     claims, odd_claims = claims_of(changes, run.client_ids, run.clock)
     claims, unreadable = readable_claims(claims)
+    history = history_of(run.plan, network_events, run.start_ns)
     return _Known(
         run,
         fixpoints,
@@ -105,9 +110,11 @@ def _known(run: Run) -> _Known:
         evidence_of(run, seen.ingested),
         changes,
         unlogged,
+        advertised,
         network_events,
         claims,
-        history_of(run.plan, network_events, run.start_ns),
+        advertising_of(run.plan, advertised, run.client_ids, run.clock, history),
+        history,
         [*odd_lines, *odd_changes, *odd_claims, *unreadable, *clocks_apart(run.machines)],
     )
 
@@ -128,7 +135,7 @@ def _findings(run: Run) -> Findings:
     latency_ns = pairs.latencies(messages)
     timed = np.flatnonzero(latency_ns != UNKNOWN_NS)
     hops, deliveries = np.unique(pairs.hop_count[pairs.copies > 0], return_counts=True)
-    publishers = counting.count_publications(messages, known.history, excused)
+    publishers = counting.count_publications(messages, pairs.expected, known.history, excused)
     checks, odd_logs = _checks(known, publishers)
     odd = outcomes.is_counted(counting.UNREPORTED) | outcomes.is_counted(counting.UNSEEN)
     of_pair = interval[pairs.message]
@@ -161,7 +168,7 @@ def _findings(run: Run) -> Findings:
 
 
 def _pairs(known: _Known, found: Numbered) -> Pairs:
-    oracle = BulkOracle(Oracle(known.claims, known.history), MOST_CANDIDATES)
+    oracle = BulkOracle(Oracle(known.claims, known.history), MOST_CANDIDATES, known.advertising)
     try:
         return pairs_of(oracle, known.seen.rows, found)
     except TooMuchError:
@@ -174,7 +181,9 @@ def _checks(known: _Known, publishers: Sequence[PublicationCounts]) -> tuple[Che
     """Those that are made, and what was odd about the logs."""
     run = known.run
     published = {client.source: client.total for client in publishers}
-    undone, odd_logs = logs.undone(run, known.changes, published) if run.carried_out else ([], [])
+    undone, odd_logs = (
+        logs.undone(run, known.changes, known.advertised, published) if run.carried_out else ([], [])
+    )
     found = Found(
         known.evidence,
         publications=publishers,

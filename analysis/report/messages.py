@@ -15,6 +15,7 @@ from nodes.wire.packets import Role
 REASONS = {
     "network": "the network was not settled",
     "subscription": "its subscriptions had just changed, or were about to",
+    "advertisement": "what its publisher had advertised had just changed, or was about to",
     "start": "it was published before the start",
     "end": "the run was cut short",
     "cut_off": "no path led to it",

@@ -21,7 +21,7 @@ from operator import attrgetter
 
 from fastpath.wire.codec import WireError
 from nodes.client.core import ClientCore, NotAttached
-from nodes.client.delivery import Callback, Delivery, Inbox, Subscription, Wanted
+from nodes.client.delivery import Advertisement, Callback, Delivery, Inbox, Subscription, Wanted
 from nodes.client.environment import configuration, left_on_sigterm
 from nodes.client.recording import Recording
 from nodes.config import MILLISECOND_NS, InterfaceConfig, NodeConfig
@@ -32,7 +32,7 @@ from nodes.model import Predicate, Value, parse_message, parse_predicate
 from nodes.routing.effects import Send
 from nodes.wire.packets import PORT, Role
 
-__all__ = ["Client", "Delivery", "Subscription"]
+__all__ = ["Advertisement", "Client", "Delivery", "Subscription"]
 
 DATAGRAMS_A_TURN = 256
 QUEUE_LIMIT = 65_536
@@ -200,6 +200,41 @@ class Client:
             self._wanted.remove(subscription.number)
             self._changed.set()
 
+    async def advertise(self, advertisements: str | Predicate) -> Advertisement:
+        """Announce that messages will be published that are within these; returns when our router knows.
+
+        Where publishers have to advertise, the router takes from then on what is within them, and refuses
+        the rest (`refused`).
+
+        Raises:
+            PredicateSyntaxError: the text is none; the error points at the column.
+        """
+        meant = parse_predicate(advertisements) if isinstance(advertisements, str) else advertisements
+        self._check()
+        now_ns = self._clock.now_ns()
+        number = self._core.advertise(now_ns, meant)
+        if self._recording is not None:
+            self._recording.events.advertised(now_ns, number, meant)
+        await self._acknowledged()
+        return Advertisement(number, meant)
+
+    async def unadvertise(self, advertisement: Advertisement) -> None:
+        """Announce it no longer; returns when our router knows.
+
+        Raises:
+            UsageError: it was withdrawn before.
+        """
+        self._take_back(advertisement.number)
+        await self._acknowledged()
+
+    @property
+    def refused(self) -> Mapping[str, int]:
+        """How many of our messages the router has not taken in this session, by why not.
+
+        The router tells of them from time to time, not of each at once.
+        """
+        return dict(self._core.refused)
+
     async def settled(self, subscription: Subscription) -> None:
         """See `Subscription.settled`."""
         while (left_ns := subscription.known_ns - self._clock.now_ns()) > 0:
@@ -272,11 +307,10 @@ class Client:
         return {"core": self._core.status(), "interfaces": [self._link.counters()]}
 
     async def leave(self, timeout_s: float = LEAVE_TIMEOUT_S) -> None:
-        """Withdraw all subscriptions, let the router know, and close."""
+        """Withdraw all subscriptions and advertisements, let the router know, and close."""
         if self._closed:
             return
-        for number in self._core.held:
-            self._withdraw(number)
+        self._withdraw_all()
         try:
             if self.attached:
                 await asyncio.wait_for(self._acknowledged(), timeout_s)
@@ -291,8 +325,7 @@ class Client:
             return
         self._closed = True
         if self._recording is not None:
-            for number in self._core.held:
-                self._withdraw(number)
+            self._withdraw_all()
             self._recording.close()
         self._loop.remove_reader(self._link.fileno())
         if self._timer is not None:
@@ -315,6 +348,18 @@ class Client:
         self._core.unsubscribe(now_ns, number)
         if self._recording is not None:
             self._recording.events.unsubscribed(now_ns, number)
+
+    def _take_back(self, advertisement: int) -> None:
+        now_ns = self._clock.now_ns()
+        self._core.unadvertise(now_ns, advertisement)
+        if self._recording is not None:
+            self._recording.events.unadvertised(now_ns, advertisement)
+
+    def _withdraw_all(self) -> None:
+        for number in self._core.held:
+            self._withdraw(number)
+        for number in self._core.advertised:
+            self._take_back(number)
 
     async def _acknowledged(self) -> None:
         self._guarded(self._advance)

@@ -13,14 +13,15 @@ import random
 from collections import Counter
 from collections.abc import Mapping, Sequence
 
+from fastpath.wire import codec
 from nodes.client.held import Held
 from nodes.config import NodeConfig
 from nodes.model import Predicate, Time, UsageError, Value, check_message
 from nodes.routing.adjacency import draw_incarnation
-from nodes.routing.effects import Deliver, Drop, Output, Reason
+from nodes.routing.effects import Deliver, Drop, Log, Output, Reason
 from nodes.routing.link import Arrived, Link, LinkEvent, LinkUp
 from nodes.wire.codec import WireError, decode, encode, encode_messages
-from nodes.wire.packets import Kind, Message, PacketType, Role
+from nodes.wire.packets import Kind, Message, PacketType, Refusal, Role
 
 TYPE_AT = 1
 
@@ -49,6 +50,8 @@ class ClientCore:
         self.incarnation = draw_incarnation(rng)
         self.link = Link(config, config.interfaces[0], self.incarnation, rng)
         self.drops: Counter[str] = Counter()
+        self.refused: dict[str, int] = {}
+        """How many of our messages the router has not taken in this session, by why not."""
         self._subscriptions = Held("subscription", Kind.SUBSCRIBE, Kind.UNSUBSCRIBE, self.link.send)
         self._advertisements = Held("advertisement", Kind.ADVERTISE, Kind.UNADVERTISE, self.link.send)
         self._changes = 0
@@ -209,6 +212,7 @@ class ClientCore:
             **self._held_status("advertisements", self._advertisements),
             "published": self._published,
             "delivered": self._delivered,
+            "refused": dict(sorted(self.refused.items())),
             "retransmissions": self.link.retransmissions,
             "drops": dict(sorted(self.drops.items())),
         }
@@ -223,10 +227,25 @@ class ClientCore:
 
     def _take(self, now_ns: int, event: LinkEvent) -> None:
         if isinstance(event, LinkUp):
+            self.refused.clear()
             self._advertisements.tell_all(now_ns)
             self._subscriptions.tell_all(now_ns)
         elif isinstance(event, Arrived):
+            self._take_payload(event)
+
+    def _take_payload(self, event: Arrived) -> None:
+        if event.kind != Kind.REFUSED:
             self.link.drop(Reason.UNEXPECTED_KIND)
+            return
+        try:
+            reason, count, sequence = codec.decode_refused(event.payload)
+        except WireError as error:
+            self.link.drop(Reason.MALFORMED_PAYLOAD, kind=event.kind, why=str(error))
+            return
+        known = any(reason == each for each in Refusal)
+        name = Refusal(reason).name.lower() if known else str(reason)
+        self.refused[name] = count
+        self._outputs.append(Log("refused", {"reason": name, "count": count, "sequence": sequence}))
 
     def _take_message(self, packet: bytes) -> None:
         try:

@@ -38,6 +38,14 @@ class Delivery(NamedTuple):
     """Those that it matched, in order of their numbers."""
 
 
+class Advertisement(NamedTuple):
+    """What a client has announced that it will publish."""
+
+    number: int
+    predicate: Predicate
+    """Its filters are read as advertisements (docs/predicate-syntax.md)."""
+
+
 Callback = Callable[[Delivery], object]
 
 

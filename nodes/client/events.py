@@ -39,6 +39,15 @@ class Events:
         """It has withdrawn a subscription."""
         return self._make(now_ns, "unsubscribe", subscription=subscription)
 
+    def advertised(self, now_ns: int, advertisement: int, advertisements: Predicate) -> EventRecord:
+        """It may publish what is within these from now on."""
+        text = format_predicate(advertisements)
+        return self._make(now_ns, "advertise", advertisement=advertisement, predicate=text)
+
+    def unadvertised(self, now_ns: int, advertisement: int) -> EventRecord:
+        """It has withdrawn an advertisement."""
+        return self._make(now_ns, "unadvertise", advertisement=advertisement)
+
     def published(self, now_ns: int, identity: tuple[int, int], message: Mapping[str, Value]) -> EventRecord:
         """It has sent a message, of this source and sequence."""
         source, sequence = identity

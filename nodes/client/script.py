@@ -18,7 +18,7 @@ from types import MappingProxyType
 from nodes.client.core import ClientCore, NotAttached
 from nodes.client.deliveries import Deliveries
 from nodes.client.events import EventRecord, Events
-from nodes.config import Action
+from nodes.config import ACTIONS, Action
 from nodes.model import (
     Predicate,
     PredicateSyntaxError,
@@ -37,7 +37,8 @@ ACTIONS_PER_CALL = 256
 class _Step:
     at_ns: int
     do: str
-    subscription: int
+    number: int
+    """Of the subscription or advertisement."""
     predicate: Predicate | None = None
     message: Mapping[str, Value] | None = None
     payload: bytes = b""
@@ -59,11 +60,13 @@ class ScriptedClient:
         self._first = deque(step for step in steps if step.at_ns < 0)
         self._timed = deque(sorted((s for s in steps if s.at_ns >= 0), key=lambda step: step.at_ns))
         self.deliveries = Deliveries()
-        self._last_id = max((step.subscription for step in steps), default=0)
+        self._last_id = max((step.number for step in steps if step.do == "subscribe"), default=0)
         self._zero_ns: int | None = None
         self._events = Events(core.config.name)
         self._wanted: dict[int, Predicate] = {}
         """The subscriptions in force."""
+        self._advertised: dict[int, Predicate] = {}
+        """The advertisements."""
         self._failed = 0
         self._outputs: list[Output] = []
 
@@ -105,14 +108,20 @@ class ScriptedClient:
         return event
 
     def step_aside(self, now_ns: int) -> None:
-        """Withdraw all subscriptions, for as long as a program takes the client's place."""
+        """Withdraw subscriptions and advertisements, for as long as a program takes the client's place."""
         for subscription in self._wanted:
             self.core.unsubscribe(now_ns, subscription)
             self._events.unsubscribed(now_ns, subscription)
+        for advertisement in self._advertised:
+            self.core.unadvertise(now_ns, advertisement)
+            self._events.unadvertised(now_ns, advertisement)
 
     def come_back(self, now_ns: int, core: ClientCore, events: int) -> None:
-        """Go on, with a new core and the subscriptions from before; there are so many events by now."""
+        """Go on, with a new core and what was held before; there are so many events by now."""
         self.core, self._events = core, Events(core.config.name, events)
+        for advertisement, advertised in self._advertised.items():
+            core.advertise(now_ns, advertised, advertisement)
+            self._events.advertised(now_ns, advertisement, advertised)
         for subscription, predicate in self._wanted.items():
             core.subscribe(now_ns, predicate, subscription)
             self._events.subscribed(now_ns, subscription, predicate)
@@ -178,16 +187,25 @@ class ScriptedClient:
             self._outputs.append(Log("action_failed", {"do": step.do, "why": str(error)}))
 
     def _execute(self, now_ns: int, step: _Step) -> EventRecord:
-        if step.predicate is not None:
-            self.core.subscribe(now_ns, step.predicate, step.subscription)
-            self._wanted[step.subscription] = step.predicate
-            return self._events.subscribed(now_ns, step.subscription, step.predicate)
+        match step:
+            case _Step(do="subscribe", number=number, predicate=Predicate() as predicate):
+                self.core.subscribe(now_ns, predicate, number)
+                self._wanted[number] = predicate
+                return self._events.subscribed(now_ns, number, predicate)
+            case _Step(do="advertise", number=number, predicate=Predicate() as predicate):
+                self.core.advertise(now_ns, predicate, number)
+                self._advertised[number] = predicate
+                return self._events.advertised(now_ns, number, predicate)
+            case _Step(do="unadvertise", number=number):
+                self.core.unadvertise(now_ns, number)
+                self._advertised.pop(number, None)
+                return self._events.unadvertised(now_ns, number)
         if step.message is not None:
             identity = self.core.publish(now_ns, step.message, step.payload)
             return self._events.published(now_ns, identity, step.message)
-        self.core.unsubscribe(now_ns, step.subscription)
-        self._wanted.pop(step.subscription, None)
-        return self._events.unsubscribed(now_ns, step.subscription)
+        self.core.unsubscribe(now_ns, step.number)
+        self._wanted.pop(step.number, None)
+        return self._events.unsubscribed(now_ns, step.number)
 
     def _note_delivery(self, now_ns: int, output: Deliver) -> None:
         self.deliveries.note(now_ns, output.message)
@@ -205,15 +223,14 @@ def _parse(client: str, number: int, action: Action) -> _Step:
     step = partial(_Step, action.at_ns, action.do)
     try:
         match action.do:
-            case "subscribe":
+            case "subscribe" | "advertise":
                 return step(action.subscription, predicate=parse_predicate(action.text))
             case "publish":
                 return step(0, message=_message(action.text), payload=action.payload.encode())
-            case "unsubscribe":
+            case "unsubscribe" | "unadvertise":
                 return step(action.subscription)
     except (PredicateSyntaxError, UsageError) as error:
         raise UsageError(f"{client}, action {number} of the script: {error}") from error
     raise UsageError(
-        f"{client}, action {number} of the script: cannot {action.do!r}; "
-        "expected subscribe, unsubscribe or publish"
+        f"{client}, action {number} of the script: cannot {action.do!r}; expected one of {', '.join(ACTIONS)}"
     )

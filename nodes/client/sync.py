@@ -15,12 +15,12 @@ from __future__ import annotations
 import asyncio
 import signal
 import threading
-from collections.abc import Callable, Coroutine, Iterable, Iterator
+from collections.abc import Callable, Coroutine, Iterable, Iterator, Mapping
 from contextlib import AbstractAsyncContextManager, contextmanager
 from typing import Any, TypeVar
 
 from nodes.client import aio
-from nodes.client.delivery import Delivery
+from nodes.client.delivery import Advertisement, Delivery
 from nodes.client.environment import configuration, sigterm_is_free
 from nodes.config import NodeConfig
 from nodes.model import Predicate
@@ -126,6 +126,19 @@ class Client:
     def subscribe(self, predicate: str | Predicate) -> Subscription:
         """Want what matches; returns when our router has taken note."""
         return Subscription(self, self.wait(self._inner.subscribe(predicate)))
+
+    def advertise(self, advertisements: str | Predicate) -> Advertisement:
+        """Announce what will be published; returns when our router knows."""
+        return self.wait(self._inner.advertise(advertisements))
+
+    def unadvertise(self, advertisement: Advertisement) -> None:
+        """Announce it no longer; returns when our router knows."""
+        self.wait(self._inner.unadvertise(advertisement))
+
+    @property
+    def refused(self) -> Mapping[str, int]:
+        """How many of our messages the router has not taken: see `aio.Client.refused`."""
+        return self._inner.refused
 
     def publish(self, message: aio.Content, payload: bytes = b"") -> tuple[int, int]:
         """Send a message; returns its id, (source, sequence)."""

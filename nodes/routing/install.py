@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable
 
-from fastpath.fib import ClassEntry, Fib, ForwardingTable, Route
+from fastpath.fib import ClassEntry, Fib, ForwardingTable, Gate, Route
 from fastpath.interests import Predicate, TableEditor
 from fastpath.wire import codec
 from nodes.config import NodeConfig
@@ -74,12 +74,19 @@ def _effective(sources: tuple[Source, ...]) -> tuple[Source, ...]:
 
 
 class Installer:
-    """Makes the FIBs of one router."""
+    """Makes the FIBs of one router.
 
-    def __init__(self, config: NodeConfig, store: PredicateStore) -> None:
+    Args:
+        config: The router's.
+        store: What its tables are made of.
+        gate: What its clients may publish; None: anything.
+    """
+
+    def __init__(self, config: NodeConfig, store: PredicateStore, gate: Gate | None = None) -> None:
         self.serial = 0
         """Counts the FIBs made."""
         self._store = store
+        self._gate = gate
         self._node = config.node_id
         self._clients = [i.peer_id if i.peer_role is Role.CLIENT else 0 for i in config.interfaces]
         self._datagram_bytes = [i.mtu - UDP_OVERHEAD_BYTES for i in config.interfaces]
@@ -145,7 +152,8 @@ class Installer:
 
     def _make(self, spec: FibSpec) -> Fib:
         tables = [table.compiled for table in self._tables]
-        made = Fib(spec.origin_class, self._clients, self._entries, tables, self._datagram_bytes, self._route)
+        about = (self._clients, self._entries, tables, self._datagram_bytes, self._route, self._gate)
+        made = Fib(spec.origin_class, *about)
         self._fib, self.serial = made, self.serial + 1
         return made
 

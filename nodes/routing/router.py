@@ -19,7 +19,7 @@ import random
 from collections import Counter
 from collections.abc import Callable
 
-from fastpath.fib import Fib
+from fastpath.fib import Fib, Gate
 from fastpath.wire import codec
 from fastpath.wire.codec import WireError
 from nodes.config import NodeConfig
@@ -71,7 +71,9 @@ class Router:
         self.incarnation = draw_incarnation(rng)
         self.links = [Link(config, interface, self.incarnation, rng) for interface in config.interfaces]
         self.store = PredicateStore()
-        self.installer = Installer(config, self.store)
+        self.gate = Gate(len(config.interfaces)) if config.scheme_options.get("advertisements") else None
+        """What clients may publish; None: anything."""
+        self.installer = Installer(config, self.store, self.gate)
         self.drops: Counter[str] = Counter()
         self._outputs: list[Output] = []
         self._begun = False
@@ -113,7 +115,7 @@ class Router:
             to_clients, self.store, self.rules.holdings, self._subscriptions_changed
         )
         self.advertisements = ClientAdvertisements(
-            to_clients, self.rules.holdings, self._advertisements_changed
+            to_clients, self.rules.holdings, self._advertisements_changed, self.gate
         )
         self.scheme_exchange = SchemeExchange(
             node,
@@ -175,6 +177,8 @@ class Router:
             if link.next_deadline() <= now_ns:
                 for event in link.handle_timer(now_ns):
                     self._take(now_ns, link, event)
+                if link.interface.peer_role is Role.CLIENT:
+                    self.advertisements.tell(now_ns, link)
         self.linkstate.handle_timer(now_ns)
         self.interest.handle_timer(now_ns)
         self.rules.identity.handle_timer(now_ns)

@@ -188,13 +188,13 @@ class Programs:
         return self._clear(name, status, at_ns, child.death() or "" if status else "")
 
     def _clear(self, name: str, status: int, at_ns: int, said: str = "") -> Ended:
-        """Take what is left of it away, and write its end, and that of its subscriptions, into its events."""
+        """Take what is left of it away, and write its end, and that of what it held, into its events."""
         end_marked(PROGRAM_MARK, self._mark(name))
         self._status(name).unlink(missing_ok=True)
         events = self._events(name)
         held = events.held()
-        for subscription in held:
-            events.append(at_ns, "unsubscribe", subscription=subscription)
+        for event, name_of_number, number in held:
+            events.append(at_ns, event, **{name_of_number: number})
         events.append(at_ns, "program_ended", status=status)
         return Ended(name, said, bool(held), at_ns)
 

@@ -16,6 +16,7 @@ from typing import Any
 
 from nodes.config import Action
 from nodes.model import (
+    Filter,
     PredicateSyntaxError,
     Value,
     format_message,
@@ -32,6 +33,8 @@ from testbed.plan.sizes import Room
 from testbed.plan.source import Source
 
 BEFORE_START_NS = -1
+_SUBSCRIBE = ("subscribe", "unsubscribe")
+_ADVERTISE = ("advertise", "unadvertise")
 _HOLE = re.compile(r"\{([A-Za-z_][A-Za-z0-9_.]*)\}")
 
 
@@ -60,22 +63,41 @@ class Workload:
         for i, entry in enumerate(client.get("subscribe") or []):
             if entry is not None:
                 rng = Random(f"{self.seed}/{name}/subscribe/{i}")
-                actions += self._subscriptions(entry, (*key, "subscribe", i), numbers, rng)
+                actions += self._held(entry, (*key, "subscribe", i), numbers, rng, _SUBSCRIBE)
+        numbers = count(1)
+        for i, entry in enumerate(client.get("advertise") or []):
+            if entry is not None:
+                rng = Random(f"{self.seed}/{name}/advertise/{i}")
+                actions += self._held(entry, (*key, "advertise", i), numbers, rng, _ADVERTISE)
         for i, spec in enumerate(client.get("publish") or []):
             if spec is not None:
                 seed = f"{self.seed}/{name}/publish/{i}"
                 actions += self._publications(spec, (*key, "publish", i), seed)
         return tuple(sorted(actions, key=lambda a: a.at_ns))
 
-    def _subscriptions(self, entry: Any, key: Key, numbers: Iterator[int], rng: Random) -> Iterator[Action]:
+    def _held(
+        self, entry: Any, key: Key, numbers: Iterator[int], rng: Random, verbs: tuple[str, str]
+    ) -> Iterator[Action]:
+        """What a client holds for a while: subscriptions or advertisements."""
         spec = {"predicate": entry} if isinstance(entry, str) else entry
         where: Key = key if isinstance(entry, str) else (*key, "predicate")
+        if verbs is _ADVERTISE and "predicate" not in spec:
+            return  # the schema has complained
         from_ns, until_ns = self._in_force(spec, key)
         for text in self._texts(spec, key, where, rng):
+            if verbs is _ADVERTISE and not self._can_be_advertised(text, where):
+                return
             number = next(numbers)
-            yield Action(from_ns, "subscribe", number, text)
+            yield Action(from_ns, verbs[0], number, text)
             if until_ns is not None:
-                yield Action(until_ns, "unsubscribe", number)
+                yield Action(until_ns, verbs[1], number)
+
+    def _can_be_advertised(self, text: str, key: Key) -> bool:
+        if text and not all(filter_.constraints for filter_ in parse_predicate(text).filters or [Filter()]):
+            message = f"{text} declares no attribute, so no message but the empty one is within it"
+            self.source.complain(key, message, "constraints on all attributes that will be published")
+            return False
+        return True
 
     def _in_force(self, spec: Mapping[str, Any], key: Key) -> tuple[int, int | None]:
         if "during" in spec:
@@ -88,7 +110,7 @@ class Workload:
             return at_ns, None
         until_ns = self.times.moment(spec["until"], (*key, "until"))
         if until_ns <= at_ns:
-            message = "the subscription would end before it begins"
+            message = "it would end before it begins"
             self.source.complain((*key, "until"), message, "a time after at")
         return at_ns, until_ns
 

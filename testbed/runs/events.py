@@ -54,6 +54,10 @@ class JsonLines:
                 out.writelines(lines)
 
 
+HELD = {"subscribe": "subscription", "advertise": "advertisement"}
+"""Events by which a client comes to hold something until `un...`, and the name of its number."""
+
+
 class EventFile:
     """The events of one client in a file of its own, to which it may have written until it was killed."""
 
@@ -61,14 +65,15 @@ class EventFile:
         self._path = path
         self._node = node
 
-    def held(self) -> list[int]:
-        """The subscriptions that the client has not withdrawn."""
-        held: dict[int, None] = {}
+    def held(self) -> list[tuple[str, str, int]]:
+        """What the client has not withdrawn: which event withdraws it, its number's name, its number."""
+        held: dict[tuple[str, str, int], None] = {}
         for event in map(json.loads, self._lines()):
-            if event["event"] == "subscribe":
-                held[event["subscription"]] = None
-            elif event["event"] == "unsubscribe":
-                held.pop(event["subscription"], None)
+            for verb, number in HELD.items():
+                if event["event"] == verb:
+                    held[f"un{verb}", number, event[number]] = None
+                elif event["event"] == f"un{verb}":
+                    held.pop((f"un{verb}", number, event[number]), None)
         return list(held)
 
     def append(self, now_ns: int, event: str, **fields: object) -> None:

@@ -17,7 +17,7 @@ from nodes.client.aio import Client
 from nodes.client.core import NotAttached
 from nodes.config_file import ConfigError, dump_config, load_config
 from nodes.daemon.sockets import open_interface
-from nodes.model import PredicateSyntaxError, Time, UsageError
+from nodes.model import PredicateSyntaxError, Time, UsageError, parse_predicate
 from nodes.wire.packets import Role
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -51,6 +51,31 @@ async def settled(net: Any, subscriptions: int) -> None:
 
     while not printed():
         await asyncio.sleep(0.005)
+
+
+def test_a_client_advertises_and_withdraws_what_it_will_publish(loopback: Any) -> None:
+    router_with_two_clients(loopback)
+
+    def held() -> int:
+        status = loopback.admins["r1"].ask("status")["core"]
+        return sum(a["advertisements"] for a in status["adjacencies"])
+
+    async def work() -> None:
+        async with connect(loopback, "c2") as publisher:
+            first = await publisher.advertise("x any integer or y any string")
+            assert (first.number, held()) == (1, 1)
+            await publisher.advertise(parse_predicate("z = 1"))
+            assert held() == 2
+            await publisher.unadvertise(first)
+            assert (held(), publisher.refused) == (1, {})
+            with pytest.raises(UsageError, match="no advertisement 1"):
+                await publisher.unadvertise(first)
+            with pytest.raises(PredicateSyntaxError, match="column 2"):
+                await publisher.advertise("x")
+        while held():
+            await asyncio.sleep(0.005)
+
+    run(work())
 
 
 def test_a_subscriber_gets_what_matches_in_order_with_all_five_types(loopback: Any) -> None:

@@ -17,6 +17,14 @@ PREDICATES = (
     'k >* "c" or y any float', "t >= @2026-01-01T00:00:00Z", "u = true", 'k *< "b" and y < 0.5',
 )  # fmt: skip
 """Of all operators and types."""
+OTHERS = "y any float and u any boolean and t any time"
+ADVERTISED = (
+    f"k any string and x any integer and {OTHERS}",
+    f"k any string and x any integer and {OTHERS}",
+    "k any string and x any integer",
+    f"k any string and x < 5 and x = 7 and {OTHERS}",
+    f'k >* "b" and k = "a" and x any integer and {OTHERS} or k = "" and x any integer',
+)
 TEXTS = ("a", "b", "bc", "cab", "")
 
 
@@ -24,6 +32,7 @@ def draw(seed: int, scheme: str | None = None) -> dict[str, Any]:
     """The scenario of a seed, under that scheme or one in turn; drawn again while its faults contradict."""
     for attempt in count():
         scenario = _drawn(seed, Random(f"judge/{seed}/{attempt}"), scheme)
+        _let_advertise(scenario, Random(f"judge/{seed}/advertisements"))
         try:
             plan_of(scenario)
         except ScenarioError:
@@ -112,6 +121,23 @@ def _publication(rng: Random) -> dict[str, Any]:
     arrivals = rng.choice(["constant", "poisson", "staggered"])
     times = {"every": f"{every_ms}ms", "count": LASTS_MS // every_ms, "arrivals": arrivals}
     return {**times, "message": message, "payload": {"size": rng.choice([0, 0, 1, 200])}}
+
+
+def _let_advertise(scenario: dict[str, Any], rng: Random) -> None:
+    """Where the scheme can have it: publishers have to advertise, and some do not advertise enough."""
+    name = scenario["scheme"]
+    can = any(option.name == "advertisements" for option in CATALOG[name].options)
+    if not can or rng.random() < 0.6:
+        return
+    scenario["scheme"] = {"name": name, "advertisements": True}
+    for client in (*scenario["clients"].values(), *scenario["populations"].values()):
+        if client["publish"] and rng.random() < 0.9:
+            client["advertise"] = [_advertisement(rng) for _ in range(rng.choice([1, 1, 2]))]
+
+
+def _advertisement(rng: Random) -> dict[str, Any]:
+    found = _subscription(rng)
+    return {**found, "predicate": rng.choice(ADVERTISED)}
 
 
 def _population(rng: Random) -> dict[str, Any]:

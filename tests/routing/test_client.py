@@ -235,7 +235,7 @@ def test_an_action_that_fails_is_logged_and_counted_and_the_script_goes_on() -> 
     [
         (Action(0, "subscribe", 1, "x >"), r"c1, action 2 of the script: .*"),
         (Action(0, "publish", 0, "x"), r"c1, action 2 of the script: .*"),
-        (Action(0, "dance"), r"c1, action 2 of the script: cannot 'dance'; expected subscribe"),
+        (Action(0, "dance"), r"c1, action 2 of the script: cannot 'dance'; expected one of subscribe"),
     ],
 )
 def test_a_script_that_makes_no_sense_is_refused_at_once(action: Action, why: str) -> None:

@@ -182,14 +182,19 @@ def _properties(plan: Plan, link: LinkPlan) -> str:
 
 def _clients(plan: Plan, shown: int | None) -> Table:
     rows = [(client.name, client.interfaces[0].peer, *_workload(client)) for client in plan.clients]
-    return _table(("client", "at", "publishes", "subscribes to"), rows, shown)
+    columns = 5 if any(row[-1] for row in rows) else 4
+    titles = ("client", "at", "publishes", "subscribes to", "advertises")
+    return _table(titles[:columns], [row[:columns] for row in rows], shown)
 
 
-def _workload(client: NodePlan) -> tuple[str, str]:
+def _workload(client: NodePlan) -> tuple[str, str, str]:
     published = sum(action.do == "publish" for action in client.script)
-    wanted = [action.text for action in client.script if action.do == "subscribe"]
-    shown = wanted[:3] + ([f"and {len(wanted) - 3} more"] if len(wanted) > 3 else [])
-    return str(published), "\n".join(shown)
+    return str(published), _first_texts(client, "subscribe"), _first_texts(client, "advertise")
+
+
+def _first_texts(client: NodePlan, do: str) -> str:
+    texts = [action.text for action in client.script if action.do == do]
+    return "\n".join(texts[:3] + ([f"and {len(texts) - 3} more"] if len(texts) > 3 else []))
 
 
 def _timeline(plan: Plan) -> list[Entry]:

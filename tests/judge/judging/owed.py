@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from tests.judge.judging.calm import Calm
 from tests.judge.judging.run import FOREVER, Run
-from tests.judge.judging.subscribing import changes_of
-from tests.judge.judging.texts import Message, Predicate, matches
+from tests.judge.judging.subscribing import Change, advertised_changes_of, changes_of
+from tests.judge.judging.texts import Message, Predicate, admits, matches
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,11 +25,11 @@ class Subscription:
         return self.from_ns <= time_ns and (self.until_ns is None or time_ns <= self.until_ns)
 
 
-def subscriptions_of(run: Run) -> list[Subscription]:
-    """All of a run."""
+def subscriptions_of(changes: Iterable[Change]) -> list[Subscription]:
+    """All that changes make."""
     open_: dict[tuple[int, int], tuple[Predicate, int]] = {}
     found = []
-    for change in changes_of(run):
+    for change in changes:
         key = change.client, change.number
         if key in open_ and open_[key][0] == change.predicate:
             continue
@@ -59,10 +60,37 @@ class Rules:
         self._settle_ns = run.settle_ns
         complete = run.manifest["outcome"] == "complete"
         self._end_ns = FOREVER if complete else run.manifest["end_ns"] - run.settle_ns
-        self.subscriptions = subscriptions_of(run)
+        self.subscriptions = subscriptions_of(changes_of(run))
+        must = run.plan["scheme_options"].get("advertisements", False)
+        self._advertised = subscriptions_of(advertised_changes_of(run)) if must else None
 
     def answers(self, publisher: int, time_ns: int, message: Message) -> dict[int, Answer]:
         """By client, of a message that was published then."""
+        known, possible = self.advertised(publisher, time_ns, message)
+        if not possible:
+            return {}
+        answers = self._wanted(publisher, time_ns, message)
+        if known:
+            return answers
+        return {
+            client: Answer(answer.wanted, False, "advertisement") if answer.owed else answer
+            for client, answer in answers.items()
+        }
+
+    def advertised(self, publisher: int, time_ns: int, message: Message | None) -> tuple[bool, bool]:
+        """Whether a message is surely within what was advertised, and whether it may be; None: any."""
+        if self._advertised is None:
+            return True, True
+        within = [
+            s
+            for s in self._advertised
+            if s.client == publisher
+            and (message is None or any(admits(filter_, message) for filter_ in s.predicate))
+        ]
+        known = any(self._owes(s, time_ns) and time_ns <= self._end_ns for s in within)
+        return known, any(self._allows(s, time_ns) for s in within)
+
+    def _wanted(self, publisher: int, time_ns: int, message: Message) -> dict[int, Answer]:
         matching: dict[int, list[Subscription]] = {}
         for s in self.subscriptions:
             if s.client != publisher and matches(s.predicate, message):

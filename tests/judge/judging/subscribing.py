@@ -34,6 +34,16 @@ class Change:
         return self.client, self.number, self.predicate
 
 
+def advertised_changes_of(run: Run) -> list[Change]:
+    """How what clients advertise changes, by their events; in the form of subscriptions."""
+    found = []
+    for event in run.of("advertise", "unadvertise"):
+        text = event.get("predicate")
+        predicate = None if text is None else read_predicate(text)
+        found.append(Change(event["time_ns"], run.clients[event["node"]], event["advertisement"], predicate))
+    return sorted(found, key=lambda change: change.time_ns)
+
+
 def changes_of(run: Run) -> list[Change]:
     """All changes of a run, in order of time; of equal times, those of the events first."""
     logged = []

@@ -85,6 +85,8 @@ class Tables:
     verdicts: Mapping[Pair, Row]
     answers: Mapping[Pair, Answer]
     """What was due."""
+    outside: frozenset[Id]
+    """Publications outside of all that their clients may have advertised."""
 
 
 def tables_of(run: Run, calm: Calm) -> Tables:
@@ -98,8 +100,12 @@ def tables_of(run: Run, calm: Calm) -> Tables:
         if p.content is not None
         for client, answer in rules.answers(key[0], p.published_ns, p.content).items()
     }
+    outside = {
+        key for key, p in publications.items() if not rules.advertised(key[0], p.published_ns, p.content)[1]
+    }
     crossings = _crossings(run, deliveries)
-    return Tables(publications, deliveries, crossings, _verdicts(run, answers, deliveries), answers)
+    verdicts = _verdicts(run, answers, deliveries)
+    return Tables(publications, deliveries, crossings, verdicts, answers, frozenset(outside))
 
 
 def _publications(run: Run) -> dict[Id, Publication]:

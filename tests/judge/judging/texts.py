@@ -71,6 +71,11 @@ def matches(predicate: Predicate, message: Message) -> bool:
     return any(all(_holds(constraint, message) for constraint in each) for each in predicate)
 
 
+def admits(advertisement: frozenset[Constraint], message: Message) -> bool:
+    """Whether each attribute of a message satisfies a constraint of an advertisement."""
+    return all(any(c[0] == name and _holds(c, message) for c in advertisement) for name in message)
+
+
 def _holds(constraint: Constraint, message: Message) -> bool:
     name, kind, sign, operand = constraint
     found, value = message.get(name, (0, 0))

@@ -32,6 +32,7 @@ def judge(path: Path) -> tuple[Counts, Tables]:
     return {
         **whole,
         "publications": len(tables.publications),
+        "unadvertised": len(tables.outside),
         "wasted_crossings": sum(c.copies for c in tables.crossings.values() if c.wasted),
         "delivered_digest": _digest(run, tables),
         "latency_ns": _latency(tables.deliveries.values()),

@@ -1,0 +1,87 @@
+"""Whether a message was within what its publisher had advertised when it was published (decision 29).
+
+By the model's definition alone (M5): nothing of what routers do by is used. Not here: what is owed of a
+message that was (`oracle`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from enum import IntEnum
+
+from analysis.history import History
+from analysis.oracle import (
+    Claim,
+    Clock,
+    Due,
+    SubscriptionChange,
+    claims_of,
+    predicate_of,
+    readable_claims,
+    until_known,
+)
+from nodes.model import Predicate, Value, advertised
+from testbed.plan.model import Plan
+
+
+class Standing(IntEnum):
+    """Of a message."""
+
+    ADVERTISED = 0
+    """Within what its router is sure to have known."""
+    UNSURE = 1
+    """Within what its router may have known, or may not."""
+    OUTSIDE = 2
+    """The router takes it no further."""
+
+
+NOTHING = Due(None, False)
+
+
+class Advertising:
+    """What was advertised, where clients have to advertise.
+
+    Args:
+        claims: Of publishers (`Claim.subscriber`) to what they advertised, with the times of subscriptions.
+        history: When the network was settled.
+    """
+
+    def __init__(self, claims: Iterable[Claim], history: History) -> None:
+        self._history = history
+        self._held: dict[int, list[tuple[Predicate, Claim]]] = {}
+        for claim in until_known(claims, history):
+            self._held.setdefault(claim.subscriber, []).append((predicate_of(claim.predicate), claim))
+
+    def standing(self, source: int, time_ns: int, content: Mapping[str, Value] | None) -> Standing:
+        """Of a message of this publisher; content None: it is not known."""
+        found = Standing.OUTSIDE
+        held_ns = None if self._history.period_of(time_ns) else self._history.held_until(time_ns)
+        for predicate, claim in self._held.get(source, ()):
+            if claim.allows(time_ns, held_ns) and (content is None or advertised(predicate, content)):
+                if claim.owes(time_ns) and content is not None:
+                    return Standing.ADVERTISED
+                found = Standing.UNSURE
+        return found
+
+
+def advertising_of(
+    plan: Plan,
+    changes: Iterable[SubscriptionChange],
+    clients: Mapping[str, int],
+    clock: Clock,
+    history: History,
+) -> Advertising | None:
+    """What the clients of a run advertised; None: in its network they need not."""
+    if not plan.scheme_options.get("advertisements"):
+        return None
+    claims, _ = readable_claims(claims_of(changes, clients, clock)[0])
+    return Advertising(claims, history)
+
+
+def restricted(due: Due, standing: Standing) -> Due:
+    """What is due of a message that stands so, if this is due where nobody has to advertise."""
+    if standing is Standing.OUTSIDE:
+        return NOTHING
+    if standing is Standing.UNSURE and due.owed:
+        return Due(False, due.wanted, "advertisement")
+    return due
