@@ -25,7 +25,7 @@ from nodes.wire.packets import PacketType
 from tests.analysis.slow_course import SlowRun
 from tests.judge.judging.verdict import judge
 from tests.judge.runs import carry_out
-from tests.judge.scenarios import SCHEMES, draw
+from tests.judge.scenarios import SCHEMES, draw, scheme_of
 from topologies.fault_kinds import in_words
 
 SEEDS = range(700, 710)
@@ -66,7 +66,7 @@ pytestmark = [pytest.mark.sim, pytest.mark.spark]
 def test_the_random_runs_have_faults_and_several_schemes():
     drawn = [draw(seed) for seed in SEEDS]
     assert sum(bool(each["faults"]) for each in drawn) >= 6
-    assert len({each["scheme"] for each in drawn}) >= min(len(SCHEMES), 6)
+    assert len({scheme_of(each) for each in drawn}) >= min(len(SCHEMES), 6)
 
 
 def test_links_carry_in_each_slice_what_a_reader_that_shares_nothing_counts(both):

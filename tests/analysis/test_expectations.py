@@ -33,6 +33,7 @@ VERDICT = {
     "captures": {"frames": 9, "drops": 0},
     "fidelity": {"verdict": "degraded", "reasons": ["late by 5 ms"]},
     "problems": ["one"],
+    "unadvertised": 2,
 }
 
 

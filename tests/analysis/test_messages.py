@@ -277,7 +277,7 @@ def pairs_of(*facts):
         router=ends,
         reported_ns=ends,
         dues=dues,
-        expected=Dues(ends, ends, ends, dues, (ends, ends)),
+        expected=Dues(ends, ends, ends, dues, (ends, ends), ends),
         deviating=(),
     )
 

@@ -13,7 +13,7 @@ from analysis.pieces import captures_of, pieces_of
 from analysis.rundir import load_run
 from tests.analysis.slow_packets import rows_of
 from tests.judge.runs import carry_out
-from tests.judge.scenarios import SCHEMES, draw
+from tests.judge.scenarios import SCHEMES, draw, scheme_of
 
 SEEDS = range(700, 720)
 SPLIT_BYTES = 10_000
@@ -52,4 +52,4 @@ def test_the_rows_of_a_random_run_are_those_of_a_reader_that_shares_nothing(seed
 
 
 def test_the_random_runs_are_of_every_scheme():
-    assert {draw(seed)["scheme"] for seed in SEEDS} == set(SCHEMES)
+    assert {scheme_of(draw(seed)) for seed in SEEDS} == set(SCHEMES)

@@ -41,6 +41,12 @@ def draw(seed: int, scheme: str | None = None) -> dict[str, Any]:
     raise AssertionError("a count has no end")
 
 
+def scheme_of(scenario: dict[str, Any]) -> str:
+    """The name of its scheme."""
+    scheme = scenario["scheme"]
+    return str(scheme["name"] if isinstance(scheme, dict) else scheme)
+
+
 def _drawn(seed: int, rng: Random, scheme: str | None) -> dict[str, Any]:
     routers = [f"r{n}" for n in range(1, rng.randint(2, 8) + 1)]
     return {
