@@ -291,7 +291,7 @@ cdef class Gate:
         return interface
 
     def set(self, interface, bytes predicate not None):
-        """All that the client at an interface has advertised: each filter of the predicate. WireError if malformed."""
+        """All that the client at an interface has advertised, as a predicate; WireError if malformed."""
         cdef uint32_t where = self.port(interface)
         cdef Bytes data = view(predicate)
         check(validate_predicate(data))
@@ -314,7 +314,9 @@ cdef class Fib:
     have advertised. UsageError if the parts do not fit together.
     """
 
-    def __cinit__(self, origin_class, clients, classes, tables, max_datagram_bytes=None, route=None, gate=None):
+    def __cinit__(
+        self, origin_class, clients, classes, tables, max_datagram_bytes=None, route=None, gate=None
+    ):
         cdef shared_ptr[FibData] data = make_shared[FibData]()
         data.get().origin_class = u32(origin_class, "origin_class")
         add_interfaces(data.get(), clients, max_datagram_bytes)
