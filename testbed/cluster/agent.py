@@ -32,6 +32,7 @@ from typing import Any
 from nodes.daemon.json_lines import Caller, Limits, Request, RequestError, Server
 from nodes.daemon.kernel import Account
 from nodes.daemon.loop import Selector
+from nodes.records import to_plain
 from testbed.cluster.collect import write_index
 from testbed.cluster.protocol import KINDS, RUNS, VERSION
 from testbed.cluster.share import Share
@@ -89,6 +90,8 @@ class Agent:
             "take_down": lambda r: self.share.wires.ask("take_down", link=r["link"]),
             "bring_up": lambda r: self.share.wires.ask("bring_up", link=r["link"]),
             "impair": self._impair,
+            "begin_measuring": lambda _: self.share.begin_measuring(),
+            "end_measuring": lambda _: to_plain(self.share.end_measuring()),
             "stop": self._stop,
             "decode": self._decode,
             "remove": self._remove,

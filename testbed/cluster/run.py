@@ -7,8 +7,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack, suppress
+from dataclasses import replace
 from typing import Any
 
+from nodes.records import from_plain
 from testbed.cluster.agents import Agent, Beats, together
 from testbed.cluster.collect import collect, write_index
 from testbed.cluster.fabric import Cluster
@@ -16,13 +18,18 @@ from testbed.cluster.hosts import Machine
 from testbed.cluster.placement import Placement
 from testbed.cluster.protocol import KINDS
 from testbed.live.fabric import NetworkError
+from testbed.live.faults import LiveFaults
 from testbed.live.interruption import Shield
 from testbed.live.live import Live
 from testbed.live.registry import Registration
 from testbed.live.run import LiveRun, Results
+from testbed.live.stages import Stages
 from testbed.plan.model import Plan
 from testbed.plan.recorded import ClockReading, MachineRecord, plan_to_json
 from testbed.runs.directory import RunDirectory
+from testbed.runs.fidelity import Fidelity
+from testbed.runs.judgement import judge
+from testbed.runs.measures import Evidence, Measured
 from testbed.runs.world import Progress
 
 FIRST_PORT = 20_000
@@ -60,9 +67,35 @@ class ClusterRun(LiveRun[Live]):
         self._readings: dict[str, list[ClockReading]] = {}
         """Of the machines' clocks, before the workload and after it."""
         self._frames, self._drops = 0, 0
+        self._evidence: Evidence | None = None
 
     def _results(self) -> Results:
-        return Results(self._implementation(), self._frames, self._drops, machines=self._records())
+        return Results(
+            self._implementation(), self._frames, self._drops, self._fidelity(), machines=self._records()
+        )
+
+    def _workload_begins(self, live: Live) -> None:
+        del live
+        together(self._agents.values(), "begin_measuring")
+
+    def _workload_arrived(self, live: Live, stages: Stages, faults: LiveFaults) -> None:
+        answers = together(self._agents.values(), "end_measuring")
+        measured = {name: from_plain(Measured, answer) for name, answer in answers.items()}
+        self._evidence = Evidence(
+            plan=self._plan,
+            machines={name: each.machine for name, each in measured.items()},
+            nodes=tuple(node for each in measured.values() for node in each.nodes),
+            links=tuple(link for each in measured.values() for link in each.links),
+            late_starts=tuple(stages.late_starts),
+            late_faults=tuple(faults.late),
+            faults=tuple(live.applied),
+        )
+
+    def _fidelity(self) -> Fidelity | None:
+        if self._evidence is None:
+            return None
+        counted = replace(self._evidence, captured_frames=self._frames, capture_drops=self._drops)
+        return judge(counted)
 
     def _build(
         self,

@@ -20,6 +20,7 @@ from testbed.emu.fork_server import ForkServer
 from testbed.emu.links.cable import Cable, End, Tunnel
 from testbed.emu.links.link import Place
 from testbed.emu.links.wire import WireProcess
+from testbed.emu.meter import Meter
 from testbed.emu.netlink import Netlink
 from testbed.emu.nodes import NodeFiles, Nodes
 from testbed.emu.preflight import raise_descriptor_limit
@@ -28,6 +29,7 @@ from testbed.live.fabric import NetworkError, ProcessDiedError
 from testbed.live.registry import Registration
 from testbed.plan.model import LinkPlan, Plan
 from testbed.runs.directory import RunDirectory
+from testbed.runs.measures import LinkMeasure, Measured
 
 NAMESPACES_TIMEOUT_S = 60.0
 STOP_TIMEOUT_S = 10.0
@@ -70,6 +72,7 @@ class Share:
         self._interfaces = {i.name: i for node in plan.nodes for i in node.interfaces}
         self._wires: WireProcess | None = None
         self._nodes: Nodes | None = None
+        self._meter = Meter()
         self._made = ExitStack()
 
     @staticmethod
@@ -101,6 +104,8 @@ class Share:
         raise_descriptor_limit(self._own)
         environment = self._registration.environment()
         logs = self._directory.logs
+        self._made.callback(lambda: self.problems.extend(self._meter.stop()))
+        self._meter.start(environment, logs)
         names = [node.name for node in self._own.nodes]
         holder = start_helper(
             "the process that holds the namespaces",
@@ -152,6 +157,19 @@ class Share:
             os.chown(folder, *self._account)  # where nodes make sockets and write their logs
         self._made.callback(self._stop_nodes)
         self._nodes.start()
+
+    def begin_measuring(self) -> None:
+        """The workload begins."""
+        if self._wires is not None:
+            self._wires.ask("count_lateness_anew")
+        self._meter.begin(self.nodes, self._link_measures())
+
+    def end_measuring(self) -> Measured:
+        """What was measured since."""
+        return self._meter.end(self.nodes, self._link_measures())
+
+    def _link_measures(self) -> list[LinkMeasure]:
+        return [] if self._wires is None else [LinkMeasure(**row) for row in self._wires.ask("measures")]
 
     def stop(self) -> None:
         """End everything, in the reverse order; what goes wrong is in `problems`."""

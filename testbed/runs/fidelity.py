@@ -1,6 +1,6 @@
 """What a run's fidelity certificate says, and how to say it to people.
 
-Not here: what is measured (`testbed.runs.measures`), how (`testbed.emu.measuring`),
+Not here: what is measured (`testbed.runs.measures`), how (`testbed.emu.meter`),
 and how the verdict follows from it (`testbed.runs.judgement`).
 """
 
@@ -83,13 +83,10 @@ EXACT = Fidelity("exact")
 SHOWN_REASONS = 3
 
 
-NOT_REACHED = "the run did not get through its workload"
-
-
-def sentences(fidelity: Fidelity | None, why_not: str = NOT_REACHED) -> list[str]:
+def sentences(fidelity: Fidelity | None) -> list[str]:
     """A certificate in the lines that `cbn run` ends with; if there is none, why not."""
     if fidelity is None:
-        return [f"fidelity: not measured, {why_not}"]
+        return ["fidelity: not measured, the run did not get through its workload"]
     slowed = f", time slowed {fidelity.dilate}-fold" if fidelity.dilate > 1 else ""
     if fidelity.verdict != "degraded":
         return [f"fidelity: {fidelity.verdict}{slowed}"]

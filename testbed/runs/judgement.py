@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 from math import ceil
 
 from nodes.config import MOST_DILATE
@@ -28,7 +29,7 @@ ROOM = 1.25
 def judge(evidence: Evidence, limits: Limits = LIMITS) -> Fidelity:
     """The certificate that follows from the evidence."""
     rows, link_reasons = judge_links(evidence, limits)
-    reasons = [*_machine(evidence, limits), *_nodes(evidence, limits), *link_reasons, *_capture(evidence)]
+    reasons = [*_machines(evidence, limits), *_nodes(evidence, limits), *link_reasons, *_capture(evidence)]
     affected = {kind for reason in reasons for kind in reason.affects}
     return Fidelity(
         verdict="degraded" if reasons else "trusted",
@@ -53,20 +54,10 @@ def advised(dilate: int, reasons: Sequence[Reason]) -> int | None:
 
 
 def figures(evidence: Evidence) -> dict[str, float | int | None]:
-    """What the certificate says of machine and nodes; times are in ns of the run's time."""
-    machine, dilate = evidence.machine, evidence.dilate
-    found: dict[str, float | int | None] = {}
-    if machine is not None:
-        found |= {f"lag_p{n}_ns": _scaled(quantile_ns(machine.lag, n / 100), dilate) for n in (50, 99)}
-        found |= {
-            "lag_max_ns": machine.lag_max_ns // dilate,
-            "busy": machine.busy,
-            "busy_peak": machine.busy_peak,
-            "stolen": machine.stolen,
-            "pressure": machine.pressure,
-            "throttled_s": machine.throttled_s,
-            "measured_s": machine.seconds,
-        }
+    """What the certificate says of machines (the worst) and nodes; times are in ns of the run's time."""
+    dilate = evidence.dilate
+    of_machines = [_of_machine(each, dilate) for each in evidence.machines.values() if each is not None]
+    found = {name: _worst(each[name] for each in of_machines) for name in (of_machines or [{}])[0]}
     for what, clients in (("client", True), ("router", False)):
         found[f"{what}_late_p99_ns"] = quantile_ns(_pooled(_unharmed(evidence, clients)), 0.99)
     waits = [wait for node in evidence.nodes if (wait := _mean_wait_ns(node, dilate)) is not None]
@@ -81,9 +72,32 @@ def figures(evidence: Evidence) -> dict[str, float | int | None]:
     }
 
 
-def _machine(evidence: Evidence, limits: Limits) -> Iterator[Reason]:
-    """Whether the machine was there when it was needed."""
-    machine, dilate = evidence.machine, evidence.dilate
+def _of_machine(machine: MachineMeasure, dilate: int) -> dict[str, float | int | None]:
+    return {
+        **{f"lag_p{n}_ns": _scaled(quantile_ns(machine.lag, n / 100), dilate) for n in (50, 99)},
+        "lag_max_ns": machine.lag_max_ns // dilate,
+        "busy": machine.busy,
+        "busy_peak": machine.busy_peak,
+        "stolen": machine.stolen,
+        "pressure": machine.pressure,
+        "throttled_s": machine.throttled_s,
+        "measured_s": machine.seconds,
+    }
+
+
+def _worst(values: Iterable[float | int | None]) -> float | int | None:
+    return max((value for value in values if value is not None), default=None)
+
+
+def _machines(evidence: Evidence, limits: Limits) -> Iterator[Reason]:
+    """Whether the machines were there when they were needed; of several, each is named."""
+    for name, machine in (evidence.machines or {"": None}).items():
+        for reason in _machine(evidence, machine, limits):
+            yield replace(reason, text=f"{name}: {reason.text}") if name else reason
+
+
+def _machine(evidence: Evidence, machine: MachineMeasure | None, limits: Limits) -> Iterator[Reason]:
+    dilate = evidence.dilate
     if machine is None:
         yield Reason(
             "nobody measured how late the machine was: the sampler ended early", ("latency", "rates")

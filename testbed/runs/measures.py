@@ -6,7 +6,7 @@ Here: the figures. Not here: who measures, and what follows from them.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from testbed.plan.model import Fault, Plan
 
@@ -118,13 +118,23 @@ class MachineMeasure:
 
 
 @dataclass(frozen=True, slots=True)
+class Measured:
+    """What was measured on one machine."""
+
+    machine: MachineMeasure | None
+    """None: nobody measured, since the sampler could not or died."""
+    nodes: tuple[NodeMeasure, ...]
+    links: tuple[LinkMeasure, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Evidence:
     """All that was measured of a run that got through its workload."""
 
     plan: Plan
     dilate: int = 1
-    machine: MachineMeasure | None = None
-    """None: nobody measured, since the sampler could not or died."""
+    machines: Mapping[str, MachineMeasure | None] = field(default_factory=dict)
+    """By name; a run on one machine has no name for it (""). None: as of `Measured`."""
     nodes: tuple[NodeMeasure, ...] = ()
     links: tuple[LinkMeasure, ...] = ()
     probes: tuple[ProbeMeasure, ...] = ()
@@ -140,4 +150,5 @@ class Evidence:
     @property
     def seconds(self) -> float:
         """How long was measured, in the run's time; 0: nobody knows."""
-        return self.machine.seconds / self.dilate if self.machine is not None else 0.0
+        known = [machine.seconds for machine in self.machines.values() if machine is not None]
+        return max(known, default=0.0) / self.dilate

@@ -108,7 +108,14 @@ def test_quickstart_delivers_on_three_machines_what_it_does_in_the_simulator(
     index = json.loads((tmp_path / "three" / "captures" / "index.json").read_text())
     assert {row["decoded"] for row in index["interfaces"]} == set(MACHINES)
     assert not list((tmp_path / "three").rglob("*.pcap"))
-    machines = json.loads((tmp_path / "three" / "manifest.json").read_text())["machines"]
+    manifest = json.loads((tmp_path / "three" / "manifest.json").read_text())
+    fidelity, machines = manifest["fidelity"], manifest["machines"]
+    assert fidelity["verdict"] in ("trusted", "degraded")
+    assert fidelity["figures"]["measured_s"] > 1
+    # 14 links, each way measured where frames enter it; all nodes of all machines.
+    assert len(fidelity["links"]) == 28
+    assert {row["measured"]["frames"] > 0 for row in fidelity["links"]} == {True}
+    assert len(fidelity["nodes"]) == 14
     assert sum(len(machine["nodes"]) for machine in machines.values()) == 14
     for machine in machines.values():
         before_ns, after_ns = (each["answered_ns"] - each["asked_ns"] for each in machine["clock"])

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from testbed.emu import measure
-from testbed.emu.measuring import read_turns
+from testbed.emu.meter import read_turns
 from testbed.runs.measures import MachineMeasure
 
 ROOT = Path(__file__).resolve().parents[2]

@@ -58,7 +58,8 @@ def measured(plan: Plan, **counts: int | None) -> LinkMeasure:
 
 
 def judged(plan: Plan, **evidence: object) -> Fidelity:
-    return judge(Evidence(plan, **{"machine": IDLE, **evidence}))  # type: ignore[arg-type]
+    machine = evidence.pop("machine", IDLE)
+    return judge(Evidence(plan, **{"machines": {"": machine}, **evidence}))  # type: ignore[arg-type]
 
 
 def test_an_idle_machine_with_links_as_asked_is_trusted(plan: Plan) -> None:
@@ -73,6 +74,17 @@ def test_an_idle_machine_with_links_as_asked_is_trusted(plan: Plan) -> None:
     assert found.links[0].asked["delay_ns"] == 20 * MS
     assert found.links[0].delay_error_ns == 200_000
     assert found.links[0].carried_bps == 792_000
+
+
+def test_of_several_machines_the_one_that_lags_is_named_and_the_worst_figures_count(plan: Plan) -> None:
+    busy = replace(IDLE, lag=late((60_000, 900), (4 * MS, 100)), lag_max_ns=90 * MS, busy=0.9)
+    found = judged(plan, machines={"left": IDLE, "right": busy})
+    assert found.verdict == "degraded"
+    assert all(reason.startswith("right: scheduling lag") for reason in found.reasons)
+    assert found.figures["lag_max_ns"] == 90 * MS
+    assert found.figures["busy"] == 0.9
+    gone = judged(plan, machines={"left": IDLE, "right": None})
+    assert gone.reasons == ("right: nobody measured how late the machine was: the sampler ended early",)
 
 
 def test_a_lagging_machine_degrades_latency_and_rates_and_says_by_how_much(plan: Plan) -> None:

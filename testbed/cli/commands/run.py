@@ -175,7 +175,7 @@ def _check_options(args: argparse.Namespace) -> None:
 def _report(done: Executed) -> None:
     from testbed.cli.execution import print_verdict
     from testbed.cli.judging import print_judged
-    from testbed.runs.fidelity import NOT_REACHED, sentences
+    from testbed.runs.fidelity import sentences
 
     if done.verdict is not None and done.analysed:
         print_verdict(done.directory.path, done.verdict)
@@ -183,8 +183,7 @@ def _report(done: Executed) -> None:
         print(_sentence(done.directory.path, done.outcome))
         if done.verdict is not None:
             print_judged(done.verdict)
-    why_not = "which clusters do not do yet" if done.world == "cluster" else NOT_REACHED
-    print("\n".join(sentences(done.outcome.fidelity, why_not)))
+    print("\n".join(sentences(done.outcome.fidelity)))
     if done.outcome.outcome == "complete" and not done.analysed:
         print(f"Next: cbn analyze {done.directory.path}")
 
