@@ -66,6 +66,7 @@ def test_a_faultless_run_is_found_so(spark, hand_made):
         "not_owed": {},
         "lost_by": {},
         "publications": 3,
+        "unadvertised": 0,
         "subscriptions": 2,
         "wasted_crossings": 1,
         "delivered_digest": hashlib.sha256(lines.encode()).hexdigest(),

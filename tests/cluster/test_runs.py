@@ -23,12 +23,13 @@ MACHINES = ("m1", "m2", "m3")
 RING = """\
 name: ring
 scheme: cbcb
+timing: {settle: 500ms}
 topology:
   routers: [r1, r2, r3]
   links: [r1 - r2, r2 - r3, r3 - r1]
   link_defaults: {delay: 5ms}
 clients:
-  alice: {at: r1, publish: [{message: {n: {uniform: [0, 99]}}, every: 10ms, count: 300, from: 0s}]}
+  alice: {at: r1, publish: [{message: {n: {uniform: [0, 99]}}, every: 10ms, count: 600, from: 0s}]}
   bob: {at: r2, subscribe: [n < 50]}
   carol: {at: r3, subscribe: [n >= 50]}
 faults:

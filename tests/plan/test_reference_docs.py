@@ -65,7 +65,7 @@ def test_the_defaults_in_the_scenario_reference_are_the_schema_s():
 
 @pytest.mark.parametrize(
     ("language", "parse"),
-    [("predicate", parse_predicate), ("message", parse_message), ("filter", parse_filter)],
+    [("predicate", parse_predicate), ("message", parse_message)],
 )
 def test_examples_of_the_predicate_syntax_are_read(language, parse):
     assert lines(language)

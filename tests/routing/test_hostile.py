@@ -245,5 +245,5 @@ def test_an_unknown_scheme_is_refused_with_the_names_of_those_there_are() -> Non
     known = ", ".join(sorted(CATALOG))
     with pytest.raises(UsageError, match=f"no routing scheme 'magic'; there are: {known}"):
         Router(config, random.Random(1))
-    with pytest.raises(UsageError, match="psf, option speed = 1: expected no options"):
-        Router(replace(config, scheme="psf", scheme_options={"speed": 1}), random.Random(1))
+    with pytest.raises(UsageError, match="ipsf, option speed = 1: expected no options"):
+        Router(replace(config, scheme="ipsf", scheme_options={"speed": 1}), random.Random(1))
