@@ -6,6 +6,7 @@ import os
 import platform
 import subprocess
 from dataclasses import asdict
+from functools import cache
 from importlib import metadata
 from pathlib import Path
 
@@ -71,6 +72,12 @@ def about_plan(plan: Plan) -> dict[str, object]:
 
 def versions() -> dict[str, str | None]:
     """The version of everything that may matter; None for what is not installed."""
+    return dict(_versions())
+
+
+@cache
+def _versions() -> dict[str, str | None]:
+    """Found out once: a process goes on with what it has loaded, and a worker of a sweep makes many runs."""
     found: dict[str, str | None] = {name: _version(name) for name in PACKAGES}
     return {**found, "python": platform.python_version(), "git": git_revision(ROOT)}
 
