@@ -70,12 +70,13 @@ def advertising_of(
     clients: Mapping[str, int],
     clock: Clock,
     history: History,
-) -> Advertising | None:
-    """What the clients of a run advertised; None: in its network they need not."""
+) -> tuple[Advertising | None, list[str]]:
+    """What the clients of a run advertised (None: they need not), and what was odd about it."""
     if not plan.scheme_options.get("advertisements"):
-        return None
-    claims, _ = readable_claims(claims_of(changes, clients, clock)[0])
-    return Advertising(claims, history)
+        return None, []
+    claims, odd = claims_of(changes, clients, clock)
+    claims, unreadable = readable_claims(claims)
+    return Advertising(claims, history), [*odd, *unreadable]
 
 
 def restricted(due: Due, standing: Standing) -> Due:

@@ -48,6 +48,7 @@ class Read:
         claims, odd_claims = claims_of(changes, ids, run.clock)
         claims, unreadable = readable_claims(claims)
         history = history_of(run.plan, self.network_events, run.start_ns)
+        advertising, odd_advertisements = advertising_of(run.plan, advertised, ids, run.clock, history)
         return Known(
             run,
             self.ingested,
@@ -58,10 +59,10 @@ class Read:
             advertised,
             self.network_events,
             claims,
-            advertising_of(run.plan, advertised, ids, run.clock, history),
+            advertising,
             history,
             calm.fixpoints_of(run, self.network_events),
-            [*self.notes, *odd_claims, *unreadable],
+            [*self.notes, *odd_claims, *unreadable, *odd_advertisements],
         )
 
 

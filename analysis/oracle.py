@@ -160,7 +160,7 @@ def claims_of(
     live: dict[tuple[str, int], tuple[str, int]] = {}
     for change in changes:
         if change.client not in clients:
-            problems.append(f"events.jsonl: {change.client!r} subscribes, but the plan has no such client")
+            problems.append(f"events.jsonl: {change.client!r} acts, but the plan has no such client")
             continue
         key = (change.client, change.subscription)
         held = live.get(key)
@@ -308,9 +308,7 @@ def readable_claims(claims: Iterable[Claim]) -> tuple[list[Claim], list[str]]:
             predicate_of(claim.predicate)
             readable.append(claim)
         except PredicateSyntaxError as error:
-            problems.append(
-                f"events.jsonl: node {claim.subscriber} subscribes to what is no predicate: {error}"
-            )
+            problems.append(f"events.jsonl: node {claim.subscriber} names what is no predicate: {error}")
     return readable, problems
 
 

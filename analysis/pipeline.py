@@ -158,8 +158,9 @@ def _find(spark: SparkSession, run: Run, workspace: Path, progress: Progress) ->
     ingested = work.summary()
     if wrong := ingested.splits.get("distrusted"):
         progress.say(f"The index beside {wrong:,} captures was wrong; their records were counted one by one")
-    advertised = advertisement_changes(run)
-    read = Read(run, ingested, logged, advertised, network_events, [*odd_lines, *odd_changes])
+    advertised, odd_advertised = advertisement_changes(run)
+    odd = [*odd_lines, *odd_advertised, *odd_changes]
+    read = Read(run, ingested, logged, advertised, network_events, odd)
     known = read.known({})
     course = Course.of(run, slices_of(run), network_events, known.history, known.evidence.gaps)
     progress.phase("tables", STEPS)

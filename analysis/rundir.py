@@ -154,14 +154,21 @@ def load_run(path: Path, plan: Plan | None = None) -> Run:
         raise AnalysisError(str(error)) from None
 
 
+_CUT_OFF = "damaged or cut off; the line was skipped"
+
+
 def subscription_changes(run: Run) -> tuple[list[SubscriptionChange], list[str]]:
     """The `subscribe` and `unsubscribe` events in their order, and what was wrong with any."""
     return _changes(run, 'subscribe"', subscription_change)
 
 
-def advertisement_changes(run: Run) -> list[SubscriptionChange]:
-    """The `advertise` and `unadvertise` events in their order."""
-    return _changes(run, 'advertise"', advertisement_change)[0]
+def advertisement_changes(run: Run) -> tuple[list[SubscriptionChange], list[str]]:
+    """The `advertise` and `unadvertise` events in their order, and what was wrong with any.
+
+    Lines that are cut off are told of by `subscription_changes`, whatever was in them.
+    """
+    changes, problems = _changes(run, 'advertise"', advertisement_change)
+    return changes, [problem for problem in problems if _CUT_OFF not in problem]
 
 
 def _changes(
@@ -170,7 +177,7 @@ def _changes(
     changes, problems = [], []
     for number, line in _lines(run.path / "events.jsonl"):
         if not line.endswith("}\n"):
-            problems.append(f"events.jsonl:{number}: damaged or cut off; the line was skipped")
+            problems.append(f"events.jsonl:{number}: {_CUT_OFF}")
             continue
         if sign not in line:  # saves parsing the millions of deliveries
             continue

@@ -92,7 +92,7 @@ class _Known:
 
 def _known(run: Run) -> _Known:
     logged, odd_lines = subscription_changes(run)
-    advertised = advertisement_changes(run)
+    advertised, odd_advertised = advertisement_changes(run)
     network_events, odd_changes = network_changes(run)
     fixpoints = calm.fixpoints_of(run, network_events)
     seen = sightings_of(run, [fixpoint.time_ns for fixpoint in fixpoints])
@@ -102,6 +102,8 @@ def _known(run: Run) -> _Known:
     claims, odd_claims = claims_of(changes, run.client_ids, run.clock)
     claims, unreadable = readable_claims(claims)
     history = history_of(run.plan, network_events, run.start_ns)
+    advertising, odd_advertising = advertising_of(run.plan, advertised, run.client_ids, run.clock, history)
+    odd = [*odd_lines, *odd_advertised, *odd_changes, *odd_claims, *unreadable, *odd_advertising]
     return _Known(
         run,
         fixpoints,
@@ -113,9 +115,9 @@ def _known(run: Run) -> _Known:
         advertised,
         network_events,
         claims,
-        advertising_of(run.plan, advertised, run.client_ids, run.clock, history),
+        advertising,
         history,
-        [*odd_lines, *odd_changes, *odd_claims, *unreadable, *clocks_apart(run.machines)],
+        [*odd, *clocks_apart(run.machines)],
     )
 
 

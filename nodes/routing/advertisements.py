@@ -7,7 +7,7 @@ The client is told of what was not taken.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 
 from fastpath.fib import Gate
 from fastpath.wire import codec
@@ -47,18 +47,11 @@ class ClientAdvertisements(FromClients[Advertisements]):
     Args:
         clients: The interfaces to clients.
         holdings: How much a client may advertise.
-        changed: Called with the time after every change.
         gate: Is told at once what each client may publish; None: they may publish anything.
     """
 
-    def __init__(
-        self,
-        clients: Iterable[int],
-        holdings: Holdings,
-        changed: Callable[[int], None],
-        gate: Gate | None,
-    ) -> None:
-        super().__init__({interface: Advertisements() for interface in clients}, _WORDS, holdings, changed)
+    def __init__(self, clients: Iterable[int], holdings: Holdings, gate: Gate | None) -> None:
+        super().__init__({interface: Advertisements() for interface in clients}, _WORDS, holdings)
         self._gate = gate
         self._told: Counter[int] = Counter()
         self._before: Counter[int] = Counter()
@@ -84,7 +77,7 @@ class ClientAdvertisements(FromClients[Advertisements]):
             link.send(now_ns, Kind.REFUSED, payload, (Kind.REFUSED, Refusal.UNADVERTISED))
 
     def _touch(self, now_ns: int, link: Link) -> None:
+        del now_ns
         if self._gate is not None:
             interface = link.interface.index
             self._gate.set(interface, self.by_interface[interface].together())
-        super()._touch(now_ns, link)

@@ -7,7 +7,8 @@ them (`subscriptions`, `advertisements`).
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Mapping
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
@@ -94,14 +95,13 @@ class Words:
     """Why a withdrawal is dropped that names none."""
 
 
-class FromClients(Generic[HeldT]):
+class FromClients(ABC, Generic[HeldT]):
     """What all clients of a router hold there.
 
     Args:
         by_interface: What takes it, by the interface to each client.
         words: What it is called.
         holdings: How much a client may hold.
-        changed: Called with the time after every change.
     """
 
     def __init__(
@@ -109,13 +109,10 @@ class FromClients(Generic[HeldT]):
         by_interface: Mapping[int, HeldT],
         words: Words,
         holdings: Holdings,
-        changed: Callable[[int], None],
     ) -> None:
         self.by_interface = by_interface
         self._words = words
         self._holdings = holdings
-        self._changed = changed
-        self._touched: set[int] = set()
 
     def take(self, now_ns: int, link: Link, payload: bytes) -> None:
         """One is added or replaced.
@@ -151,9 +148,9 @@ class FromClients(Generic[HeldT]):
             held.clear()
             self._touch(now_ns, link)
 
+    @abstractmethod
     def _touch(self, now_ns: int, link: Link) -> None:
-        self._touched.add(link.interface.index)
-        self._changed(now_ns)
+        """What the client at the end of a link holds has changed."""
 
     def _number(self, payload: bytes) -> int:
         if len(payload) < COUNT.size:

@@ -114,9 +114,7 @@ class Router:
         self.clients = ClientSubscriptions(
             to_clients, self.store, self.rules.holdings, self._subscriptions_changed
         )
-        self.advertisements = ClientAdvertisements(
-            to_clients, self.rules.holdings, self._advertisements_changed, self.gate
-        )
+        self.advertisements = ClientAdvertisements(to_clients, self.rules.holdings, self.gate)
         self.scheme_exchange = SchemeExchange(
             node,
             self.links,
@@ -284,9 +282,6 @@ class Router:
     def _subscriptions_changed(self, now_ns: int) -> None:
         self.interest.announcement.want(now_ns)
         self._install_due.want(now_ns)
-
-    def _advertisements_changed(self, now_ns: int) -> None:
-        """No scheme goes by them yet."""
 
     def _forget(self, origin: int) -> None:
         self.linkstate.forget(origin)

@@ -15,6 +15,7 @@ from fastpath.interests import FilterPool, Predicate, Union
 from nodes.routing.client_predicates import FromClients, Predicates, Words
 from nodes.routing.effects import Reason
 from nodes.routing.holdings import Holdings
+from nodes.routing.link import Link
 from nodes.routing.predicates import REDUCED_FILTERS_MAX
 from nodes.routing.schemes.base import of_client
 from nodes.routing.store import PredicateStore
@@ -64,7 +65,9 @@ class ClientSubscriptions(FromClients[Subscriptions]):
         changed: Callable[[int], None],
     ) -> None:
         held = {interface: Subscriptions(store.pool) for interface in clients}
-        super().__init__(held, _WORDS, holdings, changed)
+        super().__init__(held, _WORDS, holdings)
+        self._changed = changed
+        self._touched: set[int] = set()
         self._store = store
         self._wanted = Union(store.pool, REDUCED_FILTERS_MAX)
 
@@ -81,3 +84,7 @@ class ClientSubscriptions(FromClients[Subscriptions]):
         """(removed, added): how what all clients want, reduced, has changed since this was last asked."""
         self.store_changes()
         return self._wanted.settle()
+
+    def _touch(self, now_ns: int, link: Link) -> None:
+        self._touched.add(link.interface.index)
+        self._changed(now_ns)

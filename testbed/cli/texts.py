@@ -7,9 +7,11 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, TypeVar
 
 from testbed.cli import exits
+from testbed.cli.command import add_json
 from testbed.cli.output import print_json
 
 if TYPE_CHECKING:
+    from nodes.model import Predicate
     from testbed.cli.relations import Answer
 
 T = TypeVar("T")
@@ -39,10 +41,32 @@ def add_advertisement(parser: argparse.ArgumentParser, which: str) -> None:
     )
 
 
-def print_answer(answer: Answer, yes: str, no: str, shown: str, *, as_json: bool) -> None:
-    """An answer with its reasons; `shown` says what its example shows."""
+def add_two(parser: argparse.ArgumentParser, which: str) -> None:
+    """FIRST and SECOND, two predicates to relate; `which` of them `--advertisement` makes one."""
+    parser.add_argument("first", metavar="FIRST", help="a predicate")
+    parser.add_argument("second", metavar="SECOND", help="a predicate")
+    add_advertisement(parser, which)
+    add_json(parser)
+
+
+def answered(
+    args: argparse.Namespace,
+    test: Callable[[Predicate, Predicate], Answer],
+    words: tuple[str, str, str],
+) -> int:
+    """Print what a test says of FIRST and SECOND; the words: for yes, for no, and before its example."""
+    from nodes.model import parse_predicate
+
+    first = parsed(parse_predicate, args.first, "FIRST")
+    answer = test(first, parsed(parse_predicate, args.second, "SECOND"))
+    _print(answer, words, as_json=args.json)
+    return exits.OK if answer.holds else exits.NOT_CLEAN
+
+
+def _print(answer: Answer, words: tuple[str, str, str], *, as_json: bool) -> None:
     from nodes.model import format_message
 
+    yes, no, shown = words
     example = None if answer.example is None else format_message(answer.example)
     if as_json:
         parts = [{"part": part.text, "holds": part.holds, "reasons": part.reasons} for part in answer.parts]

@@ -115,3 +115,14 @@ def test_a_message_that_is_delivered_without_having_been_advertised_is_spurious(
     assert verdict["verdict"] == "wrong"
     assert verdict["spurious"] == 10
     assert any("planned advertisement of pub left no trace" in problem for problem in verdict["problems"])
+
+
+@pytest.mark.sim
+def test_an_advertisement_that_cannot_be_read_is_named(run: Path) -> None:
+    lines = (run / "events.jsonl").read_text().splitlines(keepends=True)
+    at = next(n for n, line in enumerate(lines) if '"advertise"' in line)
+    lines[at] = lines[at].replace('"predicate"', '"predicates"')
+    (run / "events.jsonl").write_text("".join(lines))
+    verdict = judge(run)
+    assert any(f"events.jsonl:{at + 1}: not an event" in problem for problem in verdict["problems"])
+    assert not verdict["ok"]

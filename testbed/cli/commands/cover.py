@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import argparse
 
-from testbed.cli import exits
-from testbed.cli.command import SCENARIOS, Command, add_json
-from testbed.cli.texts import add_advertisement, parsed, print_answer
+from testbed.cli.command import SCENARIOS, Command
+from testbed.cli.texts import add_two, answered
 
 _HELP = """\
 examples:
@@ -21,22 +20,14 @@ Exit code 0: covers; 1: does not.
 
 
 def _arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("first", metavar="FIRST", help="a predicate")
-    parser.add_argument("second", metavar="SECOND", help="a predicate")
-    add_advertisement(parser, "both are advertisements")
-    add_json(parser)
+    add_two(parser, "both are advertisements")
 
 
 def _cover(args: argparse.Namespace) -> int:
-    from nodes import model
-    from testbed.cli import relations
+    from testbed.cli.relations import advertisement_covering, covering
 
-    first = parsed(model.parse_predicate, args.first, "FIRST")
-    second = parsed(model.parse_predicate, args.second, "SECOND")
-    test = relations.advertisement_covering if args.advertisement else relations.covering
-    answer = test(first, second)
-    print_answer(answer, "covers", "does not cover", "SECOND alone has", as_json=args.json)
-    return exits.OK if answer.holds else exits.NOT_CLEAN
+    words = ("covers", "does not cover", "SECOND alone has")
+    return answered(args, advertisement_covering if args.advertisement else covering, words)
 
 
 COMMAND = Command("say whether a predicate covers another", _arguments, _cover, SCENARIOS, _HELP)

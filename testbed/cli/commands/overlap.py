@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import argparse
 
-from testbed.cli import exits
-from testbed.cli.command import SCENARIOS, Command, add_json
-from testbed.cli.texts import add_advertisement, parsed, print_answer
+from testbed.cli.command import SCENARIOS, Command
+from testbed.cli.texts import add_two, answered
 
 _HELP = """\
 examples:
@@ -21,22 +20,14 @@ Exit code 0: overlap; 1: do not.
 
 
 def _arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("first", metavar="FIRST", help="a predicate")
-    parser.add_argument("second", metavar="SECOND", help="a predicate")
-    add_advertisement(parser, "FIRST is an advertisement")
-    add_json(parser)
+    add_two(parser, "FIRST is an advertisement")
 
 
 def _overlap(args: argparse.Namespace) -> int:
-    from nodes import model
-    from testbed.cli import relations
+    from testbed.cli.relations import advertisement_overlapping, overlapping
 
-    first = parsed(model.parse_predicate, args.first, "FIRST")
-    second = parsed(model.parse_predicate, args.second, "SECOND")
-    test = relations.advertisement_overlapping if args.advertisement else relations.overlapping
-    answer = test(first, second)
-    print_answer(answer, "overlap", "do not overlap", "both have", as_json=args.json)
-    return exits.OK if answer.holds else exits.NOT_CLEAN
+    words = ("overlap", "do not overlap", "both have")
+    return answered(args, advertisement_overlapping if args.advertisement else overlapping, words)
 
 
 COMMAND = Command("say whether a message may match two predicates", _arguments, _overlap, SCENARIOS, _HELP)
