@@ -8,6 +8,7 @@ import shutil
 import stat
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -164,6 +165,28 @@ def test_nothing_is_left_of_a_lab_whose_making_was_killed(
     done = metal("down", "--name", lab_name)
     assert done.returncode == 0, done.stderr
     assert traces(lab_name) == []
+
+
+def test_processes_are_found_while_groups_come_and_go(lab_name: str) -> None:
+    tops = groups.make(lab_name)
+    done = threading.Event()
+
+    def churn() -> None:
+        while not done.is_set():
+            for top in tops:
+                (top / "slice" / "service").mkdir(parents=True)
+                (top / "slice" / "service").rmdir()
+                (top / "slice").rmdir()
+
+    thread = threading.Thread(target=churn)
+    thread.start()
+    try:
+        assert [groups.members(lab_name) for _ in range(2000)] == [set()] * 2000
+    finally:
+        done.set()
+        thread.join()
+        groups.remove(lab_name)
+    assert [top for top in tops if top.exists()] == []
 
 
 def test_nothing_is_left_of_a_root_file_system_whose_making_was_killed(

@@ -51,9 +51,10 @@ def members(*names: str) -> set[int]:
     """The processes in these groups and below."""
     found = set()
     for root in hierarchies():
-        for file in root.joinpath(OURS, *names).rglob(MEMBERS):
-            with contextlib.suppress(FileNotFoundError, OSError):
-                found |= {int(pid) for pid in file.read_text(encoding="ascii").split()}
+        for folder in _folders(root.joinpath(OURS, *names)):
+            with contextlib.suppress(OSError):  # gone meanwhile
+                text = (folder / MEMBERS).read_text(encoding="ascii")
+                found |= {int(pid) for pid in text.split()}
     return found
 
 
@@ -84,13 +85,16 @@ def remove(*names: str) -> None:
     """Remove the groups, which no process is in, and those above them that hold nothing else."""
     for root in hierarchies():
         top = root / OURS
-        for folder in (*_deepest_first(top.joinpath(*names)), top):
+        for folder in (*_folders(top.joinpath(*names)), top):
             with contextlib.suppress(OSError):  # another lab's are in it
                 folder.rmdir()
 
 
-def _deepest_first(folder: Path) -> Iterator[Path]:
-    if folder.is_dir():
-        inner = [path for path in folder.rglob("*") if path.is_dir()]
-        yield from sorted(inner, key=lambda path: -len(path.parts))
-        yield folder
+def _folders(top: Path) -> Iterator[Path]:
+    """A group and those below it, the innermost first.
+
+    A machine that boots or ends makes and removes groups while this looks at them;
+    `os.walk` passes over what has gone, `Path.rglob` raises.
+    """
+    for path, _, _ in os.walk(top, topdown=False):
+        yield Path(path)
