@@ -1,4 +1,4 @@
-"""The model: what messages and predicates are, what matches, what covers (M1-M7).
+"""The model: what messages and predicates are, what matches, what covers, patterns (M1-M7, M9).
 
 Plain Python on the standard library alone. Every faster implementation is compared with
 it, and the oracle of deliveries uses it.
@@ -24,6 +24,20 @@ from nodes.model.filters import (
     advertisement_matches,
     matches,
     matches_filter,
+)
+from nodes.model.pattern_syntax import format_expression, format_pattern, parse_pattern
+from nodes.model.patterns import (
+    Components,
+    Composed,
+    Expression,
+    Joint,
+    Occurrence,
+    Pairing,
+    Part,
+    Pattern,
+    every_match,
+    matches_of,
+    told,
 )
 from nodes.model.syntax import (
     PredicateSyntaxError,
@@ -57,9 +71,17 @@ __all__ = [
     "NAME_BYTES_MAX",
     "NOTHING",
     "STRING_BYTES_MAX",
+    "Components",
+    "Composed",
     "Constraint",
+    "Expression",
     "Filter",
+    "Joint",
+    "Occurrence",
     "Op",
+    "Pairing",
+    "Part",
+    "Pattern",
     "Predicate",
     "PredicateSyntaxError",
     "Time",
@@ -77,17 +99,23 @@ __all__ = [
     "contradictory",
     "covers",
     "covers_predicate",
+    "every_match",
+    "format_expression",
     "format_filter",
     "format_message",
+    "format_pattern",
     "format_predicate",
     "format_value",
     "implies",
     "matches",
     "matches_filter",
+    "matches_of",
     "overlaps",
     "parse_filter",
     "parse_message",
+    "parse_pattern",
     "parse_predicate",
     "reduce",
+    "told",
     "type_of",
 ]

@@ -49,7 +49,7 @@ def parse_predicate(text: str) -> Predicate:
     Raises:
         PredicateSyntaxError: It is none; `column` is the place of the mistake.
     """
-    parser = _Parser(text)
+    parser = Parser(text)
     predicate = parser.predicate()
     parser.expect_end("and, or, or the end of the predicate")
     return predicate
@@ -61,7 +61,7 @@ def parse_filter(text: str) -> Filter:
     Raises:
         PredicateSyntaxError: It is none; `column` is the place of the mistake.
     """
-    parser = _Parser(text)
+    parser = Parser(text)
     for token in parser.tokens:
         if token.kind == "keyword" and token.text in ("or", "none"):
             raise parser.error(token, f"{token.text} cannot stand in a filter", "a filter is one conjunction")
@@ -76,7 +76,7 @@ def parse_message(text: str) -> dict[str, Value]:
     Raises:
         PredicateSyntaxError: It is none; `column` is the place of the mistake.
     """
-    parser = _Parser(text)
+    parser = Parser(text)
     message: dict[str, Value] = {}
     if not parser.take("keyword", "none"):
         parser.attribute(message)
@@ -86,12 +86,12 @@ def parse_message(text: str) -> dict[str, Value]:
     return check_message(message)
 
 
-class _Parser:
+class Parser:
     """Recursive descent over the tokens of one text."""
 
-    def __init__(self, text: str) -> None:
+    def __init__(self, text: str, tokens: list[Token] | None = None) -> None:
         self.text = text
-        self.tokens = tokenize(text)
+        self.tokens = tokenize(text) if tokens is None else tokens
         self.at = 0
         self.depth = 0
         self.expanded = 0

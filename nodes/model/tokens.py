@@ -14,7 +14,7 @@ from typing import Literal
 from nodes.model.text import BARE_NAME, KEYWORDS
 from nodes.model.values import Time, UsageError, Value, check_name, check_value
 
-Kind = Literal["name", "keyword", "operator", "value", "mark", "end"]
+Kind = Literal["name", "keyword", "operator", "value", "mark", "duration", "end"]
 
 _SPACE = re.compile(r"\s*")
 _NUMBER = re.compile(
@@ -22,6 +22,8 @@ _NUMBER = re.compile(
 )
 _OPERATOR = re.compile(r">\*|\*<|[!<>]=|[=<>*]")
 _MARK = re.compile(r"[(),]")
+_BRACKET = re.compile(r"[\[\]]")
+_DURATION = re.compile(r"[0-9]{1,12}(?:ns|us|ms|s|min|h)(?![A-Za-z0-9_.\-])")
 _TIME = re.compile(
     r"@(?:(?P<ns>-?[0-9]{1,20})ns|(?P<date>[0-9-]{10}T[0-9:]{8})(?:\.(?P<fraction>[0-9]{1,9}))?Z)"
 )
@@ -56,8 +58,12 @@ class Token:
     value: Value | None = None
 
 
-def tokenize(text: str) -> list[Token]:
+def tokenize(text: str, *, pattern: bool = False) -> list[Token]:
     """All tokens of a text, the last one of kind `end`.
+
+    Args:
+        text: What is cut.
+        pattern: A pattern's text has brackets, and durations as `5s`.
 
     Raises:
         PredicateSyntaxError: Some characters form no token.
@@ -65,10 +71,18 @@ def tokenize(text: str) -> list[Token]:
     tokens: list[Token] = []
     at = _skip(text, 0)
     while at < len(text):
-        token, at = _token(text, at)
+        token, at = (_pattern_token(text, at) if pattern else None) or _token(text, at)
         tokens.append(token)
         at = _skip(text, at)
     return [*tokens, Token("end", "", len(text.rstrip()) + 1)]
+
+
+def _pattern_token(text: str, at: int) -> tuple[Token, int] | None:
+    if found := _BRACKET.match(text, at):
+        return Token("mark", found[0], at + 1), found.end()
+    if found := _DURATION.match(text, at):
+        return Token("duration", found[0], at + 1), found.end()
+    return None
 
 
 def _skip(text: str, at: int) -> int:
