@@ -9,8 +9,8 @@ from __future__ import annotations
 import platform
 import shutil
 import traceback
-from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 from uuid import uuid4
 
@@ -28,13 +28,13 @@ _CODES: Mapping[str, int] = {
 }
 
 
-def run_cell(run: Planned, run_id: str, shown: Progress) -> int:
-    """Carry out a run, in the place of an earlier one, and judge it; returns the exit code."""
+def run_cell(run: Planned, made: Callable[[], RunDirectory], shown: Progress) -> int:
+    """Carry out a run in the directory that `made` makes, and judge it; returns the exit code."""
     try:
-        directory = RunDirectory.create(run.directory, run_id, force=True)
+        directory = made()
         outcome = conduct(run.plan, run.world, directory, shown, scenario=run.scenario)
         if run.judge and outcome.outcome == "complete":
-            judging.judge(run.directory, run.plan, shown)
+            judging.judge(directory.path, run.plan, shown)
     except (exits.CommandError, RunDirectoryError, OSError) as error:
         shown.say(str(error))
         return exits.FAILED
@@ -44,10 +44,11 @@ def run_cell(run: Planned, run_id: str, shown: Progress) -> int:
 
 
 def run_in_process(run: Planned, shown: Progress) -> int:
-    """One run, in a process of its own, which signals end in order."""
+    """One run in the place of an earlier one, in a process of its own, which signals end in order."""
+    run_id = new_run_id(run.plan.name, run.world.name)
     with exits.Signals():
         try:
-            return run_cell(run, new_run_id(run.plan.name, run.world.name), shown)
+            return run_cell(run, lambda: RunDirectory.create(run.directory, run_id, force=True), shown)
         except KeyboardInterrupt:
             return exits.INTERRUPTED
 
@@ -82,7 +83,7 @@ def run_as_task(task: CellTask) -> CellEnded:
         return CellEnded(exits.MACHINE, said.lines)
     apart = task.run.directory.with_name(f"{apart_prefix(task.run)}{uuid4().hex}")
     try:
-        code = run_cell(replace(task.run, directory=apart), task.run_id, said)
+        code = run_cell(task.run, lambda: RunDirectory.create_apart(apart, task.run_id), said)
         _put_in_place(apart, task)
     except Exception:
         said.say(traceback.format_exc())
@@ -102,7 +103,8 @@ def _put_in_place(apart: Path, task: CellTask) -> None:
     place = task.run.directory
     if _is_there(place, task.run_id) or not apart.exists():
         return
-    RunDirectory.create(place, task.run_id, force=True)
+    if place.exists():
+        RunDirectory.create(place, task.run_id, force=True)
     try:
         apart.rename(place)
     except OSError:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping
-from contextlib import suppress
+from contextlib import nullcontext, suppress
 from pathlib import Path
 
 from testbed.plan.model import Plan
@@ -41,7 +41,7 @@ def conduct(
     """Run `plan` in `world` and leave a complete run directory.
 
     The manifest is written before the run too, so that the directory of a run
-    that is killed is known for what it is.
+    that is killed is known for what it is; not of one apart, which nobody finds then.
 
     Args:
         plan: What to run.
@@ -55,7 +55,7 @@ def conduct(
         InUseError: Another process is at work in the directory.
     """
     repeats = {"replay_of": replay_of} if replay_of else {}
-    with held(directory.path):
+    with nullcontext() if directory.apart else held(directory.path):
         about = {**_record(plan, directory, scenario), **repeats}
         return _conduct(plan, world, directory, progress, about)
 
@@ -68,7 +68,8 @@ def _conduct(
         document = manifest(plan, directory.run_id, world.name, outcome)
         directory.write_json(MANIFEST, {**document, **about, **more})
 
-    write_manifest(_UNFINISHED)
+    if not directory.apart:
+        write_manifest(_UNFINISHED)
     started = time.monotonic()
     try:
         outcome = world.run(plan, directory, progress)

@@ -51,6 +51,10 @@ class RunDirectory:
 
     path: Path
     run_id: str
+    apart: bool = False
+    """Whether only its maker knows the place, and moves it to its own when the run has ended. Then it needs
+    no lock, and no manifest before the run. Each would be a file that is soon removed; on ext4, the more
+    files were removed in the last minutes, the longer it takes to make one."""
 
     @classmethod
     def create(cls, path: Path, run_id: str, *, force: bool = False) -> RunDirectory:
@@ -73,6 +77,19 @@ class RunDirectory:
         except OSError as error:
             raise RunDirectoryError(_explain(path, error)) from error
         return cls(path, run_id)
+
+    @classmethod
+    def create_apart(cls, path: Path, run_id: str) -> RunDirectory:
+        """Make the directory of a run at a place that nobody else knows.
+
+        Raises:
+            RunDirectoryError: nothing can be written there.
+        """
+        try:
+            path.mkdir()
+        except OSError as error:
+            raise RunDirectoryError(_explain(path, error)) from error
+        return cls(path, run_id, apart=True)
 
     def events_of(self, client: str) -> Path:
         """Where a client writes its events, and "" the run; merged into the run's and removed at its end."""

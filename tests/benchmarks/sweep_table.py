@@ -6,6 +6,10 @@ Small cells of one matrix, in the simulator: one after the other in this process
 one worker and with two. Starting Spark is measured apart. A machine that does other things gives other
 ratios: all three ways are measured in turns, and the least of each counts. What two processors of this
 machine can do at most is measured beside it: a loop in plain Python, in one process and in two.
+
+A small cell makes some 50 files. On ext4 each takes the longer, the more files were removed there in the
+last five minutes: so all runs stay until the end, and what a file costs is measured in each turn. If it is
+more than some 30 us, somebody has removed many: wait, or name a folder in memory (`TMPDIR=/dev/shm`).
 """
 
 from __future__ import annotations
@@ -25,6 +29,7 @@ from testbed.sim.world import SimulatedWorld
 
 CELLS = 500
 TURNS = 2
+FILES = 500
 MASTERS = ("", "local[1]", "local[2]")
 """The empty one: without Spark."""
 SCENARIO = """\
@@ -52,34 +57,43 @@ def tasks(folder: Path, cells: int) -> list[CellTask]:
     ]
 
 
-def measure(master: str, cells: int) -> dict[str, float]:
+def measure(master: str, folder: Path, cells: int) -> dict[str, float]:
     """Seconds until Spark has started and done one task on each worker, and for all cells."""
-    with tempfile.TemporaryDirectory() as folder:
-        found = tasks(Path(folder), cells + 4)
-        warm, cold = found[:4], found[4:]
-        began = time.monotonic()
-        if not master:
-            codes = [run_as_task(task).code for task in warm]
-            started = time.monotonic()
-            codes += [run_as_task(task).code for task in cold]
-        else:
-            from analysis.session import start_session
-            from analysis.settings import Asked
-            from analysis.tasks import carried_out
+    found = tasks(folder, cells + 4)
+    warm, cold = found[:4], found[4:]
+    began = time.monotonic()
+    if not master:
+        codes = [run_as_task(task).code for task in warm]
+        started = time.monotonic()
+        codes += [run_as_task(task).code for task in cold]
+    else:
+        from analysis.session import start_session
+        from analysis.settings import Asked
+        from analysis.tasks import carried_out
 
-            spark = start_session(0, Asked(master), Path(folder) / "log")
-            codes = [each.value.code for each in carried_out(spark, run_as_task, warm)]
-            started = time.monotonic()
-            codes += [each.value.code for each in carried_out(spark, run_as_task, cold)]
-        assert codes == [0] * (cells + 4)
-        return {"start_s": started - began, "cells_s": time.monotonic() - started}
+        spark = start_session(0, Asked(master), folder / "log")
+        codes = [each.value.code for each in carried_out(spark, run_as_task, warm)]
+        started = time.monotonic()
+        codes += [each.value.code for each in carried_out(spark, run_as_task, cold)]
+    assert codes == [0] * (cells + 4)
+    return {"start_s": started - began, "cells_s": time.monotonic() - started}
 
 
-def apart(master: str, cells: int) -> dict[str, float]:
+def apart(master: str, folder: Path, cells: int) -> dict[str, float]:
     """The same in a process of its own, since a process has one Spark."""
-    command = [sys.executable, __file__, str(cells), "--one", master]
+    folder.mkdir()
+    command = [sys.executable, __file__, str(cells), "--one", str(folder), master]
     done = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True)
     return dict(json.loads(done.stdout.splitlines()[-1]))
+
+
+def file_us(folder: Path) -> float:
+    """Microseconds to make an empty file, in a new folder."""
+    folder.mkdir()
+    began = time.monotonic()
+    for number in range(FILES):
+        (folder / str(number)).touch()
+    return 1_000_000 * (time.monotonic() - began) / FILES
 
 
 def loop_s(processes: int) -> float:
@@ -103,12 +117,15 @@ def main() -> None:
     """Print the table."""
     cells = int(sys.argv[1]) if len(sys.argv) > 1 else CELLS
     if "--one" in sys.argv:
-        print(json.dumps(measure(sys.argv[-1], cells)))
+        print(json.dumps(measure(sys.argv[-1], Path(sys.argv[-2]), cells)))
         return
-    turns, loops = [], []
-    for _ in range(TURNS):
-        turns.append({master: apart(master, cells) for master in MASTERS})
-        loops.append((loop_s(1), loop_s(2)))
+    turns, loops, files = [], [], []
+    with tempfile.TemporaryDirectory() as folder:
+        for turn in range(TURNS):
+            places = {master: Path(folder) / f"{turn}-{at}" for at, master in enumerate(MASTERS)}
+            turns.append({master: apart(master, place, cells) for master, place in places.items()})
+            files.append(file_us(Path(folder) / f"{turn}-files"))
+            loops.append((loop_s(1), loop_s(2)))
     least = {master: min(turn[master]["cells_s"] for turn in turns) for master in MASTERS}
     print(f"{cells} cells, the least of {TURNS}:\n")
     print("| | Spark start, s | all cells, s | a cell, ms |")
@@ -120,6 +137,7 @@ def main() -> None:
     overhead_ms = 1000 * (least["local[1]"] - least[""]) / cells
     print(f"\nSpark adds {overhead_ms:.1f} ms to a cell; ", end="")
     print(f"two workers are {least['local[1]'] / least['local[2]']:.2f} times as fast as one.")
+    print(f"An empty file was made in {min(files):.0f} to {max(files):.0f} us.")
     one, two = (min(times) for times in zip(*loops, strict=True))
     print(f"Two processes with a loop in plain Python are {2 * one / two:.2f} times as fast as one here.")
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+import os
 import signal
 import subprocess
 import sys
@@ -129,6 +130,26 @@ def test_a_second_attempt_of_a_task_leaves_the_result_of_the_first(task: CellTas
     assert run_as_task(task).code == exits.OK
     assert {path: path.stat().st_mtime_ns for path in task.run.directory.rglob("*")} == before
     assert sorted(p.name for p in task.token.parent.iterdir()) == [".token", task.run.cell.name]
+
+
+@pytest.mark.sim
+def test_a_task_removes_no_file_that_it_has_made(task: CellTask, monkeypatch: pytest.MonkeyPatch) -> None:
+    """On ext4 files that were just removed make it slow to make others, and a cell makes some 50."""
+    removed: list[str] = []
+    unlink, replace_file = os.unlink, os.replace
+
+    def counted_unlink(path: Path, *args: Any, **kwargs: Any) -> None:
+        unlink(path, *args, **kwargs)
+        removed.append(str(path))
+
+    def counted_replace(source: Path, target: Path) -> None:
+        removed.extend([str(target)] * Path(target).exists())
+        replace_file(source, target)
+
+    monkeypatch.setattr(os, "unlink", counted_unlink)
+    monkeypatch.setattr(os, "replace", counted_replace)
+    assert run_as_task(task).code == exits.OK
+    assert removed == []
 
 
 @pytest.mark.sim
