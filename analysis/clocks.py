@@ -15,9 +15,9 @@ import numpy as np
 from analysis.drift.correction import HostClock
 from analysis.drift.estimate import estimate
 from analysis.drift.least import LeastDelays, merged
-from analysis.figures import axes
+from analysis.rundir import Run
 from testbed.plan.model import Impairment, LinkPlan, Plan
-from testbed.plan.recorded import ClockReading, MachineRecord
+from testbed.plan.recorded import ClockReading
 
 TOLERANCE_NS = {"sim": 1_000, "cluster": 100_000}
 OTHER_TOLERANCE_NS = 2_000_000
@@ -64,18 +64,12 @@ class Clocks:
         return not self.swapped and len(self.to_correct) == len(self.off)
 
 
-def clocks_apart(machines: Mapping[str, MachineRecord]) -> list[str]:
-    """Machines whose clocks are not the controller's by its readings, for verdicts that correct nothing."""
-    texts = []
-    for name, machine in machines.items():
-        reading = min(machine.clock, key=lambda each: each.uncertainty_ns, default=None)
-        if reading and abs(reading.ahead_ns) > reading.uncertainty_ns + TOLERANCE_NS["cluster"]:
-            ahead = "ahead of" if reading.ahead_ns > 0 else "behind"
-            texts.append(
-                f"The clock of the machine {name} is about {axes.duration(abs(reading.ahead_ns))} {ahead} "
-                f"{CONTROLLER}: times are as captured; `cbn analyze` corrects them."
-            )
-    return texts
+def clocks_by_readings(run: Run) -> Clocks:
+    """What the controller's readings alone say of the clocks of machines, before any capture is read."""
+    if not any(run.readings.values()):
+        return Clocks((), {})
+    nothing, world = merged(()), str(run.manifest["world"])
+    return Clocks((), clocks_of(nothing, run.plan, world, {}, hosts=run.hosts, readings=run.readings))
 
 
 def clock_columns(by_node: Mapping[int, HostClock]) -> dict[str, list[Any]]:

@@ -17,15 +17,14 @@ from analysis.history import History, NetworkChange, history_of
 from analysis.messages.counting import Excused
 from analysis.oracle import Claim, SubscriptionChange, claims_of, readable_claims
 from analysis.payloads import Payload, payloads_of
-from analysis.rundir import Run
+from analysis.rundir import Run, advertisement_changes, network_changes, subscription_changes
 
 
 @dataclass(frozen=True, slots=True)
 class Read:
-    """What was read of a run directory, with the times that are in it."""
+    """What was read of a run directory but for its captures, with the times that are in it."""
 
     run: Run
-    ingested: Ingested
     logged: Sequence[SubscriptionChange]
     advertised: Sequence[SubscriptionChange]
     """The changes of advertisements, which have the form of those of subscriptions."""
@@ -33,15 +32,32 @@ class Read:
     notes: Sequence[str]
     """What was odd about the run directory."""
 
-    def known(self, clocks: Mapping[int, HostClock]) -> Known:
-        """What follows, with times corrected by these clocks, by node id."""
+    @classmethod
+    def of(cls, run: Run) -> Read:
+        """Read the events of a run.
+
+        Raises:
+            AnalysisError: They cannot be read, or have what this version does not know.
+        """
+        logged, odd_lines = subscription_changes(run)
+        advertised, odd_advertised = advertisement_changes(run)
+        network_events, odd_changes = network_changes(run)
+        return cls(run, logged, advertised, network_events, [*odd_lines, *odd_advertised, *odd_changes])
+
+    @property
+    def fixpoints(self) -> Sequence[calm.Fixpoint]:
+        """When the network said that it had converged, by the clock of the reference."""
+        return calm.fixpoints_of(self.run, self.network_events)
+
+    def known(self, ingested: Ingested, clocks: Mapping[int, HostClock]) -> Known:
+        """What follows of this and the captures, with times corrected by these clocks, by node id."""
         run, ids = self.run, self.run.client_ids
         logged, advertised = (
             with_corrected_times(changes, lambda change: ids.get(change.client, 0), clocks)
             for changes in (self.logged, self.advertised)
         )
         routers = {c.interface.name: c.node.node_id for c in run.captures}
-        kept = with_corrected_times(self.ingested.control, lambda packet: routers[packet.interface], clocks)
+        kept = with_corrected_times(ingested.control, lambda packet: routers[packet.interface], clocks)
         payloads = list(payloads_of(kept))
         unlogged = logs.unlogged(run, payloads, logged)
         changes = sorted([*logged, *unlogged], key=lambda change: change.time_ns)
@@ -51,9 +67,9 @@ class Read:
         advertising, odd_advertisements = advertising_of(run.plan, advertised, ids, run.clock, history)
         return Known(
             run,
-            self.ingested,
+            ingested,
             payloads,
-            evidence_of(run, self.ingested),
+            evidence_of(run, ingested),
             changes,
             unlogged,
             advertised,
@@ -61,7 +77,7 @@ class Read:
             claims,
             advertising,
             history,
-            calm.fixpoints_of(run, self.network_events),
+            self.fixpoints,
             [*self.notes, *odd_claims, *unreadable, *odd_advertisements],
         )
 

@@ -54,7 +54,7 @@ from analysis.messages.tables import write_part
 from analysis.messages.times import by_time
 from analysis.pieces import captured_bytes, captures_of
 from analysis.report.page import render
-from analysis.rundir import Run, advertisement_changes, load_run, network_changes, subscription_changes
+from analysis.rundir import Run, load_run
 from analysis.scopes import parts_of, slices_of
 from analysis.session import GIVEN_UP, parallelism, reason_of, record_of, start_session
 from analysis.settings import Asked
@@ -143,8 +143,7 @@ def _note(record: dict[str, Any], path: Path) -> None:
 
 
 def _find(spark: SparkSession, run: Run, workspace: Path, progress: Progress) -> Findings:
-    logged, odd_lines = subscription_changes(run)
-    network_events, odd_changes = network_changes(run)
+    read = Read.of(run)
     progress.phase("ingest")
     tables = workspace / "tables"
     tasks, cores = on_spark(spark), parallelism(spark)
@@ -158,11 +157,8 @@ def _find(spark: SparkSession, run: Run, workspace: Path, progress: Progress) ->
     ingested = work.summary()
     if wrong := ingested.splits.get("distrusted"):
         progress.say(f"The index beside {wrong:,} captures was wrong; their records were counted one by one")
-    advertised, odd_advertised = advertisement_changes(run)
-    odd = [*odd_lines, *odd_advertised, *odd_changes]
-    read = Read(run, ingested, logged, advertised, network_events, odd)
-    known = read.known({})
-    course = Course.of(run, slices_of(run), network_events, known.history, known.evidence.gaps)
+    known = read.known(ingested, {})
+    course = Course.of(run, slices_of(run), read.network_events, known.history, known.evidence.gaps)
     progress.phase("tables", STEPS)
     events = run.shared_path / "events.jsonl"
     scatter = Scatter(
@@ -248,7 +244,7 @@ class _Tables:
         self.progress.say("Clocks are off: all is judged once more, with corrected times")
         self.progress.phase("tables", STEPS)
         self._done = 0
-        self.known = self.read.known(clocks.to_correct)
+        self.known = self.read.known(self.known.ingested, clocks.to_correct)
         self.work = self.work.with_clocks(clocks.to_correct)
         context = self._context(parts, slices)
         return context, *self._judged(context)
@@ -266,7 +262,7 @@ class _Tables:
             backends,
             exchanged=swapped,
             hosts=run.hosts,
-            readings={name: machine.clock for name, machine in run.machines.items()},
+            readings=run.readings,
         )
         return Clocks(swapped, by_node)
 

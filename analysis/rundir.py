@@ -7,7 +7,7 @@ Reads the layout of `docs/run-directory.md` and checks it; packets are read in
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -71,6 +71,11 @@ class Run:
         """Whose clock each node reads, by node id; None: it is not known."""
         of = {name: machine for machine, record in self.machines.items() for name in record.nodes}
         return {n.node_id: of.get(n.name, n.name) for n in self.plan.nodes} if of else None
+
+    @property
+    def readings(self) -> dict[str, Sequence[ClockReading]]:
+        """Of the clocks of machines by the controller."""
+        return {name: machine.clock for name, machine in self.machines.items()}
 
     @property
     def shared_path(self) -> Path:

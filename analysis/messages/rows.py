@@ -6,6 +6,7 @@ what they mean (`numbers`, `pairs`, `crossings`), or how they come together (`sc
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -13,6 +14,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from analysis.columns import Numbers
+from analysis.drift.correction import HostClock, corrected
 from nodes.wire.packets import PacketType
 
 _ID = [("source", pa.int64()), ("sequence", pa.int64())]
@@ -83,6 +85,31 @@ SCHEMAS = {
     "control": CONTROL,
 }
 """Of the fields of `Rows`."""
+
+
+OF_PACKETS = (("time_ns", "node_id"), ("publish_time_ns", "source"))
+"""Columns of times of table `packets`, each with the column of the nodes by whose clocks it is."""
+OF_ANNOUNCED = (("time_ns", "source"),)
+OF_REPORTED = (("time_ns", "client"),)
+
+
+def with_corrected_columns(
+    rows: pa.Table, columns: Iterable[tuple[str, str]], clocks: Mapping[int, HostClock]
+) -> pa.Table:
+    """With times of the reference.
+
+    Args:
+        rows: With times as captured.
+        columns: Of each column of times, the column of nodes by whose clocks it is.
+        clocks: By node.
+    """
+    if not clocks:
+        return rows
+    for time, node in columns:
+        times = corrected(numbers(rows[node]), numbers(rows[time]), clocks)
+        found = pa.array(times, mask=rows[time].is_null().to_numpy())
+        rows = rows.set_column(rows.schema.get_field_index(time), rows.schema.field(time), found)
+    return rows
 
 
 def entered_of(packets: pa.Table) -> pa.Table:

@@ -16,10 +16,13 @@ import pyarrow.parquet as pq
 
 from analysis.columns import Numbers
 from analysis.course.sums import PacketSums, Times
-from analysis.drift.correction import HostClock, corrected
+from analysis.drift.correction import HostClock
 from analysis.messages.events import events_of
 from analysis.messages.exchange import Writer, buckets_of, file_name, rows_of
 from analysis.messages.rows import (
+    OF_ANNOUNCED,
+    OF_PACKETS,
+    OF_REPORTED,
     PACKET_COLUMNS,
     SCHEMAS,
     Rows,
@@ -27,6 +30,7 @@ from analysis.messages.rows import (
     entered_of,
     moved_of,
     numbers,
+    with_corrected_columns,
 )
 
 ROWS_AT_ONCE = 1_000_000
@@ -74,7 +78,7 @@ class Scatter:
         with ExitStack() as files:
             to = {name: self._writer(files, name, number) for name in _OF_PACKETS}
             for captured in _tables(Path(self.packets[number])):
-                packets = self._corrected(captured, ("time_ns", "node_id"), ("publish_time_ns", "source"))
+                packets = with_corrected_columns(captured, OF_PACKETS, self.clocks)
                 counted.append(PacketSums.of(packets, self.times))
                 self._write(to["entered"], entered_of(packets), "source", "sequence")
                 self._write(to["moved"], moved_of(packets), "source", "sequence")
@@ -85,22 +89,12 @@ class Scatter:
         start, end = self.event_pieces[number - len(self.packets)]
         announced, reported = events_of(Path(self.events), self.clients, start, end)
         events = (
-            self._corrected(announced, ("time_ns", "source")),
-            self._corrected(reported, ("time_ns", "client")),
+            with_corrected_columns(announced, OF_ANNOUNCED, self.clocks),
+            with_corrected_columns(reported, OF_REPORTED, self.clocks),
         )
         with ExitStack() as files:
             for name, table in zip(_OF_EVENTS, events, strict=True):
                 self._write(self._writer(files, name, number), table, "source", "sequence")
-
-    def _corrected(self, rows: pa.Table, *columns: tuple[str, str]) -> pa.Table:
-        """With times of the reference; of each column of times, the column of nodes whose clocks it is by."""
-        if not self.clocks:
-            return rows
-        for time, node in columns:
-            times = corrected(numbers(rows[node]), numbers(rows[time]), self.clocks)
-            found = pa.array(times, mask=rows[time].is_null().to_numpy())
-            rows = rows.set_column(rows.schema.get_field_index(time), rows.schema.field(time), found)
-        return rows
 
     def _writer(self, files: ExitStack, name: str, task: int) -> Writer:
         writer = Writer(Path(self.folder), file_name(name, task), SCHEMAS[name], self.buckets)

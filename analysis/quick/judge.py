@@ -8,32 +8,29 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from analysis import AnalysisError, calm, logs, network
-from analysis.advertising import Advertising, advertising_of
+from analysis import AnalysisError, calm, logs
 from analysis.checks import Found, to_checks
-from analysis.clocks import clocks_apart
+from analysis.clocks import Clocks, clocks_by_readings
 from analysis.digest import delivered_digest
 from analysis.dues import BulkOracle, deviations
-from analysis.evidence import Evidence, evidence_of
 from analysis.findings import CHECKS, Checks, Findings, PublicationCounts, SchemeFindings, TreeCounts
-from analysis.history import History, NetworkChange, history_of
+from analysis.known import Known, Read
 from analysis.matching import TooMuchError
 from analysis.messages import counting
-from analysis.messages.counting import Excused, Timeline, outcomes_of, tally_of
+from analysis.messages.counting import Timeline, outcomes_of, tally_of
 from analysis.messages.numbering import UNKNOWN_NS, Numbered, numbered
 from analysis.messages.pairs import Pairs, pairs_of
+from analysis.messages.rows import Rows
 from analysis.messages.sketch import by_key
-from analysis.oracle import Claim, Oracle, SubscriptionChange, claims_of, readable_claims
-from analysis.payloads import Payload, payloads_of
+from analysis.oracle import Oracle
 from analysis.pieces import captured_bytes
 from analysis.quick.sightings import Sightings, sightings_of
-from analysis.rundir import Run, advertisement_changes, load_run, network_changes, subscription_changes
+from analysis.rundir import Run, load_run
 from analysis.scopes import parts_of
 from analysis.verdict import to_judged
 from testbed.plan.model import Plan
@@ -71,80 +68,31 @@ def judge(run_dir: Path, plan: Plan | None = None) -> dict[str, Any]:
     return verdict
 
 
-@dataclass(frozen=True, slots=True)
-class _Known:
-    """What is known before pairs are judged."""
-
-    run: Run
-    fixpoints: Sequence[calm.Fixpoint]
-    seen: Sightings
-    payloads: Sequence[Payload]
-    evidence: Evidence
-    changes: Sequence[SubscriptionChange]
-    unlogged: Sequence[SubscriptionChange]
-    advertised: Sequence[SubscriptionChange]
-    network_events: Sequence[NetworkChange]
-    claims: Sequence[Claim]
-    advertising: Advertising | None
-    history: History
-    notes: Sequence[str]
-
-
-def _known(run: Run) -> _Known:
-    logged, odd_lines = subscription_changes(run)
-    advertised, odd_advertised = advertisement_changes(run)
-    network_events, odd_changes = network_changes(run)
-    fixpoints = calm.fixpoints_of(run, network_events)
-    seen = sightings_of(run, [fixpoint.time_ns for fixpoint in fixpoints])
-    payloads = list(payloads_of(seen.ingested.control))
-    unlogged = logs.unlogged(run, payloads, logged)
-    changes = sorted([*logged, *unlogged], key=lambda change: change.time_ns) if unlogged else logged
-    claims, odd_claims = claims_of(changes, run.client_ids, run.clock)
-    claims, unreadable = readable_claims(claims)
-    history = history_of(run.plan, network_events, run.start_ns)
-    advertising, odd_advertising = advertising_of(run.plan, advertised, run.client_ids, run.clock, history)
-    odd = [*odd_lines, *odd_advertised, *odd_changes, *odd_claims, *unreadable, *odd_advertising]
-    return _Known(
-        run,
-        fixpoints,
-        seen,
-        payloads,
-        evidence_of(run, seen.ingested),
-        changes,
-        unlogged,
-        advertised,
-        network_events,
-        claims,
-        advertising,
-        history,
-        [*odd, *clocks_apart(run.machines)],
-    )
-
-
 NO_TABLES = SchemeFindings(TreeCounts(0, 0, 0, 0, 0, 0), None, (), None)
 """In the place of what only tables tell: `judged.json` has nothing of it."""
 
 
 def _findings(run: Run) -> Findings:
-    known = _known(run)
-    rows = known.seen.rows
+    read, clocks = Read.of(run), clocks_by_readings(run)
+    seen = sightings_of(run, [fixpoint.time_ns for fixpoint in read.fixpoints], clocks.to_correct)
+    known = read.known(seen.ingested, clocks.to_correct)
+    rows = seen.rows
     found = numbered(rows)
-    messages, pairs = found.messages, _pairs(known, found)
-    excused = Excused(frozenset(known.evidence.unseen_clients), frozenset(network.lossy_clients(run)))
-    outcomes = outcomes_of(pairs, excused)
+    messages, pairs = found.messages, _pairs(known, rows, found)
+    outcomes = outcomes_of(pairs, known.excused)
     timeline = Timeline.of(parts_of(run, known.history))
     interval = timeline.interval(messages)
     latency_ns = pairs.latencies(messages)
     timed = np.flatnonzero(latency_ns != UNKNOWN_NS)
     hops, deliveries = np.unique(pairs.hop_count[pairs.copies > 0], return_counts=True)
-    publishers = counting.count_publications(messages, pairs.expected, known.history, excused)
-    checks, odd_logs = _checks(known, publishers)
+    publishers = counting.count_publications(messages, pairs.expected, known.history, known.excused)
+    checks, odd_logs = _checks(known, seen, clocks, publishers)
     odd = outcomes.is_counted(counting.UNREPORTED) | outcomes.is_counted(counting.UNSEEN)
     of_pair = interval[pairs.message]
     most = counting.MOST_LATENCIES
     return Findings(
         run,
-        known.seen.ingested,
+        known.ingested,
         subscriptions=len(known.claims),
         publications=publishers,
         subscribers=counting.by_subscriber(tally_of(pairs.client, outcomes)),
@@ -153,7 +101,7 @@ def _findings(run: Run) -> Findings:
             by_key(pairs.hop_count[timed], latency_ns[timed], most),
         ),
         crossings=(),
-        traffic=known.seen.traffic,
+        traffic=seen.traffic,
         failures=(),
         disagreements=counting.first_pairs(pairs, messages, outcomes, odd, counting.DISAGREEMENTS),
         digest=delivered_digest(*counting.delivered_of(pairs, messages, outcomes), run.names),
@@ -169,17 +117,19 @@ def _findings(run: Run) -> Findings:
     )
 
 
-def _pairs(known: _Known, found: Numbered) -> Pairs:
+def _pairs(known: Known, rows: Rows, found: Numbered) -> Pairs:
     oracle = BulkOracle(Oracle(known.claims, known.history), MOST_CANDIDATES, known.advertising)
     try:
-        return pairs_of(oracle, known.seen.rows, found)
+        return pairs_of(oracle, rows, found)
     except TooMuchError:
         raise AnalysisError(
             "too many messages nearly match too many predicates here; `cbn analyze` judges any run"
         ) from None
 
 
-def _checks(known: _Known, publishers: Sequence[PublicationCounts]) -> tuple[Checks, list[str]]:
+def _checks(
+    known: Known, seen: Sightings, clocks: Clocks, publishers: Sequence[PublicationCounts]
+) -> tuple[Checks, list[str]]:
     """Those that are made, and what was odd about the logs."""
     run = known.run
     published = {client.source: client.total for client in publishers}
@@ -189,17 +139,18 @@ def _checks(known: _Known, publishers: Sequence[PublicationCounts]) -> tuple[Che
     found = Found(
         known.evidence,
         publications=publishers,
+        clocks=clocks.off,
         unlogged=known.unlogged,
         undone=undone,
         lacking_events=list(logs.lacking_events(run, known.network_events)),
-        contradictions=_contradictions(known),
+        contradictions=_contradictions(known, seen) if clocks.trusted else [],
     )
     return to_checks(found, calm.busiest(run, known.history, known.payloads)), odd_logs
 
 
-def _contradictions(known: _Known) -> list[calm.Contradiction]:
+def _contradictions(known: Known, sightings: Sightings) -> list[calm.Contradiction]:
     partial_routers = known.evidence.partial_routers
-    seen = calm.Seen(known.run, known.seen.records, known.payloads, known.changes, partial_routers)
+    seen = calm.Seen(known.run, sightings.records, known.payloads, known.changes, partial_routers)
     return calm.all_contradictions(seen, known.fixpoints, known.history)
 
 

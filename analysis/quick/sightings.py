@@ -22,9 +22,22 @@ from analysis.course.moments import Intervals
 from analysis.course.records import records_of, staged
 from analysis.decode import BinReport, Piece, decode_piece, empty_report, unreadable
 from analysis.decoded import decoded_of
+from analysis.drift.correction import HostClock
 from analysis.findings import NO_SLICES, Ingested, Traffic
 from analysis.messages.events import events_of
-from analysis.messages.rows import CONTROL, ENTERED, MOVED, PACKET_COLUMNS, Rows, entered_of, moved_of
+from analysis.messages.rows import (
+    CONTROL,
+    ENTERED,
+    MOVED,
+    OF_ANNOUNCED,
+    OF_PACKETS,
+    OF_REPORTED,
+    PACKET_COLUMNS,
+    Rows,
+    entered_of,
+    moved_of,
+    with_corrected_columns,
+)
 from analysis.pieces import pieces_of
 from analysis.rundir import Run
 from fastpath.pcap import PcapError
@@ -45,15 +58,18 @@ class Sightings:
     """The last records of routers by stage (`analysis.course.records.staged`)."""
 
 
-def sightings_of(run: Run, fixpoints_ns: Sequence[int]) -> Sightings:
+def sightings_of(run: Run, fixpoints_ns: Sequence[int], clocks: Mapping[int, HostClock]) -> Sightings:
     """Read a run's captures and events.
 
     Args:
         run: The run.
         fixpoints_ns: When the network said that it had converged.
+        clocks: By node: those that times are corrected by. What is kept of routers' announcements
+            (`Ingested.control`) has times as captured.
     """
     pieces, work = pieces_of(run, WHOLE, ())
-    report, collected = empty_report(), _Collected(Intervals.between(after + 1 for after in fixpoints_ns))
+    report = empty_report()
+    collected = _Collected(Intervals.between(after + 1 for after in fixpoints_ns), clocks)
     work.reports.append(report)
     for piece in pieces:
         _collect(piece, report, collected)
@@ -69,8 +85,8 @@ def sightings_of(run: Run, fixpoints_ns: Sequence[int]) -> Sightings:
         Rows(
             pa.concat_tables([ENTERED.empty_table(), *collected.entered]),
             pa.concat_tables([MOVED.empty_table(), *collected.moved]),
-            events.announced,
-            events.reported,
+            with_corrected_columns(events.announced, OF_ANNOUNCED, clocks),
+            with_corrected_columns(events.reported, OF_REPORTED, clocks),
             CONTROL.empty_table(),
         ),
         traffic_of(run, loads.merged(collected.loads)),
@@ -83,6 +99,7 @@ class _Collected:
     """From all captures so far."""
 
     intervals: Intervals
+    clocks: Mapping[int, HostClock]
     entered: list[pa.Table] = field(default_factory=list)
     moved: list[pa.Table] = field(default_factory=list)
     loads: list[pa.Table] = field(default_factory=list)
@@ -90,6 +107,7 @@ class _Collected:
 
     def add(self, packets: pa.Table) -> None:
         """Rows of table `packets`, of whole captures."""
+        packets = with_corrected_columns(packets, OF_PACKETS, self.clocks)
         self.loads.append(loads_of(packets, NO_SLICES))
         self.records.append(records_of(packets, self.intervals))
         of_clients = packets.filter(pc.equal(packets["peer_is_client"], True))

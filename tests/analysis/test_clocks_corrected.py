@@ -263,9 +263,47 @@ def test_a_comparison_of_two_worlds_says_by_how_much_latencies_differ_though_it_
     assert "clocks of machines leave" in unsure
 
 
-def test_the_quick_verdict_corrects_nothing_and_says_so(simulated: Path, tmp_path: Path) -> None:
-    off = judge(on_machines(simulated, tmp_path / "off", right=shows(-3 * MS)))
-    assert off["verdict"] == "doubtful"
-    assert "machine right is about 3 ms behind the controller" in off["problems"][0]
-    assert "`cbn analyze` corrects" in off["problems"][0]
-    assert judge(on_machines(simulated, tmp_path / "right"))["verdict"] == "clean"
+SAME = ("owed", "delivered", "wanted", "missing", "spurious", "allowed", "lost", "delivered_digest", "hops")
+"""Of a verdict: what no clock may change."""
+
+
+@pytest.mark.parametrize(
+    "clocks",
+    [
+        {"left": shows(2 * SECOND), "right": shows(2300 * MS, 120)},
+        {"right": shows(-3 * MS)},
+        {"left": shows(-700 * MS, -40)},
+    ],
+    ids=["both, and the controller is right", "one, by a little", "one that drifts"],
+)
+def test_the_quick_verdict_corrects_clocks_by_the_readings_of_the_controller(
+    clocks: dict[str, Callable[[int], Clock]], simulated: Path, tmp_path: Path
+) -> None:
+    right = judge(on_machines(simulated, tmp_path / "right"))
+    verdict = judge(on_machines(simulated, tmp_path / "off", **clocks))
+    assert (verdict["verdict"], verdict["problems"]) == ("clean", []) == (right["verdict"], right["problems"])
+    corrections = [note for note in verdict["notes"] if "times were corrected" in note]
+    assert [note.split(" is ")[0] for note in corrections] == [
+        f"The clock of the machine {name}" for name in clocks
+    ]
+    assert {key: verdict[key] for key in SAME} == {key: right[key] for key in SAME}
+    for name, latency_ns in right["latency_ns"].items():
+        assert verdict["latency_ns"][name] == pytest.approx(latency_ns, abs=4 * HALF), name
+
+
+def test_the_quick_verdict_doubts_a_clock_that_was_set_between_two_readings(
+    simulated: Path, tmp_path: Path
+) -> None:
+    verdict = judge(on_machines(simulated, tmp_path, right=shows(0, 0, 400 * MS)))
+    (problem,) = [each for each in verdict["problems"] if "clock" in each]
+    assert "machine right was set while the run went on" in problem
+    assert verdict["verdict"] != "clean"
+
+
+def test_the_quick_verdict_doubts_readings_that_are_not_sure_beside_the_latencies(
+    simulated: Path, tmp_path: Path
+) -> None:
+    verdict = judge(on_machines(simulated, tmp_path, half_ns=5 * MS, right=shows(2 * SECOND)))
+    (problem,) = [each for each in verdict["problems"] if "times were corrected" in each]
+    assert problem.endswith("Beside the times that are judged by it that is much.")
+    assert verdict["verdict"] == "doubtful"
