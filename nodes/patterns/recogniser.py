@@ -1,0 +1,206 @@
+"""Many patterns: which messages concern which, put in order of publication before monitors see them.
+
+A message is held back until `wait_ns` of a pattern after its publish time, by the clock of whoever calls.
+What comes too late to be put in order, comes twice or is from the future is not used, and counted.
+
+Not here: matches of one pattern (`monitor`), sockets and clocks.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from heapq import heappop, heappush
+from typing import NamedTuple
+
+from fastpath.fib import ForwardingTable
+from nodes.model.patterns import Components, Occurrence, Pattern
+from nodes.patterns.monitor import Monitor
+from nodes.wire.codec import encode_filter
+
+HELD_MAX = 65_536
+"""Messages held back for patterns of one waiting time; beyond that the oldest are taken early."""
+AHEAD_NS = 1_000_000_000
+"""A message from further in the future is not believed: it would make all others late."""
+
+
+class Found(NamedTuple):
+    """A match."""
+
+    number: int
+    """Of the pattern."""
+    components: Components
+
+
+class Recogniser:
+    """Recognises patterns, each under a number."""
+
+    def __init__(self) -> None:
+        self._orders: dict[int, _Order] = {}
+        self._of: dict[int, _Order] = {}
+        self._past: Counter[str] = Counter()
+        self._found: list[Found] = []
+
+    def __len__(self) -> int:
+        return len(self._of)
+
+    def add(self, number: int, pattern: Pattern) -> None:
+        """Seek a pattern from now on; one of the same number is sought no longer."""
+        self.remove(number)
+        order = self._orders.setdefault(pattern.wait_ns, _Order(pattern.wait_ns))
+        order.add(number, pattern)
+        self._of[number] = order
+
+    def remove(self, number: int) -> None:
+        """Seek a pattern no longer; one that does not exist is fine."""
+        order = self._of.pop(number, None)
+        if order is None:
+            return
+        self._past += order.remove(number)
+        if not order.monitors:
+            self._past += order.counts
+            del self._orders[order.wait_ns]
+
+    def receive(self, now_ns: int, messages: Sequence[tuple[Occurrence, bytes]]) -> None:
+        """Messages have arrived: what each is, and its packet."""
+        for order in self._orders.values():
+            order.receive(now_ns, messages)
+            if not order.wait_ns:
+                self._found += order.due(now_ns)
+            elif order.early:
+                self._found += order.early
+                order.early = []
+
+    def handle_timer(self, now_ns: int) -> None:
+        """Take what has been held back for long enough."""
+        for order in self._orders.values():
+            self._found += order.due(now_ns)
+
+    def next_deadline(self) -> int | None:
+        """When `handle_timer` is wanted."""
+        deadlines = (order.deadline_ns for order in self._orders.values())
+        return min((each for each in deadlines if each is not None), default=None)
+
+    def take(self) -> list[Found]:
+        """The matches that were found since the last time."""
+        found, self._found = self._found, []
+        return found
+
+    @property
+    def counts(self) -> Counter[str]:
+        """What was not used, or not looked for, by why.
+
+        Of messages `late`, `ahead`, `duplicate`, and `early` (taken before their time); `forgotten` and
+        `curtailed` of monitors.
+        """
+        counts = +self._past
+        for order in self._orders.values():
+            counts += order.counts
+            for monitor in order.monitors.values():
+                counts += _counts(monitor)
+        return counts
+
+    @property
+    def held(self) -> int:
+        """How many messages are held back or remembered, each as often as it is."""
+        return sum(order.held for order in self._orders.values())
+
+
+class _Order:
+    """The patterns of one waiting time."""
+
+    def __init__(self, wait_ns: int) -> None:
+        self.wait_ns = wait_ns
+        self.monitors: dict[int, Monitor] = {}
+        self.counts: Counter[str] = Counter()
+        self.early: list[Found] = []
+        self._table = ForwardingTable()
+        self._filters: dict[int, list[int]] = {}
+        """By pattern: what it has in the table."""
+        self._concerned: dict[int, tuple[int, int]] = {}
+        """By number in the table: the pattern and its place."""
+        self._numbers: dict[int, list[int]] = {}
+        """By pattern: its numbers in the table."""
+        self._last_number = 0
+        self._waiting: list[tuple[Occurrence, tuple[int, ...]]] = []
+        """A heap."""
+        self._ids: set[Occurrence] = set()
+        self._last: Occurrence | None = None
+
+    @property
+    def held(self) -> int:
+        return len(self._waiting) + sum(monitor.kept for monitor in self.monitors.values())
+
+    @property
+    def deadline_ns(self) -> int | None:
+        return self._waiting[0][0].time_ns + self.wait_ns if self._waiting else None
+
+    def add(self, number: int, pattern: Pattern) -> None:
+        self.monitors[number] = Monitor(pattern)
+        self._filters[number], self._numbers[number] = [], []
+        for place, part in enumerate(pattern.parts):
+            self._last_number += 1
+            self._concerned[self._last_number] = number, place
+            self._numbers[number].append(self._last_number)
+            encoded = (encode_filter(filter_) for filter_ in part.predicate.filters)
+            self._filters[number] += [self._table.add(self._last_number, one) for one in encoded]
+        self._table.commit()
+
+    def remove(self, number: int) -> Counter[str]:
+        for one in self._filters.pop(number):
+            self._table.remove(one)
+        self._table.commit()
+        for one in self._numbers.pop(number):
+            del self._concerned[one]
+        return _counts(self.monitors.pop(number))
+
+    def receive(self, now_ns: int, messages: Sequence[tuple[Occurrence, bytes]]) -> None:
+        matched = self._table.match_many([packet for _, packet in messages])
+        latest_ns, waiting, ids = now_ns + AHEAD_NS, self._waiting, self._ids
+        for (occurrence, _), numbers in zip(messages, matched, strict=True):
+            if not numbers:
+                continue
+            if self._last is not None and occurrence <= self._last:
+                self.counts["duplicate" if occurrence == self._last else "late"] += 1
+            elif occurrence in ids:
+                self.counts["duplicate"] += 1
+            elif occurrence.time_ns > latest_ns:
+                self.counts["ahead"] += 1
+            else:
+                ids.add(occurrence)
+                heappush(waiting, (occurrence, numbers))
+                if len(waiting) > HELD_MAX:
+                    self.counts["early"] += 1
+                    self._evaluate(self.early)
+
+    def due(self, now_ns: int) -> list[Found]:
+        found, self.early = self.early, []
+        waiting, until_ns = self._waiting, now_ns - self.wait_ns
+        while waiting and waiting[0][0].time_ns <= until_ns:
+            self._evaluate(found)
+        return found
+
+    def _evaluate(self, found: list[Found]) -> None:
+        """Take the oldest that waits."""
+        occurrence, numbers = heappop(self._waiting)
+        self._ids.discard(occurrence)
+        self._last = occurrence
+        concerned, monitors = self._concerned, self.monitors
+        if len(numbers) == 1:
+            if (one := concerned.get(numbers[0])) is not None:
+                for match in monitors[one[0]].take(one[1:], (occurrence,)):
+                    found.append(Found(one[0], match))
+            return
+        for number, places in _by_pattern(concerned[n] for n in numbers if n in concerned):
+            found += [Found(number, match) for match in monitors[number].take(places, (occurrence,))]
+
+
+def _by_pattern(places: Iterable[tuple[int, int]]) -> Iterable[tuple[int, list[int]]]:
+    by_pattern: dict[int, list[int]] = {}
+    for number, place in places:
+        by_pattern.setdefault(number, []).append(place)
+    return by_pattern.items()
+
+
+def _counts(monitor: Monitor) -> Counter[str]:
+    return +Counter(forgotten=monitor.forgotten, curtailed=monitor.curtailed)
