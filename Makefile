@@ -242,8 +242,8 @@ box: wheelhouse ## Build a Vagrant box from Debian's packages, for CBN_BOX: buil
 .PHONY: test-cluster
 test-cluster: tools ## Rehearse a cluster on machines without hardware: provision, run, break, compare, tear down; as root.
 	requirements/apt-install packages-test.apt
-	requirements/as-root $(BIN)/python -m pytest -m cluster --durations=10 tests/cluster/test_playbooks.py \
-	    tests/cluster/test_same_as_other_worlds.py tests/cluster/test_runs.py tests/cluster/test_without_a_trace.py
+	requirements/as-root $(BIN)/python -m pytest -m 'cluster and not spark' --durations=10 \
+	    $(addprefix tests/cluster/test_,page.py playbooks.py same_as_other_worlds.py runs.py without_a_trace.py)
 
 .PHONY: test-vm
 test-vm: tools box wheels ## Build the box, `vagrant up lab`, and try everything in it, under emulation; as root, 20 minutes.

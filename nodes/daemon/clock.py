@@ -42,7 +42,10 @@ class Clock:
 
     def now_ns(self) -> int:
         """The time, in nanoseconds since 1970-01-01 UTC."""
-        real_ns = time.monotonic_ns() + self._offset_ns
+        return self.shown_at_ns(time.monotonic_ns() + self._offset_ns)
+
+    def shown_at_ns(self, real_ns: int) -> int:
+        """What it shows at that real time of its machine."""
         if self.dilate == 1:
             return real_ns
         return self.dilate_from_ns + (real_ns - self.dilate_from_ns) // self.dilate

@@ -49,8 +49,8 @@ def chosen_cluster(args: argparse.Namespace, plan: Plan) -> ClusterWorld | None:
         if args.hosts is not None:
             raise exits.CommandError("--hosts goes with --world cluster")
         return None
-    if emu_options(args) != EmuOptions():
-        raise exits.CommandError("--links and --dilate are for --world emu")
+    if emu_options(args).links != EmuOptions().links:
+        raise exits.CommandError("--links is for --world emu: links of a cluster are carried by wires")
     return cluster_world(args, plan)
 
 
@@ -63,4 +63,9 @@ def cluster_world(args: argparse.Namespace, plan: Plan) -> ClusterWorld:
     if args.hosts is None:
         raise exits.CommandError("--world cluster needs the machines: --hosts hosts.yaml, or --hosts metal")
     hosts = find(args.hosts)
-    return ClusterWorld(hosts, placed(args, plan, hosts), bring_captures=args.captures == HOME)
+    return ClusterWorld(
+        hosts,
+        placed(args, plan, hosts),
+        bring_captures=args.captures == HOME,
+        options=emu_options(args),
+    )

@@ -29,6 +29,7 @@ from datetime import UTC, datetime
 from importlib import metadata
 from typing import Any
 
+from nodes.daemon.clock import Clock
 from nodes.daemon.json_lines import Caller, Limits, Request, RequestError, Server
 from nodes.daemon.kernel import Account
 from nodes.daemon.loop import Selector
@@ -90,6 +91,7 @@ class Agent:
             "take_down": lambda r: self.share.wires.ask("take_down", link=r["link"]),
             "bring_up": lambda r: self.share.wires.ask("bring_up", link=r["link"]),
             "impair": self._impair,
+            "begin_background": lambda r: self.share.begin_background(r["at_ns"]),
             "begin_measuring": lambda _: self.share.begin_measuring(),
             "end_measuring": lambda _: to_plain(self.share.end_measuring()),
             "stop": self._stop,
@@ -167,7 +169,13 @@ class Agent:
         plan = plan_from_json(request["plan"])
         tunnels = {name: (address, port) for name, (address, port) in request["tunnels"].items()}
         share = self._share = Share(
-            plan, request["own"], tunnels, registration, directory, account=_account()
+            plan,
+            request["own"],
+            tunnels,
+            registration,
+            directory,
+            account=_account(),
+            clock=Clock(request["dilate"], request["dilate_from_ns"]),
         )
         self._undo.append(share.stop)
         share.build()
@@ -185,7 +193,7 @@ class Agent:
             return {"problems": [], "remarks": [], "captured": {}, "files": self._directory is not None}
         return {
             "problems": share.problems,
-            "remarks": share.recorder.losses(),
+            "remarks": [*share.recorder.losses(), *share.remarks],
             "captured": share.captured(),
             "files": True,
         }

@@ -1,10 +1,11 @@
-"""Processes that people start in the namespaces of nodes on other machines."""
+"""What people do on the machine of a node: start processes in its namespace, read its log."""
 
 from __future__ import annotations
 
 import sys
 from typing import Any
 
+from testbed.cluster.protocol import RUNS
 from testbed.cluster.ssh import as_root
 from testbed.emu.attachment import ATTACHED_MARK, neighbourhood
 from testbed.live.registry import Running
@@ -32,3 +33,11 @@ def command_on(run: Running, node: str, command: list[str]) -> list[str]:
     terminal = ["-t"] if sys.stdin.isatty() else []
     program, *options = about[LOGIN]
     return [program, *terminal, *options, *as_root(words)]
+
+
+def log_command(run: Running, node: str, follow: bool) -> list[str]:
+    """The command line that prints a node's log, which is on its machine until the network is ended."""
+    words = ["tail", "--lines", "+1", *(["--follow"] if follow else [])]
+    log = RUNS / run.run_id / "logs" / f"{node}.jsonl"
+    program, *options = run.record["nodes"][node][LOGIN]
+    return [program, *options, *as_root([*words, str(log)])]

@@ -117,7 +117,7 @@ def _machine(name: str, given: Mapping[str, Any], data: Mapping[str, Any], folde
         user=given.get("user", data.get("user")),
         key=path("key"),
         known_hosts=path("known_hosts"),
-        ssh=tuple(data.get("ssh", {}).items()),
+        ssh=tuple({**data.get("ssh", {}), **given.get("ssh", {})}.items()),
         capacity=float(given.get("capacity", 1)),
         tags=tuple(sorted(given.get("tags", ()))),
     )

@@ -9,8 +9,8 @@ from pathlib import Path
 from testbed.cluster.hosts import Hosts, read_hosts
 from testbed.cluster.metal import lab
 from testbed.cluster.metal.programs import MetalError
+from testbed.cluster.options import METAL, lab_meant
 
-METAL = "metal"
 VAGRANT = "vagrant"
 VAGRANT_HOSTS = "hosts.yaml"
 """Written by `playbooks/vagrant/cluster_hosts.rb` into Vagrant's folder when a node is up."""
@@ -53,7 +53,7 @@ def _vagrant_folders() -> Iterator[Path]:
 
 def _of_metal(name: str) -> Hosts:
     try:
-        found = lab.find(name or lab.DEFAULT_NAME)
+        found = lab.find(name or lab_meant())
     except MetalError as error:
         raise HostsError(str(error)) from error
     except PermissionError as error:

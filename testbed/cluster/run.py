@@ -5,11 +5,12 @@ The rest is `testbed.live.run`.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, suppress
 from dataclasses import replace
 from typing import Any
 
+from nodes.daemon.clock import Clock
 from nodes.records import from_plain
 from testbed.cluster.agents import Agent, Beats, together
 from testbed.cluster.collect import collect, write_index
@@ -46,6 +47,7 @@ class ClusterRun(LiveRun[Live]):
         directory: Where what it leaves goes.
         progress: Where it says how far it is.
         bring_captures: Bring captures home as they are, and not as tables.
+        dilate: How many times slower than real time the run's time goes.
     """
 
     def __init__(
@@ -57,15 +59,16 @@ class ClusterRun(LiveRun[Live]):
         progress: Progress,
         *,
         bring_captures: bool = False,
+        dilate: int = 1,
     ) -> None:
-        super().__init__(plan, directory, progress)
+        super().__init__(plan, directory, progress, dilate=dilate)
         self._placement = placement
         self._bring_captures = bring_captures
         used = set(placement.machine_of.values())
         self._machines = [machine for machine in machines if machine.name in used]
         self._agents: dict[str, Agent] = {}
         self._readings: dict[str, list[ClockReading]] = {}
-        """Of the machines' clocks, before the workload and after it."""
+        """Of the machines' clocks, before the workload and after it, in real time."""
         self._frames, self._drops = 0, 0
         self._evidence: Evidence | None = None
 
@@ -73,6 +76,11 @@ class ClusterRun(LiveRun[Live]):
         return Results(
             self._implementation(), self._frames, self._drops, self._fidelity(), machines=self._records()
         )
+
+    def _at_start(self, start_ns: int) -> None:
+        if self._plan.background:
+            times = {name: {"at_ns": start_ns + ahead_ns} for name, ahead_ns in self._offsets_ns().items()}
+            together(self._agents.values(), "begin_background", times)
 
     def _workload_begins(self, live: Live) -> None:
         del live
@@ -83,6 +91,7 @@ class ClusterRun(LiveRun[Live]):
         measured = {name: from_plain(Measured, answer) for name, answer in answers.items()}
         self._evidence = Evidence(
             plan=self._plan,
+            dilate=self._clock.dilate,
             machines={name: each.machine for name, each in measured.items()},
             nodes=tuple(node for each in measured.values() for node in each.nodes),
             links=tuple(link for each in measured.values() for link in each.links),
@@ -111,8 +120,7 @@ class ClusterRun(LiveRun[Live]):
         together(self._agents.values(), "prepare", self._orders())
         began_ns = self._clock.now_ns()
         together(self._agents.values(), "start_nodes")
-        offsets = {name: readings[0].ahead_ns for name, readings in self._readings.items()}
-        cluster = Cluster(self._plan, self._placement, self._agents, offsets)
+        cluster = Cluster(self._plan, self._placement, self._agents, self._offsets_ns())
         return Live(self._plan, cluster, cluster, self._clock), began_ns
 
     def _log_in(self) -> None:
@@ -128,6 +136,10 @@ class ClusterRun(LiveRun[Live]):
             raise NetworkError("; ".join(refused))
         self._readings = {name: [agent.read_clock()] for name, agent in self._agents.items()}
 
+    def _offsets_ns(self) -> dict[str, int]:
+        """How much each machine's clock is ahead of the controller's; slowed, it is ahead by as much."""
+        return {name: readings[0].ahead_ns for name, readings in self._readings.items()}
+
     def _orders(self) -> dict[str, dict[str, object]]:
         """What each agent is to prepare."""
         plan = plan_to_json(self._plan)
@@ -138,9 +150,12 @@ class ClusterRun(LiveRun[Live]):
                 a, b = (self._placement.machine_of[node] for node in (link.a, link.b))
                 tunnels[a][link.name] = addresses[b], FIRST_PORT + number
                 tunnels[b][link.name] = addresses[a], FIRST_PORT + number
+        offsets_ns = self._offsets_ns()
         return {
             name: {
                 "plan": plan,
+                "dilate": self._clock.dilate,
+                "dilate_from_ns": self._clock.dilate_from_ns + offsets_ns[name],
                 "own": self._placement.nodes_on(name),
                 "tunnels": tunnels[name],
             }
@@ -215,7 +230,17 @@ class ClusterRun(LiveRun[Live]):
     def _records(self) -> dict[str, MachineRecord]:
         return {
             machine.name: MachineRecord(
-                tuple(self._placement.nodes_on(machine.name)), tuple(self._readings.get(machine.name, ()))
+                tuple(self._placement.nodes_on(machine.name)), tuple(self._shown_readings(machine.name))
             )
             for machine in self._machines
         }
+
+    def _shown_readings(self, name: str) -> Iterator[ClockReading]:
+        """The readings of a machine's clock in the run's time, which captures and events are in."""
+        for reading in self._readings.get(name, ()):
+            theirs = Clock(self._clock.dilate, self._clock.dilate_from_ns + self._offsets_ns()[name])
+            yield ClockReading(
+                self._clock.shown_at_ns(reading.asked_ns),
+                theirs.shown_at_ns(reading.said_ns),
+                self._clock.shown_at_ns(reading.answered_ns),
+            )

@@ -14,6 +14,7 @@ from typing import Any
 
 from nodes.daemon.clock import Clock
 from nodes.daemon.kernel import Account, inside_network_of
+from testbed.emu.background import Background
 from testbed.emu.cgroups import Shares
 from testbed.emu.children import Watch, start_helper
 from testbed.emu.fork_server import ForkServer
@@ -45,6 +46,7 @@ class Share:
         registration: of the run on this machine.
         directory: of the run on this machine.
         account: whom its nodes run as.
+        clock: the run's, slowed as the controller's.
     """
 
     def __init__(
@@ -56,18 +58,23 @@ class Share:
         directory: RunDirectory,
         *,
         account: Account,
+        clock: Clock,
     ) -> None:
         self.plan = plan
         self.watch = Watch()
         self.problems: list[str] = []
         """What went wrong while stopping, for people."""
-        self.recorder = Recorder(self._share(plan, own), directory)
+        self.remarks: list[str] = []
+        """What is worth knowing all the same; known once stopped."""
         self._own = self._share(plan, own)
+        slowed = clock.dilate, clock.dilate_from_ns
+        self.recorder = Recorder(self._own, directory, *slowed)
+        self._background = Background(self._own, directory, *slowed)
         self._tunnels = tunnels
         self._registration = registration
         self._directory = directory
         self._account = account
-        self._clock = Clock()
+        self._clock = clock
         self._pids: dict[str, int] = {}
         self._interfaces = {i.name: i for node in plan.nodes for i in node.interfaces}
         self._wires: WireProcess | None = None
@@ -77,8 +84,11 @@ class Share:
 
     @staticmethod
     def _share(plan: Plan, own: Sequence[str]) -> Plan:
-        """The plan with this machine's nodes alone; its links stay, since interfaces count them."""
-        return replace(plan, nodes=tuple(node for node in plan.nodes if node.name in set(own)))
+        """The plan with this machine's nodes and senders alone; links stay, since interfaces count them."""
+        nodes = tuple(node for node in plan.nodes if node.name in set(own))
+        interfaces = {interface.name for node in nodes for interface in node.interfaces}
+        background = tuple(flow for flow in plan.background if flow.interface in interfaces)
+        return replace(plan, nodes=nodes, background=background)
 
     @property
     def nodes(self) -> Nodes:
@@ -128,6 +138,9 @@ class Share:
             self._made.callback(lambda: self.problems.extend(self.recorder.stop()))
             self.recorder.start(self._pids.__getitem__, environment, self.watch)
             self.recorder.await_ready()
+        if self._own.background:
+            self._made.callback(self._stop_background)
+            self._background.start(self._pids.__getitem__, environment, self.watch)
 
     def start(self) -> None:
         """Start the node processes.
@@ -158,6 +171,10 @@ class Share:
         self._made.callback(self._stop_nodes)
         self._nodes.start()
 
+    def begin_background(self, at_ns: int) -> None:
+        """Time zero of the scenario is then, by this machine's clock."""
+        self._background.begin(at_ns)
+
     def begin_measuring(self) -> None:
         """The workload begins."""
         if self._wires is not None:
@@ -180,6 +197,11 @@ class Share:
         named = (interface.name for _, interface in self.recorder.interfaces)
         return dict(zip(named, self.recorder.counters, strict=False))
 
+    def _stop_background(self) -> None:
+        problems, remarks = self._background.stop()
+        self.problems += problems
+        self.remarks += remarks
+
     def _stop_nodes(self) -> None:
         assert self._nodes is not None
         self._nodes.weigh()
@@ -191,7 +213,8 @@ class Share:
         cables = [self._cable(link) for link in here if link.name not in self._tunnels]
         tunnels = [self._tunnel(link) for link in here if link.name in self._tunnels]
         if here:
-            place = Place(environment, self._directory.config, self._directory.logs, self.plan.seed)
+            folders = self._directory.config, self._directory.logs
+            place = Place(environment, *folders, self.plan.seed, self._clock.dilate)
             wires = self._wires = WireProcess(cables, place, tunnels)
             self._made.callback(lambda: self.problems.extend(wires.stop()))
             self.watch.add(wires.child)

@@ -37,10 +37,17 @@ class SupervisedClusterRun(ClusterRun):
         progress: SupervisorProgress,
         *,
         bring_captures: bool = False,
+        dilate: int = 1,
     ) -> None:
         directory = supervision.directory
         super().__init__(
-            supervision.plan, machines, placement, directory, progress, bring_captures=bring_captures
+            supervision.plan,
+            machines,
+            placement,
+            directory,
+            progress,
+            bring_captures=bring_captures,
+            dilate=dilate,
         )
         self._supervision = supervision
         self._reports = progress

@@ -6,6 +6,8 @@ import shutil
 
 from testbed.cluster.hosts import Hosts
 from testbed.cluster.placement import Placement
+from testbed.emu.options import EmuOptions
+from testbed.emu.world import at_its_pace
 from testbed.live.supervisor import Supervision, SupervisorProgress
 from testbed.plan.model import Plan
 from testbed.runs.directory import RunDirectory
@@ -19,12 +21,21 @@ class ClusterWorld:
         hosts: the machines.
         placement: which node of the plan is on which of them.
         bring_captures: bring captures home as they are, and not as tables.
+        options: how slow time is to go; what carries links is not to be chosen.
     """
 
     name = "cluster"
 
-    def __init__(self, hosts: Hosts, placement: Placement, *, bring_captures: bool = False) -> None:
+    def __init__(
+        self,
+        hosts: Hosts,
+        placement: Placement,
+        *,
+        bring_captures: bool = False,
+        options: EmuOptions | None = None,
+    ) -> None:
         self._hosts = hosts
+        self._options = options or EmuOptions()
         self._placement = placement
         self._bring_captures = bring_captures
 
@@ -36,29 +47,33 @@ class ClusterWorld:
         if plan.programs:
             names = ", ".join(node.name for node in plan.programs)
             found.append(f"clients that are programs ({names}) run in the world emu only")
-        if plan.background:
-            found.append("background traffic is sent in the worlds sim and emu only")
         return found
 
     def run(self, plan: Plan, directory: RunDirectory, progress: Progress) -> Outcome:
         """Run the plan; leaves nothing on the machines, however it ends."""
         from testbed.cluster.run import ClusterRun
 
-        return ClusterRun(
-            plan,
-            self._hosts.machines,
-            self._placement,
-            directory,
-            progress,
-            bring_captures=self._bring_captures,
-        ).outcome()
+        def attempt(options: EmuOptions) -> Outcome:
+            return ClusterRun(
+                plan,
+                self._hosts.machines,
+                self._placement,
+                directory,
+                progress,
+                bring_captures=self._bring_captures,
+                dilate=options.dilate,
+            ).outcome()
+
+        return at_its_pace(attempt, directory, progress, self._options)
 
 
 class SupervisedClusterWorld(ClusterWorld):
     """The same, for a network that is left running until somebody ends it."""
 
     def __init__(self, world: ClusterWorld, supervision: Supervision) -> None:
-        super().__init__(world._hosts, world._placement, bring_captures=world._bring_captures)
+        super().__init__(
+            world._hosts, world._placement, bring_captures=world._bring_captures, options=world._options
+        )
         self._supervision = supervision
 
     def run(self, plan: Plan, directory: RunDirectory, progress: Progress) -> Outcome:  # noqa: ARG002
@@ -72,4 +87,5 @@ class SupervisedClusterWorld(ClusterWorld):
             self._placement,
             progress,
             bring_captures=self._bring_captures,
+            dilate=self._options.dilate,
         ).outcome()

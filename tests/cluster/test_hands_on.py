@@ -65,6 +65,9 @@ def test_people_work_on_a_network_of_three_machines(
     [changed] = [link for link in json.loads(shown.stdout) if link["there"]]
     assert (changed["name"], changed["there"]) == ("r1--r2", {"delay": "30ms"})
     assert json.loads(cbn("node", "--run", network, "r3", "status").stdout)["core"]
+    log = cbn("node", "--run", network, "r3", "log")
+    assert log.returncode == 0, log.stderr
+    assert [json.loads(line)["node"] for line in log.stdout.splitlines()][:1] == ["r3"], log.stdout[:400]
     refused = cbn("exec", "--run", network, "bob", "--", "true")
     assert refused.returncode != 0
     assert "in the world emu only" in refused.stderr

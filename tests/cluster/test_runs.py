@@ -50,6 +50,15 @@ clients:
   bob: {at: r3, subscribe: [n < 50]}
 """
 
+LINE = """\
+name: line
+topology: {routers: [r1, r2, r3], links: [r1 - r2, r2 - r3], link_defaults: {delay: 10ms}}
+clients:
+  alice: {at: r1, publish: [{message: {n: 1}, every: 20ms, count: 49, from: 0s}]}
+  bob: {at: r3, subscribe: [n = 1]}
+background: [{from: r1, to: r2, rate: 900kbit, at: 0s, for: 1s}]
+"""
+
 
 def command(cluster: Cluster, *arguments: object, world: str = "cluster") -> list[str]:
     hosts = ["--hosts", str(cluster.hosts_file)] if world == "cluster" else []
@@ -125,6 +134,29 @@ def test_quickstart_delivers_on_three_machines_what_it_does_in_the_simulator(
     assert simulated.returncode == 0
     assert deliveries(tmp_path / "three") == deliveries(tmp_path / "sim")
     assert {machine: state(provisioned, machine) for machine in MACHINES} == before
+
+
+def test_time_is_slowed_on_all_machines_and_other_traffic_is_sent_there(
+    provisioned: Cluster, tmp_path: Path
+) -> None:
+    path = tmp_path / "line.yaml"
+    path.write_text(LINE)
+    put = [word for n in "123" for word in ("--put", f"r{n}=m{n}")]
+    done = run(tmp_path, command(provisioned, path, *put, "--dilate", "3", "--out", "out"))
+    assert done.returncode == 0, done.stderr + done.stdout
+    manifest = json.loads((tmp_path / "out" / "manifest.json").read_text())
+    assert manifest["dilate"] == manifest["fidelity"]["dilate"] == 3
+    told = [json.loads(line) for line in (tmp_path / "out" / "events.jsonl").read_text().splitlines()]
+    published = {e["sequence"]: e["time_ns"] for e in told if e["event"] == "publish"}
+    took_ns = [e["time_ns"] - published[e["sequence"]] for e in told if e["event"] == "deliver"]
+    # Two links of 10 ms; clocks that were slowed in other ways on other machines would be far apart by now.
+    assert 20_000_000 <= min(took_ns) < 30_000_000
+    last_ns, first_ns = max(published.values()), min(published.values())
+    assert 960_000_000 <= last_ns - first_ns < 1_500_000_000, "48 times 20 ms, in the run's time"
+    index = json.loads((tmp_path / "out" / "captures" / "index.json").read_text())
+    frames = {row["interface"]: row["frames"] for row in index["interfaces"]}
+    # Beside the messages, 900 kbit/s for 1 s between these two alone.
+    assert frames["r2-eth0"] > frames["r2-eth1"] + 40
 
 
 def test_links_between_machines_and_nodes_fail_and_come_back_under_cbcb(

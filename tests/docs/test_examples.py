@@ -3,6 +3,7 @@
 A `python` block has to end without an exception. In a `console` block each
 `$ command`, with the lines after `> ` that belong to it, has to succeed, and to
 print the lines that follow it; `...` stands for anything. `<!-- run: emu -->` gives the example that marker.
+Those marked `cluster` are in tests/cluster/test_page.py.
 """
 
 from __future__ import annotations
@@ -74,10 +75,11 @@ def parameters(apart: str = "") -> list[object]:
     return [pytest.param(e, id=str(e), marks=[getattr(pytest.mark, m) for m in e.marks]) for e in found]
 
 
-def run(command: list[str], folder: Path) -> str:
-    """Run in a clean folder, with the project's commands first in PATH; what it printed."""
+def run(command: list[str], folder: Path, **variables: str) -> str:
+    """Run in a folder, with the project's commands first in PATH; what it printed."""
     path = f"{Path(sys.executable).parent}:{os.environ['PATH']}"
-    environment = os.environ | {"PATH": path, "PYTHONPATH": str(ROOT), "NO_COLOR": "1", "COLUMNS": "100"}
+    own = {"PATH": path, "PYTHONPATH": str(ROOT), "NO_COLOR": "1", "COLUMNS": "100"}
+    environment = os.environ | own | variables
     done = subprocess.run(
         command,
         cwd=folder,
@@ -93,14 +95,22 @@ def run(command: list[str], folder: Path) -> str:
     return done.stdout
 
 
-def check_console(example: Example, folder: Path) -> None:
-    """Run every command of the block and compare what it prints."""
+def check_console(example: Example, folder: Path, lab: str = "") -> None:
+    """Run every command of the block and compare what it prints.
+
+    Args:
+        example: the block.
+        folder: where.
+        lab: the machines that are `metal` in the example.
+    """
+    variables = {"CBN_LAB": lab} if lab else {}
     steps = list(STEP.finditer(example.text))
     assert steps, "a console block without a `$ command`"
     options = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
     for step in steps:
         command = step["command"].replace("\n> ", "\n")
-        got = run(["bash", "-euo", "pipefail", "-c", command], folder)
+        got = run(["bash", "-euo", "pipefail", "-c", command], folder, **variables)
+        got = got.replace(lab, "metal") if lab else got
         wanted = step["output"]
         assert doctest.OutputChecker().check_output(wanted, got, options), f"{command}\n{wanted}---\n{got}"
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from testbed.cli import exits
 from testbed.cli.command import MACHINE, Command, add_json, add_quiet
 from testbed.cli.output import columns, print_json, show
+from testbed.cluster.options import lab_meant
 from topologies.quantities import age_text, how_many
 
 if TYPE_CHECKING:
@@ -31,7 +32,9 @@ _HEADINGS = ("LAB", "MACHINE", "STATE", "ADDRESS", "PROCESSES", "AGE")
 
 
 def _name_argument(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--name", default="metal", metavar="LAB", help="which lab (default: metal)")
+    parser.add_argument(
+        "--name", default=lab_meant(), metavar="LAB", help="which lab (default: $CBN_LAB, else metal)"
+    )
 
 
 def _up_arguments(parser: argparse.ArgumentParser) -> None:
@@ -67,7 +70,7 @@ def _up(args: argparse.Namespace) -> int:
 
 
 def _started(lab: Lab, took_s: float) -> str:
-    named = "" if lab.name == "metal" else f" --name {lab.name}"
+    named = "" if lab.name == lab_meant() else f" --name {lab.name}"
     return "\n".join(
         [
             f"{lab.name}: {how_many(len(lab.machines), 'machine')}, up after {took_s:.1f} s",

@@ -5,6 +5,8 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import subprocess
+import sys
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -58,8 +60,12 @@ def _text(answer: dict[str, Any], as_text: bool) -> str:
 
 def _log(run: Running, name: str, follow: bool) -> int:
     from testbed.cli.networks import node_of
+    from testbed.cluster.attachment import LOGIN
 
-    path = Path(run.record["directory"]) / "logs" / f"{node_of(run, name)}.jsonl"
+    node = node_of(run, name)
+    if LOGIN in run.record["nodes"][node]:
+        return _far_log(run, node, follow)
+    path = Path(run.record["directory"]) / "logs" / f"{node}.jsonl"
     try:
         with path.open(encoding="utf-8", errors="replace") as lines:
             for line in lines:
@@ -71,6 +77,22 @@ def _log(run: Running, name: str, follow: bool) -> int:
                     time.sleep(FOLLOW_S)
     except FileNotFoundError as error:
         raise exits.CommandError(f"{os.fspath(path)}: there is no log (yet)", exits.FAILED) from error
+    return exits.OK
+
+
+def _far_log(run: Running, node: str, follow: bool) -> int:
+    """Of a node on another machine."""
+    from testbed.cluster.attachment import log_command
+
+    sys.stdout.flush()
+    with subprocess.Popen(log_command(run, node, follow), stdin=subprocess.DEVNULL) as far:
+        try:
+            while run.alive and far.poll() is None:
+                time.sleep(FOLLOW_S)
+        finally:
+            far.terminate()
+    if run.alive and far.returncode:
+        raise exits.CommandError(f"the log of {node} cannot be read where it runs", exits.FAILED)
     return exits.OK
 
 

@@ -28,7 +28,6 @@ from testbed.cluster.metal.root_file_system import ACCOUNT, Say
 from testbed.cluster.ssh import ssh_command
 from testbed.runs.whole_files import write_whole
 
-DEFAULT_NAME = "metal"
 MOST_MACHINES = 64
 HOSTS_FILE = "hosts.yaml"
 RECORD = "lab.json"
