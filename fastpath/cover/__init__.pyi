@@ -5,8 +5,13 @@ from collections.abc import Iterable
 from fastpath.wire.codec import WireError
 
 __all__ = [
+    "AdvertisementSet",
+    "CoveringSet",
+    "Overlaps",
     "PredicateSet",
     "WireError",
+    "advertisement_covers",
+    "advertisement_overlaps",
     "contradictory",
     "count",
     "covers",
@@ -14,6 +19,7 @@ __all__ = [
     "digest",
     "overlaps",
     "reduce",
+    "reduce_advertisement",
     "reduce_filter",
     "union",
 ]
@@ -27,9 +33,11 @@ def union(predicates: Iterable[bytes]) -> bytes: ...
 def difference(predicate: bytes, without: bytes) -> bytes: ...
 def digest(predicate: bytes) -> bytes: ...
 def count(predicate: bytes) -> tuple[int, int]: ...
+def advertisement_covers(wide: bytes, narrow: bytes) -> bool: ...
+def advertisement_overlaps(advertisement: bytes, filter: bytes) -> bool: ...  # noqa: A002
+def reduce_advertisement(advertisement: bytes) -> bytes: ...
 
-class PredicateSet:
-    def __init__(self) -> None: ...
+class CoveringSet:
     def add(self, filter: bytes) -> bool: ...  # noqa: A002
     def remove(self, filter: bytes) -> None: ...  # noqa: A002
     def cover_of(self, filter: bytes) -> bytes | None: ...  # noqa: A002
@@ -38,3 +46,18 @@ class PredicateSet:
     def root_count(self) -> int: ...
     def __contains__(self, filter: bytes) -> bool: ...  # noqa: A002
     def __len__(self) -> int: ...
+
+class PredicateSet(CoveringSet):
+    def __init__(self) -> None: ...
+
+class AdvertisementSet(CoveringSet):
+    def __init__(self) -> None: ...
+
+class Overlaps:
+    def __init__(self) -> None: ...
+    def add(self, filter: bytes) -> None: ...  # noqa: A002
+    def remove(self, filter: bytes) -> None: ...  # noqa: A002
+    def advertise(self, owner: int, advertisement: bytes) -> list[bytes]: ...
+    def withdraw(self, owner: int, advertisement: bytes) -> list[bytes]: ...
+    def owners(self, filter: bytes) -> list[int]: ...  # noqa: A002
+    def stats(self) -> dict[str, int]: ...

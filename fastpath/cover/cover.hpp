@@ -3,9 +3,11 @@
 //   relation of two filters:   read_form(bytes, Form&); covers(Form, Form); Form::contradictory
 //   one filter, made smaller:  thinned(bytes, Form)
 //   predicates:                reduce, difference, count, joined
-//   filters that come and go:  PredicateSet
+//   advertisements:            read_advertisement(bytes, Advertisement&); covers; overlaps(Advertisement, Form)
+//   what comes and goes:       PredicateSet, AdvertisementSet; Overlaps between filters and advertisements
 #pragma once
 
+#include "cover/overlaps.hpp"
 #include "cover/set.hpp"
 
 namespace cbn::cover {
@@ -37,7 +39,10 @@ namespace cbn::cover {
 }
 
 [[nodiscard]] inline Status reduce_filter(Bytes filter, std::string& out) {
-    return PredicateSet::normalized(filter, out);
+    Form form;
+    const Status status = read_form(filter, form);
+    if (status.ok()) out = thinned(filter, form);
+    return status;
 }
 
 }  // namespace cbn::cover

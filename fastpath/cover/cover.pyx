@@ -7,8 +7,9 @@ The work is done by cover/cover.hpp; whole predicates are worked on without the 
 """
 
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize, PyBytes_GET_SIZE
-from libc.stdint cimport uint8_t, uint64_t
+from libc.stdint cimport uint8_t, uint32_t, uint64_t
 from libcpp cimport bool as cbool
+from libcpp.memory cimport unique_ptr
 from libcpp.string cimport string
 from libcpp.vector cimport vector
 
@@ -19,8 +20,9 @@ from hashlib import sha256
 from fastpath.wire.codec import WireError
 
 __all__ = [
-    "PredicateSet", "WireError", "contradictory", "count", "covers", "difference", "digest",
-    "overlaps", "reduce", "reduce_filter", "union",
+    "AdvertisementSet", "CoveringSet", "Overlaps", "PredicateSet", "WireError", "advertisement_covers",
+    "advertisement_overlaps", "contradictory", "count", "covers", "difference", "digest", "overlaps",
+    "reduce", "reduce_advertisement", "reduce_filter", "union",
 ]
 
 
@@ -39,8 +41,11 @@ cdef extern from "cover/cover.hpp" namespace "cbn::cover" nogil:
     Status filters_of(Bytes, vector[string_view] &) except +
     string joined(vector[string_view]) except +
 
-    cdef cppclass CPredicateSet "cbn::cover::PredicateSet":
-        @staticmethod
+    Status c_advertisement_covers "cbn::cover::advertisement_covers" (Bytes, Bytes, cbool &) except +
+    Status c_advertisement_overlaps "cbn::cover::advertisement_overlaps" (Bytes, Bytes, cbool &) except +
+    Status c_reduce_advertisement "cbn::cover::reduce_advertisement" (Bytes, string &) except +
+
+    cdef cppclass AnySet:
         Status normalized(Bytes, string &) except +
         cbool add(string) except +
         cbool remove(const string &) except +
@@ -50,6 +55,21 @@ cdef extern from "cover/cover.hpp" namespace "cbn::cover" nogil:
         void changes(vector[string] &, vector[string] &) except +
         size_t size()
         size_t root_count()
+
+    cdef cppclass CPredicateSet "cbn::cover::PredicateSet" (AnySet):
+        CPredicateSet() except +
+
+    cdef cppclass CAdvertisementSet "cbn::cover::AdvertisementSet" (AnySet):
+        CAdvertisementSet() except +
+
+    cdef cppclass COverlaps "cbn::cover::Overlaps":
+        void add(string) except +
+        cbool remove(const string &) except +
+        void advertise(uint32_t, string, vector[string] &) except +
+        cbool withdraw(uint32_t, const string &, vector[string] &) except +
+        cbool owners(const string &, vector[uint32_t] &) except +
+        size_t filters()
+        size_t advertisements()
 
 
 cdef inline Bytes view(bytes data) noexcept:
@@ -141,37 +161,55 @@ def count(bytes predicate not None):
     return (out.filters, out.constraints)
 
 
-cdef string normalized(bytes filter) except *:
-    cdef string out
-    check(CPredicateSet.normalized(view(filter), out))
+def advertisement_covers(bytes wide not None, bytes narrow not None):
+    """Whether what is within the advertisement `narrow` is within `wide` (M5, M7); never a false yes."""
+    cdef cbool out = False
+    check(c_advertisement_covers(view(wide), view(narrow), out))
     return out
+
+
+def advertisement_overlaps(bytes advertisement not None, bytes filter not None):
+    """Whether some message within the advertisement may match the filter; never a false no (E14)."""
+    cdef cbool out = False
+    check(c_advertisement_overlaps(view(advertisement), view(filter), out))
+    return out
+
+
+def reduce_advertisement(bytes advertisement not None):
+    """The advertisement without alternatives that lie within others, or that no value satisfies."""
+    cdef string out
+    check(c_reduce_advertisement(view(advertisement), out))
+    return to_bytes(out)
 
 
 cdef list as_bytes(vector[string] &filters):
     return [to_bytes(each) for each in filters]
 
 
-cdef class PredicateSet:
-    """A predicate whose filters come and go, with its reduction kept at hand (S1, S2, E15).
+cdef class CoveringSet:
+    """Filters, or advertisements, that come and go, with their reduction kept at hand (S1, S2, E15).
 
-    Its roots are what `reduce` would leave of all filters. Every other filter
-    hangs below one that covers it. A filter is known by what `reduce_filter`
-    makes of it, and one that was added twice stays until it is removed twice.
-    Contradictory filters are held and never become roots.
+    The roots are those that no other covers. Each of the others hangs below one that covers it. One
+    that was added twice stays until it is removed twice.
     """
 
-    cdef CPredicateSet all
+    cdef unique_ptr[AnySet] all
+
+    cdef string normalized(self, bytes filter) except *:
+        cdef string out
+        check(self.all.get().normalized(view(filter), out))
+        return out
 
     def add(self, bytes filter not None):
         """Add a filter; whether the roots changed. WireError if malformed."""
-        return self.all.add(normalized(filter))
+        return self.all.get().add(self.normalized(filter))
 
     def remove(self, bytes filter not None):
         """Withdraw a filter. KeyError if it is not there, WireError if malformed.
 
         What it alone covered becomes a root again (E15).
         """
-        if not self.all.remove(normalized(filter)):
+        if not self.all.get().remove(self.normalized(filter)):
             raise KeyError(f"the set does not hold the filter {filter.hex()}")
 
     def cover_of(self, bytes filter not None):
@@ -179,29 +217,90 @@ cdef class PredicateSet:
 
         KeyError if the filter is not there.
         """
-        cdef string key = normalized(filter)
-        if not self.all.contains(key):
+        cdef string key = self.normalized(filter)
+        if not self.all.get().contains(key):
             raise KeyError(f"the set does not hold the filter {filter.hex()}")
-        cdef const string *cover = self.all.cover_of(key)
+        cdef const string *cover = self.all.get().cover_of(key)
         return None if cover == NULL else to_bytes(cover[0])
 
     def roots(self):
-        """The encoded predicate of the filters that no other covers."""
-        return to_bytes(self.all.roots())
+        """The encoded predicate of those that no other covers."""
+        return to_bytes(self.all.get().roots())
 
     def changes(self):
         """(Filters that became roots, filters that ceased to be) since this was last asked, ascending."""
         cdef vector[string] added, removed
-        self.all.changes(added, removed)
+        self.all.get().changes(added, removed)
         return as_bytes(added), as_bytes(removed)
 
     def root_count(self):
         """How many roots there are."""
-        return self.all.root_count()
+        return self.all.get().root_count()
 
     def __contains__(self, bytes filter not None):
-        return self.all.contains(normalized(filter))
+        return self.all.get().contains(self.normalized(filter))
 
     def __len__(self):
-        """How many different filters there are, roots or not."""
-        return self.all.size()
+        """How many different ones there are, roots or not."""
+        return self.all.get().size()
+
+
+cdef class PredicateSet(CoveringSet):
+    """The filters of a predicate. The roots are what `reduce` would leave.
+
+    A filter is known by what `reduce_filter` makes of it. Contradictory filters are held and never
+    become roots.
+    """
+
+    def __cinit__(self):
+        self.all.reset(new CPredicateSet())
+
+
+cdef class AdvertisementSet(CoveringSet):
+    """Advertisements, each known by what `reduce_advertisement` makes of it."""
+
+    def __cinit__(self):
+        self.all.reset(new CAdvertisementSet())
+
+
+cdef class Overlaps:
+    """Which filters overlap what somebody advertises, while both come and go (E14).
+
+    Whatever was added twice stays until it is removed twice. KeyError where something is taken out
+    that is not there, WireError if it is malformed.
+    """
+
+    cdef COverlaps all
+
+    def add(self, bytes filter not None):
+        """Keep at hand who advertises something that overlaps this filter."""
+        self.all.add(reduce_filter(filter))
+
+    def remove(self, bytes filter not None):
+        """It is not asked for any more."""
+        if not self.all.remove(reduce_filter(filter)):
+            raise KeyError(f"there is no filter {filter.hex()}")
+
+    def advertise(self, uint32_t owner, bytes advertisement not None):
+        """Somebody advertises this; the filters that nothing of theirs overlapped before."""
+        cdef vector[string] gained
+        self.all.advertise(owner, reduce_advertisement(advertisement), gained)
+        return as_bytes(gained)
+
+    def withdraw(self, uint32_t owner, bytes advertisement not None):
+        """Somebody does so no longer; the filters that nothing of theirs overlaps any more."""
+        cdef vector[string] lost
+        if not self.all.withdraw(owner, reduce_advertisement(advertisement), lost):
+            raise KeyError(f"{owner} has not advertised {advertisement.hex()}")
+        return as_bytes(lost)
+
+    def owners(self, bytes filter not None):
+        """Who advertises something that overlaps a filter which was added, ascending."""
+        cdef vector[uint32_t] out
+        if not self.all.owners(reduce_filter(filter), out):
+            raise KeyError(f"there is no filter {filter.hex()}")
+        return out
+
+    def stats(self):
+        """How many different `filters` and `advertisements` there are."""
+        return {"filters": self.all.filters(), "advertisements": self.all.advertisements()}

@@ -1,13 +1,14 @@
 """What the clients of a router advertise that they will publish (ADR 2.4.2, decision 29).
 
-Where the scheme has the option `advertisements`, the data plane takes from a client only what is within them.
-The client is told of what was not taken.
+Where the scheme has the option `advertisements`, the data plane takes from a client only what is within them,
+and the client is told of what was not taken. What each advertises is then in the store also, as
+`of_publisher`, for the scheme to announce.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 
 from fastpath.fib import Gate
 from fastpath.wire import codec
@@ -16,6 +17,8 @@ from nodes.routing.effects import Reason
 from nodes.routing.holdings import Holdings
 from nodes.routing.link import Link
 from nodes.routing.predicates import COUNT, filters_of
+from nodes.routing.schemes.base import of_publisher
+from nodes.routing.store import PredicateStore
 from nodes.wire.packets import Kind, Refusal
 
 _WORDS = Words("an advertisement", "UNADVERTISE", Reason.UNKNOWN_ADVERTISEMENT)
@@ -48,11 +51,22 @@ class ClientAdvertisements(FromClients[Advertisements]):
         clients: The interfaces to clients.
         holdings: How much a client may advertise.
         gate: Is told at once what each client may publish; None: they may publish anything.
+        store: Takes what each client advertises, if there is a gate.
+        changed: Called with the time after every change of it.
     """
 
-    def __init__(self, clients: Iterable[int], holdings: Holdings, gate: Gate | None) -> None:
+    def __init__(
+        self,
+        clients: Iterable[int],
+        holdings: Holdings,
+        gate: Gate | None,
+        store: PredicateStore,
+        changed: Callable[[int], None],
+    ) -> None:
         super().__init__({interface: Advertisements() for interface in clients}, _WORDS, holdings)
         self._gate = gate
+        self._store = store
+        self._changed = changed
         self._told: Counter[int] = Counter()
         self._before: Counter[int] = Counter()
         """Refused in earlier sessions."""
@@ -77,7 +91,9 @@ class ClientAdvertisements(FromClients[Advertisements]):
             link.send(now_ns, Kind.REFUSED, payload, (Kind.REFUSED, Refusal.UNADVERTISED))
 
     def _touch(self, now_ns: int, link: Link) -> None:
-        del now_ns
         if self._gate is not None:
             interface = link.interface.index
-            self._gate.set(interface, self.by_interface[interface].together())
+            together = self.by_interface[interface].together()
+            self._gate.set(interface, together)
+            if self._store.replace(of_publisher(interface), together):
+                self._changed(now_ns)

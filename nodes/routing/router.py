@@ -114,7 +114,9 @@ class Router:
         self.clients = ClientSubscriptions(
             to_clients, self.store, self.rules.holdings, self._subscriptions_changed
         )
-        self.advertisements = ClientAdvertisements(to_clients, self.rules.holdings, self.gate)
+        self.advertisements = ClientAdvertisements(
+            to_clients, self.rules.holdings, self.gate, self.store, want_install
+        )
         self.scheme_exchange = SchemeExchange(
             node,
             self.links,

@@ -1,11 +1,12 @@
-// Covering and reduction of random filters, held against matching by the plainest means (M7, D2, E14).
+// Covering and reduction of random filters and advertisements, held against matching by the plainest means
+// (M5, M7, D2, E14).
 //
 //   cover_check SEED COVERS
 //
 // Makes pairs of filters that often cover each other until COVERS of them are claimed to. For each claim, messages
 // at and beside the boundaries of both are tried: one that matches the covered filter and not the covering one is a
 // false cover. Likewise for `overlaps`, `contradictory`, `reduce_filter`, `reduce` and PredicateSet, which must agree
-// with `reduce`. Bytes are damaged now and then. Prints the figures; ends with 1 on a disagreement.
+// with `reduce`; and for advertisements, whose sets must agree with comparing each with each. Bytes are damaged now and then. Prints the figures; ends with 1 on a disagreement.
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
@@ -209,8 +210,21 @@ Message near_message(Random& random, const Scene& scene, const Filter& pool, con
     return out;
 }
 
+// As an advertisement: each attribute that is there satisfies a constraint on it.
+bool admits(const Filter& advertisement, const Message& message) {
+    for (int name = 0; name < NAMES; ++name) {
+        const auto& [there, value] = message[static_cast<std::size_t>(name)];
+        if (there && std::none_of(advertisement.begin(), advertisement.end(),
+                                  [&](const Constraint& each) { return each.name == name && each.holds(value); })) {
+            return false;
+        }
+    }
+    return true;
+}
+
 struct Figures {
     std::size_t pairs = 0, covers = 0, witnesses = 0, apart = 0, reduced = 0, wrong = 0;
+    std::size_t advertisements = 0, offered = 0, unmet = 0, admitted = 0, kept = 0;
 };
 
 void complain(const char* what, const Filter& first, const Filter& second, Figures& figures) {
@@ -307,6 +321,145 @@ void check_reduction(Random& random, Figures& figures) {
     }
 }
 
+// As advertisements, and the one against the other as a filter.
+void check_advertisements(Random& random, Figures& figures) {
+    const Scene scene(random);
+    const Filter wide = any_filter(random, scene);
+    Filter narrow = random() % 2 ? wide : any_filter(random, scene);
+    if (!narrow.empty() && random() % 2) {
+        narrow.erase(narrow.begin() + static_cast<std::ptrdiff_t>(below(random, narrow.size())));
+    }
+    bool covering = false, meeting = false;
+    const std::string first = encoded(wide), second = encoded(narrow);
+    std::string thin;
+    static_cast<void>(cover::advertisement_covers(bytes(first), bytes(second), covering));
+    static_cast<void>(cover::advertisement_overlaps(bytes(first), bytes(second), meeting));
+    static_cast<void>(cover::reduce_advertisement(bytes(second), thin));
+    bool same = false, back = false;
+    static_cast<void>(cover::advertisement_covers(bytes(thin), bytes(second), same));
+    static_cast<void>(cover::advertisement_covers(bytes(second), bytes(thin), back));
+    if (!same || !back) complain("a reduced advertisement admits something else", narrow, {}, figures);
+    ++figures.advertisements;
+    figures.offered += covering;
+    figures.unmet += !meeting;
+    Filter pool = wide;
+    pool.insert(pool.end(), narrow.begin(), narrow.end());
+    for (int tries = 0; tries < 12; ++tries) {
+        const Message message = near_message(random, scene, pool, random() % 2 ? wide : narrow);
+        const bool by_first = admits(wide, message);
+        figures.admitted += by_first;
+        if (covering && admits(narrow, message) && !by_first) complain("false cover of advertisements", wide, narrow, figures);
+        if (!meeting && by_first && matches(narrow, message)) complain("false refusal", wide, narrow, figures);
+    }
+}
+
+// What is said to have changed is what is in the larger of two sets alone.
+void check_told(const std::vector<std::string>& less, const std::vector<std::string>& more,
+                std::vector<std::string> told, Figures& figures) {
+    std::vector<std::string> difference;
+    std::set_difference(more.begin(), more.end(), less.begin(), less.end(), std::back_inserter(difference));
+    std::sort(told.begin(), told.end());
+    if (told != difference) complain("the wrong changes are told", {}, {}, figures);
+}
+
+// Sets of advertisements and their overlaps with filters, changed at random, against comparing each with each.
+void check_offers(Random& random, Figures& figures) {
+    const Scene scene(random);
+    std::vector<std::string> filters, offers;
+    for (std::size_t left = 2 + below(random, 8); left > 0; --left) {
+        std::string thin;
+        static_cast<void>(cover::reduce_advertisement(bytes(encoded(any_filter(random, scene))), thin));
+        offers.push_back(thin);
+        static_cast<void>(cover::reduce_filter(bytes(encoded(any_filter(random, scene))), thin));
+        filters.push_back(thin);
+    }
+    cover::AdvertisementSet set;
+    cover::Overlaps overlaps;
+    std::vector<std::size_t> held(offers.size()), asked(filters.size());
+    const auto with = [&](std::uint32_t owner) {
+        std::vector<std::string> out;
+        for (const std::string& each : filters) {
+            std::vector<std::uint32_t> owners;
+            static_cast<void>(overlaps.owners(each, owners));
+            if (std::find(owners.begin(), owners.end(), owner) != owners.end()) out.push_back(each);
+        }
+        wire::make_set(out);
+        return out;
+    };
+    for (int step = 0; step < 40; ++step) {
+        const std::size_t at = below(random, offers.size());
+        const auto owner = static_cast<std::uint32_t>(at % 3);
+        const std::vector<std::string> before = with(owner);
+        std::vector<std::string> told;
+        switch (random() % 4) {
+            case 0:
+                ++held[at];
+                set.add(offers[at]);
+                overlaps.advertise(owner, offers[at], told);
+                check_told(before, with(owner), told, figures);
+                break;
+            case 1:
+                if (held[at] == 0) break;
+                --held[at];
+                if (!set.remove(offers[at])) complain("a member is not there", {}, {}, figures);
+                if (!overlaps.withdraw(owner, offers[at], told)) {
+                    complain("an advertisement is not there", {}, {}, figures);
+                }
+                check_told(with(owner), before, told, figures);
+                break;
+            case 2:
+                ++asked[at];
+                overlaps.add(filters[at]);
+                break;
+            default:
+                if (asked[at] > 0 && asked[at]-- > 0 && !overlaps.remove(filters[at])) {
+                    complain("a filter is not there", {}, {}, figures);
+                }
+        }
+    }
+    ++figures.kept;
+    const auto covers = [](const std::string& wide, const std::string& narrow) {
+        bool out = false;
+        static_cast<void>(cover::advertisement_covers(bytes(wide), bytes(narrow), out));
+        return out;
+    };
+    std::vector<std::string_view> left;
+    const std::string roots = set.roots();
+    static_cast<void>(cover::filters_of(bytes(roots), left));
+    for (std::size_t at = 0; at < offers.size(); ++at) {
+        const bool root = std::find(left.begin(), left.end(), offers[at]) != left.end();
+        bool below_other = false, below_root = false;
+        for (std::size_t other = 0; other < offers.size(); ++other) {
+            if (held[other] == 0 || offers[other] == offers[at] || !covers(offers[other], offers[at])) continue;
+            below_other = below_other || !covers(offers[at], offers[other]);
+            below_root |= std::find(left.begin(), left.end(), offers[other]) != left.end();
+        }
+        if (held[at] == 0) {
+            const bool again = std::find(offers.begin(), offers.end(), offers[at]) != offers.begin() + at;
+            if (root && !again && std::count(offers.begin(), offers.end(), offers[at]) == 1) {
+                complain("a root that is not held", {}, {}, figures);
+            }
+        } else if (root ? below_other : !below_root) {
+            complain("the wrong advertisements are roots", {}, {}, figures);
+        }
+    }
+    for (std::size_t at = 0; at < filters.size(); ++at) {
+        std::vector<std::uint32_t> told, true_ones;
+        const bool there = overlaps.owners(filters[at], told);
+        for (std::uint32_t owner = 0; owner < 3; ++owner) {
+            bool any = false;
+            for (std::size_t each = owner; each < offers.size(); each += 3) {
+                bool meeting = false;
+                static_cast<void>(cover::advertisement_overlaps(bytes(offers[each]), bytes(filters[at]), meeting));
+                any |= held[each] > 0 && meeting;
+            }
+            if (any) true_ones.push_back(owner);
+        }
+        if (there && told != true_ones) complain("the wrong owners overlap", {}, {}, figures);
+        if (!there && asked[at] > 0) complain("a filter was lost", {}, {}, figures);
+    }
+}
+
 // Whatever the bytes, there is a verdict, and nothing is read beyond them.
 void check_damaged(Random& random) {
     const Scene scene(random);
@@ -322,6 +475,9 @@ void check_damaged(Random& random) {
     cover::Count count;
     static_cast<void>(cover::covers(exact, exact, answer));
     static_cast<void>(cover::overlaps(exact, exact, answer));
+    static_cast<void>(cover::advertisement_covers(exact, exact, answer));
+    static_cast<void>(cover::advertisement_overlaps(exact, exact, answer));
+    static_cast<void>(cover::reduce_advertisement(exact, out));
     static_cast<void>(cover::reduce_filter(exact, out));
     static_cast<void>(cover::reduce(exact, out));
     static_cast<void>(cover::difference(exact, exact, out));
@@ -340,10 +496,14 @@ int main(int argc, char** argv) {
     Figures figures;
     while (figures.covers < wanted && figures.wrong < 10) {
         check_pairs(random, figures);
+        if (figures.pairs % 2 == 0) check_advertisements(random, figures);
+        if (figures.pairs % 16 == 4) check_offers(random, figures);
         if (figures.pairs % 16 == 0) check_reduction(random, figures);
         if (figures.pairs % 16 == 8) check_damaged(random);
     }
     std::printf("%zu wrong in %zu pairs: %zu covers, %zu apart, %zu messages at their boundaries, %zu reductions\n",
                 figures.wrong, figures.pairs, figures.covers, figures.apart, figures.witnesses, figures.reduced);
+    std::printf("%zu pairs of advertisements: %zu covers, %zu that do not overlap, %zu messages admitted, %zu sets\n",
+                figures.advertisements, figures.offered, figures.unmet, figures.admitted, figures.kept);
     return figures.wrong == 0 ? 0 : 1;
 }

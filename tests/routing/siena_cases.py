@@ -3,24 +3,36 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
 from fastpath import cover
 from nodes.config import LimitConfig
-from nodes.model import Predicate, covers, format_filter, parse_filter, reduce
+from nodes.model import (
+    Filter,
+    Predicate,
+    advertisement_overlaps,
+    covers,
+    format_filter,
+    parse_filter,
+    reduce,
+)
 from nodes.routing.router import Router
 from nodes.routing.schemes.base import of_client
 from nodes.routing.schemes.siena import Siena
 from nodes.routing.schemes.siena_poset import Poset, interfaces
 from nodes.routing.schemes.siena_trees import shared_tree
+from nodes.scheme_catalog import OptionValue
 from nodes.wire.codec import decode_filter, decode_predicate, encode_filter
 from tests.routing.fabric import LIMITS, Conditions, Network, configure
-from tests.routing.workload import Edges, scripts
+from tests.routing.workload import Edges, advertisements, scripts
 
-SHARED: dict[str, str] = {}
-SOURCE = {"tree": "source"}
-LITERAL = {"tree": "source", "mode": "literal"}
+SHARED: dict[str, OptionValue] = {}
+SOURCE: dict[str, OptionValue] = {"tree": "source"}
+LITERAL: dict[str, OptionValue] = {"tree": "source", "mode": "literal"}
+ADVERTISED: dict[str, OptionValue] = {"advertisements": True}
+SOURCE_ADVERTISED: dict[str, OptionValue] = {"tree": "source", "advertisements": True}
+LITERAL_ADVERTISED: dict[str, OptionValue] = {"tree": "source", "mode": "literal", "advertisements": True}
 
 
 def encoded(text: str) -> bytes:
@@ -66,23 +78,24 @@ def open_of(subscribers: Iterable[int], open_to: dict[int, int]) -> int:
 
 def network(
     edges: Edges,
-    options: dict[str, str],
+    options: Mapping[str, OptionValue],
     seed: int = 1,
     conditions: Conditions = Conditions(),  # noqa: B008
     clients: int = 5,
     limits: LimitConfig = LIMITS,
 ) -> Network:
-    """As `workload.populated`, but of siena."""
+    """As `workload.populated`, but of siena; where publishers have to advertise, they do."""
     rng = random.Random(f"{seed}/siena")
     places = {
         f"c{i}": rng.randrange(1, max(max(a, b) for a, b, _ in edges) + 1) for i in range(1, clients + 1)
     }
-    return Network(
-        of_siena(configure(edges, places, limits=limits), options), seed, conditions, scripts(rng, clients)
-    )
+    actions = scripts(rng, clients)
+    if options.get("advertisements"):
+        actions = {name: [*advertisements(rng), *own] for name, own in actions.items()}
+    return Network(of_siena(configure(edges, places, limits=limits), options), seed, conditions, actions)
 
 
-def of_siena(configs: dict, options: dict[str, str]) -> dict:
+def of_siena(configs: dict, options: Mapping[str, OptionValue]) -> dict:
     return {name: replace(c, scheme="siena", scheme_options=options) for name, c in configs.items()}
 
 
@@ -107,16 +120,32 @@ def table(router: Router) -> dict[str, Predicate]:
     }
 
 
-def central(network: Network, name: str, shared: bool) -> dict[str, Predicate]:
-    """What a computation that sees all finds: predicates by the next router on the tree to who wants them."""
+def central(network: Network, name: str, options: Mapping[str, OptionValue]) -> dict[str, Predicate]:
+    """What a computation that sees all finds: predicates by the next router on the tree to who wants them.
+
+    Where publishers advertise, only what overlaps something of a publisher whose messages come by here.
+    """
     router = network.router(name)
-    topology = router.linkstate.database.topology()
-    towards = (shared_tree(topology) if shared else topology).first_hops(router.config.node_id)
+    node, topology = router.config.node_id, router.linkstate.database.topology()
+    tree = topology if options.get("tree") == "source" else shared_tree(topology)
+    offers = _offers(network, topology.nodes) if options.get("advertisements") else None
     found: dict[str, Predicate] = {}
-    for other, hop in towards.items():
+    for other, hop in tree.first_hops(node).items():
         there = network.router(f"r{other}")
-        filters = [
+        wanted = {
             decode_filter(f) for i in there.clients.by_interface for f in there.store.filters(of_client(i))
-        ]
-        found[f"r{hop}"] = found.get(f"r{hop}", Predicate()).union(Predicate(filters))
+        }
+        if offers is not None:
+            coming_by = [a for who, all_ in offers.items() if node in tree.path(who, other) for a in all_]
+            wanted = {f for f in wanted if any(advertisement_overlaps(a, f) for a in coming_by)}
+        found[f"r{hop}"] = found.get(f"r{hop}", Predicate()).union(Predicate(wanted))
     return {hop: reduce(predicate) for hop, predicate in found.items() if predicate.filters}
+
+
+def _offers(network: Network, nodes: Iterable[int]) -> dict[int, list[Filter]]:
+    """What the clients of each router advertise."""
+    found = {}
+    for node in nodes:
+        held = network.router(f"r{node}").advertisements.by_interface
+        found[node] = [f for each in held.values() for f in decode_predicate(each.together()).filters]
+    return found

@@ -7,17 +7,31 @@ from collections import Counter
 
 import pytest
 
+from fastpath.fib import DropReason
 from nodes.config import Action
 from nodes.model import parse_predicate
+from nodes.routing.schemes.base import Options
 from nodes.routing.schemes.siena_messages import KINDS, read
 from nodes.routing.trees import Topology
 from nodes.wire.codec import decode_datagram
 from nodes.wire.packets import Control, Kind, Message
 from tests.routing.fabric import MS, SECOND, Conditions, Network, configure, line, random_graph, ring
-from tests.routing.siena_cases import LITERAL, SHARED, SOURCE, central, network, of_siena, table, texts
-from tests.routing.workload import Edges, delivered, owed, start
+from tests.routing.siena_cases import (
+    ADVERTISED,
+    LITERAL,
+    SHARED,
+    SOURCE,
+    SOURCE_ADVERTISED,
+    central,
+    network,
+    of_siena,
+    table,
+    texts,
+)
+from tests.routing.workload import Edges, delivered, owed, start, within
 
 OPTIONS = [SHARED, SOURCE]
+ADVERTISING = [ADVERTISED, SOURCE_ADVERTISED]
 
 
 def output(net: Network, since: int = 0) -> list[tuple[str, str, int, int, tuple[str, ...]]]:
@@ -44,16 +58,16 @@ def unsubscribe(net: Network, client: str, number: int = 1) -> None:
     net.converge(within_ns=2 * SECOND)
 
 
-def quiet(edges: Edges, clients: dict[str, int], options: dict[str, str]) -> Network:
+def quiet(edges: Edges, clients: dict[str, int], options: Options) -> Network:
     net = Network(of_siena(configure(edges, clients), options), 1)
     net.converge(within_ns=2 * SECOND)
     return net
 
 
-@pytest.mark.parametrize("options", OPTIONS, ids=str)
+@pytest.mark.parametrize("options", [*OPTIONS, *ADVERTISING], ids=str)
 @pytest.mark.parametrize("seed", range(12))
 def test_it_delivers_what_the_model_says_each_once_by_the_tables_of_a_central_computation(
-    seed: int, options: dict[str, str]
+    seed: int, options: Options
 ) -> None:
     rng = random.Random(seed)
     edges = [(1, 2, 1)] if seed == 0 else random_graph(rng, rng.randrange(3, 11), rng.randrange(9))
@@ -61,16 +75,17 @@ def test_it_delivers_what_the_model_says_each_once_by_the_tables_of_a_central_co
     net.converge(within_ns=2 * SECOND)
     for name in net.configs:
         if name[0] == "r":
-            assert table(net.router(name)) == central(net, name, options is SHARED), f"seed {seed} {name}"
+            assert table(net.router(name)) == central(net, name, options), f"seed {seed} {name}"
     start(net)
     net.run(2 * SECOND)
-    assert delivered(net.events) == owed(net.events), f"seed {seed}"
-    assert net.forward_drops == []
+    events = within(net.events) if options.get("advertisements") else net.events
+    assert delivered(events) == owed(events), f"seed {seed}"
+    assert {reason for _, reason in net.forward_drops} <= {DropReason.UNADVERTISED}
     assert net.reasons() == []
 
 
 @pytest.mark.parametrize("options", OPTIONS, ids=str)
-def test_nothing_is_sent_when_nothing_changes(options: dict[str, str]) -> None:
+def test_nothing_is_sent_when_nothing_changes(options: Options) -> None:
     net = network(ring(5), options)
     net.converge(within_ns=2 * SECOND)
     net.run(SECOND)
@@ -109,7 +124,7 @@ def test_S3_a_wider_filter_goes_out_before_what_it_covers_is_withdrawn() -> None
 
 @pytest.mark.parametrize("options", OPTIONS, ids=str)
 def test_E15_while_a_cover_is_withdrawn_nothing_that_is_still_wanted_gets_lost(
-    options: dict[str, str],
+    options: Options,
 ) -> None:
     actions = {"p": [Action(i * MS // 2, "publish", 0, f"x = {7 + i % 3}") for i in range(600)]}
     edges = [*line(6), (1, 6, 4)]
@@ -151,7 +166,7 @@ E6 = [(1, 3, 1), (2, 3, 1), (2, 4, 1), (3, 5, 1), (5, 6, 1), (4, 6, 1)]
 )
 @pytest.mark.parametrize(("options", "reached"), [(SHARED, True), (SOURCE, True), (LITERAL, False)], ids=str)
 def test_E6_on_the_six_node_graph_literal_misses_r_and_the_others_do_not(
-    options: dict[str, str], reached: bool, first: str, second: str
+    options: Options, reached: bool, first: str, second: str
 ) -> None:
     """Edges r-x, r2-x, r2-c, x-u, u-a, a-c: r2, then r, subscribe; a publishes."""
     actions = {"at-a": [Action(0, "publish", 0, "k = 1")]}
@@ -234,7 +249,7 @@ def test_of_parallel_links_one_is_spoken_over_and_the_other_takes_its_place() ->
 
 
 @pytest.mark.parametrize("options", OPTIONS, ids=str)
-def test_ten_thousand_filters_in_many_payloads_cross_a_lossy_line(options: dict[str, str]) -> None:
+def test_ten_thousand_filters_in_many_payloads_cross_a_lossy_line(options: Options) -> None:
     wanted = " or ".join(f'serial = {i} and name = "part-number-{i % 97}"' for i in range(4_000))
     actions = {"c1": [Action(-1, "subscribe", i, wanted.replace("part", f"part{i}")) for i in range(2)]}
     conditions = Conditions(loss=0.03, jitter_ns=2 * MS)
@@ -246,7 +261,7 @@ def test_ten_thousand_filters_in_many_payloads_cross_a_lossy_line(options: dict[
 
 
 @pytest.mark.parametrize("options", OPTIONS, ids=str)
-def test_withdrawing_everything_leaves_nothing_behind(options: dict[str, str]) -> None:
+def test_withdrawing_everything_leaves_nothing_behind(options: Options) -> None:
     net = network(random_graph(random.Random(4), 7, 5), options, seed=4)
     net.converge(within_ns=2 * SECOND)
     for name in net.scripts:

@@ -10,30 +10,47 @@ from fastpath.wire import codec
 from nodes.config import LimitConfig
 from nodes.model import parse_predicate
 from nodes.routing.effects import Reason
+from nodes.routing.schemes.base import Options
 from nodes.wire.codec import encode_predicate
 from nodes.wire.packets import Kind
 from tests.routing.fabric import MS, SECOND, Conditions, Network, random_graph, ring
-from tests.routing.siena_cases import LITERAL, SHARED, SOURCE, central, network, scheme, table
+from tests.routing.siena_cases import (
+    ADVERTISED,
+    LITERAL,
+    LITERAL_ADVERTISED,
+    SHARED,
+    SOURCE,
+    SOURCE_ADVERTISED,
+    central,
+    network,
+    scheme,
+    table,
+)
 from tests.routing.test_faults import apply_random_fault
 from tests.routing.test_hostile import Impostor, drops
-from tests.routing.workload import Edges, delivered, owed, start
+from tests.routing.workload import Edges, delivered, owed, start, within
+
+OPTIONS = [SHARED, SOURCE, ADVERTISED, SOURCE_ADVERTISED]
 
 
-def hold_to_the_definition(net: Network, shared: bool, what: str) -> None:
+def hold_to_the_definition(net: Network, options: Options, what: str) -> None:
     for name in net.configs:
         if name[0] == "r":
-            assert table(net.router(name)) == central(net, name, shared), f"{what}: tables of {name}"
+            assert table(net.router(name)) == central(net, name, options), f"{what}: tables of {name}"
     mark = len(net.events)
     start(net)
     net.run(2 * SECOND)
-    events = [e for e in net.events[:mark] if e["event"] == "subscribe"] + net.events[mark:]
+    held = [e for e in net.events[:mark] if e["event"] in ("subscribe", "advertise")]
+    events = held + net.events[mark:]
+    if options.get("advertisements"):
+        events = within(events)
     assert delivered(events) == owed(events), what
 
 
-@pytest.mark.parametrize("options", [SHARED, SOURCE], ids=str)
+@pytest.mark.parametrize("options", OPTIONS, ids=str)
 @pytest.mark.parametrize("seed", range(14))
 def test_after_random_faults_nothing_is_missing_nothing_comes_twice_and_tables_are_as_computed_centrally(
-    seed: int, options: dict[str, str]
+    seed: int, options: Options
 ) -> None:
     """Links cut in both or one direction, nodes killed and restarted, on wires that lose and reorder."""
     rng = random.Random(f"{seed}/faults")
@@ -54,15 +71,18 @@ def test_after_random_faults_nothing_is_missing_nothing_comes_twice_and_tables_a
     for wire in net.wires.values():
         wire.conditions = Conditions()
     net.run(SECOND)
-    hold_to_the_definition(net, options is SHARED, f"seed {seed}")
+    hold_to_the_definition(net, options, f"seed {seed}")
 
 
+@pytest.mark.parametrize("options", [LITERAL, LITERAL_ADVERTISED], ids=str)
 @pytest.mark.parametrize("seed", range(4))
-def test_literal_converges_after_random_faults_to_what_both_ends_of_every_link_agree_on(seed: int) -> None:
+def test_literal_converges_after_random_faults_to_what_both_ends_of_every_link_agree_on(
+    seed: int, options: Options
+) -> None:
     """What it then lacks is E6, not a difference between what was told and what was heard."""
     rng = random.Random(f"{seed}/literal")
     edges = random_graph(rng, 7, 5)
-    net = network(edges, LITERAL, seed, Conditions(loss=0.05, jitter_ns=MS), clients=5)
+    net = network(edges, options, seed, Conditions(loss=0.05, jitter_ns=MS), clients=5)
     for _ in range(6):
         net.run(rng.randrange(2 * SECOND))
         a, b, _ = rng.choice(edges)
@@ -78,7 +98,7 @@ def test_literal_converges_after_random_faults_to_what_both_ends_of_every_link_a
 
 
 @pytest.mark.parametrize("options", [SHARED, SOURCE], ids=str)
-def test_a_partition_is_served_on_both_sides_and_heals_with_another_root(options: dict[str, str]) -> None:
+def test_a_partition_is_served_on_both_sides_and_heals_with_another_root(options: Options) -> None:
     """Router 1 is the root of the shared tree; the side without it takes another."""
     net = network(ring(6), options, seed=5, clients=6)
     net.converge(within_ns=2 * SECOND)
@@ -87,22 +107,22 @@ def test_a_partition_is_served_on_both_sides_and_heals_with_another_root(options
     net.run(2500 * MS)
     down = [f"r{a}-eth{i.index}" for a, b in ((1, 2), (2, 1), (4, 5), (5, 4)) for i in
             net.configs[f"r{a}"].interfaces if i.peer_name == f"r{b}"]  # fmt: skip
-    whole = central(net, "r3", options is SHARED)
+    whole = central(net, "r3", options)
     sides = [net.router(f"r{n}").linkstate.database.topology().nodes for n in (1, 2)]
     assert sides == [(1, 5, 6), (2, 3, 4)]
     for name in ("r1", "r2", "r3", "r4", "r5", "r6"):
-        assert table(net.router(name)) == central(net, name, options is SHARED), name
+        assert table(net.router(name)) == central(net, name, options), name
     for a, b in ((1, 2), (4, 5)):
         net.cut(f"r{a}", f"r{b}", down=False)
     net.converge(within_ns=2 * SECOND)
-    assert central(net, "r3", options is SHARED) != whole
+    assert central(net, "r3", options) != whole
     assert down
-    hold_to_the_definition(net, options is SHARED, "healed")
+    hold_to_the_definition(net, options, "healed")
 
 
 @pytest.mark.parametrize("options", [SHARED, SOURCE], ids=str)
 def test_a_router_that_restarts_within_the_hold_time_receives_everything_again(
-    options: dict[str, str],
+    options: Options,
 ) -> None:
     net = network(ring(5), options, seed=6)
     net.converge(within_ns=2 * SECOND)
@@ -110,7 +130,7 @@ def test_a_router_that_restarts_within_the_hold_time_receives_everything_again(
     net.run(50 * MS)
     net.start("r2")
     assert net.converge(within_ns=2 * SECOND) < 500 * MS
-    hold_to_the_definition(net, options is SHARED, "restarted")
+    hold_to_the_definition(net, options, "restarted")
 
 
 def test_a_root_that_dies_is_replaced_by_the_next() -> None:
@@ -122,18 +142,18 @@ def test_a_root_that_dies_is_replaced_by_the_next() -> None:
     net.run(2500 * MS)
     net.converge(within_ns=2 * SECOND, down=["r1", *orphans])
     for name in ("r2", "r3", "r4", "r5"):
-        assert table(net.router(name)) == central(net, name, shared=True), name
+        assert table(net.router(name)) == central(net, name, SHARED), name
     for name in ["r1", *orphans]:
         net.start(name)
     net.converge(within_ns=2 * SECOND)
-    hold_to_the_definition(net, True, "back")
+    hold_to_the_definition(net, SHARED, "back")
 
 
 def output(issuer: int, predicate: str) -> bytes:
     return codec.encode_unsubscribe(issuer) + encode_predicate(parse_predicate(predicate))
 
 
-def hostile(options: dict[str, str], limits: LimitConfig = LimitConfig()) -> tuple[Network, Impostor]:  # noqa: B008
+def hostile(options: Options, limits: LimitConfig = LimitConfig()) -> tuple[Network, Impostor]:  # noqa: B008
     net = network(ring(3), options, seed=2, clients=3, limits=limits)
     net.converge(within_ns=2 * SECOND)
     net.run(SECOND)
@@ -171,9 +191,7 @@ def test_a_malformed_payload_or_one_of_another_kind_of_tree_is_counted_and_chang
 
 
 @pytest.mark.parametrize(("options", "issuer"), [(SHARED, 0), (SOURCE, 2)], ids=str)
-def test_withdrawing_an_unknown_subscription_is_counted_and_ignored(
-    options: dict[str, str], issuer: int
-) -> None:
+def test_withdrawing_an_unknown_subscription_is_counted_and_ignored(options: Options, issuer: int) -> None:
     net, impostor = hostile(options)
     before = state(net)
     impostor.send(Kind.SIENA_UNSUBSCRIBE, output(issuer, "never = 1"))
@@ -225,10 +243,10 @@ def test_covered_filters_of_a_neighbour_who_does_not_prune_are_served_and_surviv
     assert "n > 5" in net.router("r3").tables()
 
 
-@pytest.mark.parametrize("options", [SHARED, SOURCE], ids=str)
+@pytest.mark.parametrize("options", OPTIONS, ids=str)
 @pytest.mark.parametrize("seed", range(4))
 def test_whenever_a_network_says_it_is_ready_its_tables_are_those_of_a_central_computation(
-    seed: int, options: dict[str, str]
+    seed: int, options: Options
 ) -> None:
     """Asked every few milliseconds while links flap, routers restart and clients change their minds."""
     rng = random.Random(f"{seed}/ready")
@@ -242,7 +260,7 @@ def test_whenever_a_network_says_it_is_ready_its_tables_are_those_of_a_central_c
         if not net.reasons():
             ready += 1
             for name in [n for n in net.configs if n[0] == "r"]:
-                computed = central(net, name, options is SHARED)
+                computed = central(net, name, options)
                 assert table(net.router(name)) == computed, f"seed {seed} step {step} {name}"
     assert ready > 20, f"seed {seed}"
 
@@ -259,5 +277,9 @@ def disturb(net: Network, rng: random.Random, edges: Edges) -> None:
             net.at(net.now_ns + rng.randrange(60 * MS), lambda: net.cut(f"r{a}", f"r{b}", down=False))
         case 2:
             name = rng.choice(sorted(net.scripts))
-            net.client(name).core.subscribe(net.now_ns, parse_predicate(f"x > {rng.randrange(9)}"), 0)
+            core, text = net.client(name).core, f"x > {rng.randrange(9)}"
+            if rng.random() < 0.5:
+                core.subscribe(net.now_ns, parse_predicate(text), 0)
+            else:
+                core.advertise(net.now_ns, parse_predicate(f"{text} and k any string"), 0)
             net.after(name)

@@ -6,7 +6,7 @@ import random
 from collections import Counter
 
 from nodes.config import Action
-from nodes.model import matches, parse_message, parse_predicate
+from nodes.model import Predicate, advertised, matches, parse_message, parse_predicate
 from tests.routing.fabric import SECOND, Conditions, Network, configure
 
 Edges = list[tuple[int, int, int]]
@@ -41,6 +41,35 @@ def start(network: Network) -> None:
     for name in network.scripts:
         network.client(name).start(network.now_ns)
         network.after(name)
+
+
+def advertisements(rng: random.Random) -> list[Action]:
+    """One to three advertisements of a client, to be told before it begins."""
+    texts = [
+        rng.choice(
+            [
+                f"x < {rng.randrange(10)} and k any string",
+                f"x = {rng.randrange(10)} and x = {rng.randrange(10)} and k any string",
+                f'x any integer and k >* "{rng.choice("abc")}"',
+            ]
+        )
+        for _ in range(rng.randrange(1, 4))
+    ]
+    return [Action(-1, "advertise", i, text) for i, text in enumerate(texts)]
+
+
+def within(events: list[dict[str, object]]) -> list[dict[str, object]]:
+    """The events without publications of what their publishers have not advertised, by the model (M5)."""
+    held: dict[object, list[Predicate]] = {}
+    for e in events:
+        if e["event"] == "advertise":
+            held.setdefault(e["node"], []).append(parse_predicate(str(e["predicate"])))
+    return [
+        e
+        for e in events
+        if e["event"] != "publish"
+        or any(advertised(each, parse_message(str(e["message"]))) for each in held.get(e["node"], ()))
+    ]
 
 
 def owed(events: list[dict[str, object]]) -> Counter[tuple[object, ...]]:

@@ -37,7 +37,8 @@ class Source(NamedTuple):
 
     kind: str
     """`router`: what the clients of a router want; `client`: what the client at an interface wants;
-    `learned`: what a talking scheme holds, numbered as it likes; `everything`: what every message matches."""
+    `publisher`: what it advertises (not to be matched); `learned`: what a talking scheme holds, numbered
+    as it likes; `everything`: what every message matches."""
     number: int
 
 
@@ -52,6 +53,11 @@ def of_router(router: int) -> Source:
 def of_client(interface: int) -> Source:
     """What the client at an interface wants."""
     return Source("client", interface)
+
+
+def of_publisher(interface: int) -> Source:
+    """What the client at an interface advertises."""
+    return Source("publisher", interface)
 
 
 def learned(number: int) -> Source:

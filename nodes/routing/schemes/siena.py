@@ -18,69 +18,30 @@ A client withdraws by the id of its subscription, not by a filter, so it cancels
 what it named; the subscriptions that are left are what it wants (M10 asks for
 all that is covered, which is the client's to name).
 
-Advertisements (ADR 2.4.2, S1: P_A) have their place in `siena_trees`: what is
-`open_to` an interface is then restricted to where something was advertised that
-overlaps the filter (E14), by tables of their own (M10).
+- `advertisements`: subscriptions go only where something is advertised that they
+  overlap (ADR 2.4.2; E14). Advertisements go along the same trees, everywhere,
+  unless one went there that covers them: a table of their own (M10), with a poset
+  of its own (S1: P_A). What is advertised anew draws the subscriptions that
+  waited for it. In mode `literal` they prune each other as subscriptions do.
 """
 
 from __future__ import annotations
 
 import random
-from collections import Counter
-from collections.abc import Collection, Hashable, Iterator, Mapping
+from collections.abc import Collection, Mapping
 from typing import ClassVar
 
-from fastpath import cover
-from fastpath.interests import Predicate
 from nodes.routing.effects import Reason
-from nodes.routing.predicates import filters_of
-from nodes.routing.schemes.base import FibSpec, Options, Source, Talk, View, learned, of_client
-from nodes.routing.schemes.siena_messages import KINDS, SetDigest, encode, payloads, read
-from nodes.routing.schemes.siena_table import LiteralTable, SubscriptionTable
+from nodes.routing.schemes.base import FibSpec, Options, Source, Talk, View, learned
+from nodes.routing.schemes.siena_messages import KINDS, encode, payloads, read
+from nodes.routing.schemes.siena_offers import Offers
+from nodes.routing.schemes.siena_relations import ADVERTISEMENTS, SUBSCRIPTIONS, Clients
+from nodes.routing.schemes.siena_table import LiteralTable, Table
 from nodes.routing.schemes.siena_trees import ANYBODY, SharedTree, SourceTrees, on_shared_tree
 from nodes.routing.schemes.sources import source_classes
-from nodes.routing.store import PredicateStore
 from nodes.wire.codec import WireError
-from nodes.wire.packets import Kind
 
 ISSUER_BITS = 32
-
-
-class Clients:
-    """What our own clients subscribe to, as filters that come and go (ADR 3.5: U may be a client).
-
-    The store reports differences, which are returned when asked for. Filters that `reduce_filter`
-    makes the same are counted, so that one may go and the other stay. Contradictory filters, which
-    nothing matches, are left out.
-    """
-
-    def __init__(self, store: PredicateStore) -> None:
-        self._wanted: dict[int, Counter[bytes]] = {}
-        self._before: dict[int, dict[bytes, bool]] = {}
-        store.watch(self._note)
-
-    def take_changes(self) -> Iterator[tuple[int, list[bytes], list[bytes]]]:
-        """(Interface, filters that came, filters that went) since last asked, ascending."""
-        noted, self._before = self._before, {}
-        for interface, before in sorted(noted.items()):
-            wanted = self._wanted[interface]
-            came = sorted(f for f, had in before.items() if not had and f in wanted)
-            went = sorted(f for f, had in before.items() if had and f not in wanted)
-            yield interface, came, went
-
-    def _note(self, name: Hashable, removed: Predicate, added: Predicate) -> None:
-        if not isinstance(name, Source) or name != of_client(name.number):
-            return
-        wanted = self._wanted.setdefault(name.number, Counter())
-        before = self._before.setdefault(name.number, {})
-        for change, predicate in ((1, added), (-1, removed)):
-            for filter_ in filters_of(predicate.encode()):
-                reduced = cover.reduce_filter(filter_)
-                if not cover.contradictory(reduced):
-                    before.setdefault(reduced, reduced in wanted)
-                    wanted[reduced] += change
-                    if not wanted[reduced]:
-                        del wanted[reduced]
 
 
 class Siena:
@@ -92,12 +53,20 @@ class Siena:
     def __init__(self, options: Options) -> None:
         self._shared = options["tree"] == "shared"
         literal = options["mode"] == "literal" and not self._shared
-        self.table = LiteralTable() if literal else SubscriptionTable()
+        make_table = LiteralTable if literal else Table
+        self._offers: Offers | None = None
+        self.tables: list[Table] = []
+        """Of advertisements, if they count, and of subscriptions."""
+        if options["advertisements"]:
+            self._offers = Offers(by_interface=self._shared or literal)
+            self.tables.append(make_table(ADVERTISEMENTS))
+        self.table = make_table(SUBSCRIPTIONS, self._offers)
+        self.tables.append(self.table)
         self._talk: Talk | None = None
         self._links: dict[int, int] = {}
-        self._sent: dict[int, SetDigest] = {}
         self._basis: object = None
-        self._clients: Clients | None = None
+        self._clients: list[Clients] = []
+        """Of each table."""
         self.names_version = 0
         """Counts the changes of `_learned`."""
         self._learned: dict[int, set[Source]] = {}
@@ -107,7 +76,7 @@ class Siena:
         """As `TalkingScheme` says."""
         del rng
         self._talk = talk
-        self._clients = Clients(talk.store)
+        self._clients = [Clients(talk.store, table.relation) for table in self.tables]
 
     @property
     def settled(self) -> bool:
@@ -125,8 +94,8 @@ class Siena:
         """As `TalkingScheme` says; `look` finds what is to be sent."""
         del now_ns
         self._links[interface] = neighbour
-        self._sent[interface] = SetDigest()
-        self.table.open(interface)
+        for table in self.tables:
+            table.open(interface)
 
     def origins(self) -> Collection[int]:
         """None: what others have said is void when the link they said it over is lost."""
@@ -140,18 +109,22 @@ class Siena:
 
     def lost(self, now_ns: int, interface: int) -> None:
         """As `TalkingScheme` says."""
-        del now_ns, self._links[interface], self._sent[interface]
-        self.table.close(interface)
+        del now_ns, self._links[interface]
+        for table in self.tables:
+            table.close(interface)
 
     def look(self, now_ns: int, view: View) -> None:
         """As `TalkingScheme` says: turn to the trees there are now, and to what our clients want."""
         basis = (view.topology, tuple(view.interfaces.items()), tuple(self._links.items()), view.clients)
         if basis != self._basis:
             self._basis = basis
-            trees = SharedTree if self._shared else SourceTrees
-            self.table.turn(trees(view, dict(self._links)))
+            trees = (SharedTree if self._shared else SourceTrees)(view, dict(self._links))
+            if self._offers is not None:
+                self._offers.turn(trees)
+            for table in self.tables:
+                table.turn(trees)
         self._take_clients()
-        self._send(now_ns)
+        self._settle(now_ns)
         self._store_roots()
 
     def take(self, now_ns: int, interface: int, kind: int, payload: bytes) -> None:
@@ -163,19 +136,27 @@ class Siena:
         issuer, filters = read(payload)
         if (issuer == ANYBODY) != self._shared:
             which = f"{ANYBODY} on the shared tree" if self._shared else "the id of a router on source trees"
-            raise WireError(f"the issuer of a subscription is {which}; this is {issuer}")
-        if kind == Kind.SIENA_SUBSCRIBE:
-            self._take_subscribe(interface, issuer, filters)
+            raise WireError(f"the issuer is {which}; this is {issuer}")
+        table = next((each for each in self.tables if kind in each.relation.kinds), None)
+        if table is None:
+            self._router.drop(interface, Reason.UNEXPECTED_KIND)
+            return
+        known_by = list(dict.fromkeys(map(table.relation.reduce, filters)))
+        if kind == table.relation.announcement:
+            self._take_announcement(table, interface, issuer, known_by)
         else:
-            self._take_unsubscribe(interface, issuer, filters)
-        self._send(now_ns)
+            self._take_withdrawal(table, interface, issuer, known_by)
+        self._settle(now_ns)
         if self.table.changed:
             self._router.changed(now_ns)
 
     def accounts(self) -> Mapping[int, tuple[str, str]]:
         """As `TalkingScheme` says."""
-        received = self.table.accounts
-        return {i: (sent.digest, received[i].received.digest) for i, sent in self._sent.items()}
+        by_link = {i: [table.accounts[i] for table in self.tables] for i in self._links}
+        return {
+            i: ("".join(a.sent.digest for a in all_), "".join(a.received.digest for a in all_))
+            for i, all_ in by_link.items()
+        }
 
     def compile(self, view: View) -> FibSpec:
         """One class a source router, all over one table: at an interface, what was sent to us there."""
@@ -196,37 +177,44 @@ class Siena:
                 found[interfaces[0]] = tuple(names)
         return dict(sorted(found.items()))
 
-    def _take_subscribe(self, interface: int, issuer: int, filters: list[bytes]) -> None:
-        held, limit = self.table.accounts[interface], self._router.limits.filters_per_neighbour
+    def _take_announcement(self, table: Table, interface: int, issuer: int, filters: list[bytes]) -> None:
+        held, limit = table.accounts[interface], self._router.limits.filters_per_neighbour
         known = held.filters.get(issuer, set())
         count = held.count + sum(filter_ not in known for filter_ in filters)
         if count > limit:
             setting = "limits.filters_per_neighbour"
             self._router.drop(interface, Reason.TOO_MANY_FILTERS, filters=count, limit=limit, setting=setting)
         else:
-            self.table.enter(interface, issuer, filters)
+            table.enter(interface, issuer, filters)
 
-    def _take_unsubscribe(self, interface: int, issuer: int, filters: list[bytes]) -> None:
-        if self.table.accounts[interface].filters.get(issuer, set()).issuperset(filters):
-            self.table.withdraw(interface, issuer, filters)
+    def _take_withdrawal(self, table: Table, interface: int, issuer: int, filters: list[bytes]) -> None:
+        if table.accounts[interface].filters.get(issuer, set()).issuperset(filters):
+            table.withdraw(interface, issuer, filters)
         else:
-            self._router.drop(interface, Reason.UNKNOWN_SUBSCRIPTION)
+            self._router.drop(interface, table.relation.unknown)
 
     def _take_clients(self) -> None:
-        assert self._clients is not None, "attach comes first"
         issuer = ANYBODY if self._shared else self._router.node
-        for interface, came, went in self._clients.take_changes():
-            self.table.open(interface)
-            self.table.enter(interface, issuer, came)
-            self.table.withdraw(interface, issuer, went)
+        for table, clients in zip(self.tables, self._clients, strict=True):
+            for interface, came, went in clients.take_changes():
+                table.open(interface)
+                table.enter(interface, issuer, came)
+                table.withdraw(interface, issuer, went)
+
+    def _settle(self, now_ns: int) -> None:
+        """Turn subscriptions towards what is advertised, and tell the neighbours what has changed."""
+        if self._offers is not None:
+            self.table.reconsider(self._offers.take(self.tables[0].take_changes()))
+        self._send(now_ns)
 
     def _send(self, now_ns: int) -> None:
         """Send the neighbours what changed: to each, what is new before what is withdrawn (E15)."""
         updates: dict[tuple[int, int, int], list[bytes]] = {}
-        for interface, kind, issuer, filter_ in self.table.take_updates():
-            if interface in self._links:
-                updates.setdefault((interface, kind, issuer), []).append(filter_)
-                self._sent[interface].toggle(issuer, filter_)
+        for table in self.tables:
+            for interface, kind, issuer, filter_ in table.take_updates():
+                if interface in self._links:
+                    updates.setdefault((interface, kind, issuer), []).append(filter_)
+                    table.accounts[interface].sent.toggle(issuer, filter_)
         for (interface, kind, issuer), filters in sorted(updates.items()):
             for payload in payloads(issuer, filters):
                 self._router.send(now_ns, interface, kind, payload)

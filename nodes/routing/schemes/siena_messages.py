@@ -1,7 +1,7 @@
-"""What Siena's routers send each other: SIENA_SUBSCRIBE and SIENA_UNSUBSCRIBE (ADR 2.4.3, 3.5; E15).
+"""What Siena's routers send each other: SIENA_SUBSCRIBE, SIENA_ADVERTISE, and what withdraws them.
 
-Both are an issuer, the original subscriber's router (`siena_trees`), and the
-filters that are forwarded or withdrawn: subscribe(U, f) for each of them, U
+(ADR 2.4.3, 3.5; E15.) All are an issuer, the router of the original subscriber or publisher
+(`siena_trees`), and the filters that are forwarded or withdrawn: subscribe(U, f) for each of them, U
 being the neighbour. A digest of what was sent and not withdrawn is kept at both
 ends, so that a run can see them agree.
 
@@ -14,13 +14,20 @@ import hashlib
 from collections.abc import Collection, Iterable, Iterator
 from typing import NamedTuple
 
-from fastpath import cover
 from nodes.routing.predicates import COUNT, filters_of
 from nodes.wire.codec import WireError
 from nodes.wire.packets import Kind
 from nodes.wire.scheme_payloads import join_issuer, split_issuer
 
-KINDS = frozenset({int(Kind.SIENA_SUBSCRIBE), int(Kind.SIENA_UNSUBSCRIBE)})
+KINDS = frozenset(
+    int(kind)
+    for kind in (
+        Kind.SIENA_SUBSCRIBE,
+        Kind.SIENA_UNSUBSCRIBE,
+        Kind.SIENA_ADVERTISE,
+        Kind.SIENA_UNADVERTISE,
+    )
+)
 PAYLOAD_BYTES = 48 * 1024
 """A longer list of filters is sent in several payloads, so that the neighbour can begin."""
 
@@ -65,16 +72,16 @@ def payloads(issuer: int, filters: Iterable[bytes]) -> Iterator[bytes]:
 
 
 def read(payload: bytes) -> tuple[int, list[bytes]]:
-    """(Issuer, filters as `reduce_filter` makes them, each once).
+    """(Issuer, filters).
 
     Raises:
         WireError: It is malformed, or without a filter.
     """
     issuer, predicate = split_issuer(payload)
-    filters = dict.fromkeys(map(cover.reduce_filter, filters_of(predicate)))
+    filters = filters_of(predicate)
     if not filters:
-        raise WireError("a subscription or its withdrawal names at least one filter; this names none")
-    return issuer, list(filters)
+        raise WireError("what is announced or withdrawn is at least one filter; this names none")
+    return issuer, filters
 
 
 def encode(filters: Collection[bytes]) -> bytes:

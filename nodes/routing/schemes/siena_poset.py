@@ -1,15 +1,18 @@
-"""The filters poset of Siena and where each filter is forwarded (ADR 3.4, 3.5; S1-S3, E15).
+"""The posets of Siena, and where each filter is forwarded (ADR 3.4, 3.5; P_S and P_A: S1-S3, E15).
+
+A poset holds subscriptions or advertisements; it knows nothing of the difference but which covers which
+(`siena_relations`). What is said here of subscriptions holds of advertisements as well.
 
 The poset holds immediate relations only (S1). Who subscribed to a filter is an
 interface, to a neighbour or to a client of ours. A filter is known by what
-`fastpath.cover.reduce_filter` makes of it. Of two that say the same in other
+`reduce` of its relation makes of it. Of two that say the same in other
 words, the lesser bytes count as the cover of the other, so the order is strict.
 
 Of what one subscriber holds, only what nothing else of its covers is in the
 poset (S2). The rest is remembered: it comes back when its cover is withdrawn
 (E15). So no chain in the poset has more filters than there are subscribers, and
 the relations of a new filter are found by one look into the roots of each
-(`siena_holding`) instead of a walk through the poset.
+(`Holding`) instead of a walk through the poset.
 
 With `open(f)` for the neighbours on some tree of an original subscriber,
 equation (1) is
@@ -77,9 +80,10 @@ class Holding:
     them, or covers some, or neither, and `fastpath.cover` finds which without comparing it with each.
     """
 
-    def __init__(self) -> None:
-        self._filters = cover.PredicateSet()
-        self._roots: cover.PredicateSet | None = None
+    def __init__(self, make_set: Callable[[], cover.CoveringSet]) -> None:
+        self._make_set = make_set
+        self._filters = make_set()
+        self._roots: cover.CoveringSet | None = None
         """The roots alone, if there is anything else."""
 
     def __len__(self) -> int:
@@ -105,7 +109,10 @@ class Holding:
         if self._filters.root_count() == len(self._filters):
             self._roots = None
         elif self._roots is None:
-            self._roots = _made_of(filters_of(self._filters.roots()))
+            self._roots = self._make_set()
+            for filter_ in filters_of(self._filters.roots()):
+                self._roots.add(filter_)
+            self._roots.changes()
         else:
             for filter_ in ceased:
                 self._roots.remove(filter_)
@@ -123,15 +130,7 @@ class Holding:
         return _relations(self._filters if self._roots is None else self._roots, filter_)
 
 
-def _made_of(filters: Iterable[bytes]) -> cover.PredicateSet:
-    made = cover.PredicateSet()
-    for filter_ in filters:
-        made.add(filter_)
-    made.changes()
-    return made
-
-
-def _relations(roots: cover.PredicateSet, filter_: bytes) -> tuple[list[bytes], list[bytes]]:
+def _relations(roots: cover.CoveringSet, filter_: bytes) -> tuple[list[bytes], list[bytes]]:
     """By putting the filter in for a moment: what covers it is what must go for it to be a root."""
     if roots.add(filter_):
         _, covered = roots.changes()
@@ -152,15 +151,21 @@ def _relations(roots: cover.PredicateSet, filter_: bytes) -> tuple[list[bytes], 
 
 
 class Poset:
-    """P_S of one router.
+    """P_S or P_A of one router.
 
     Args:
         open_to: The interfaces on which what a subscriber asked for may be forwarded:
             neighbors - NST, for the original subscribers of this filter behind this interface (E15).
+        make_set: Makes sets of what it holds, which know what covers what.
     """
 
-    def __init__(self, open_to: Callable[[int, bytes], int]) -> None:
+    def __init__(
+        self,
+        open_to: Callable[[int, bytes], int],
+        make_set: Callable[[], cover.CoveringSet] = cover.PredicateSet,
+    ) -> None:
         self.nodes: dict[bytes, Node] = {}
+        self._make_set = make_set
         self._open_to = open_to
         self._held: dict[int, Holding] = {}
         self._before: dict[bytes, int] = {}
@@ -175,7 +180,9 @@ class Poset:
             subscriber: U.
             filters: As `reduce_filter` makes them. One that U has asked for before counts twice.
         """
-        held = self._held.setdefault(subscriber, Holding())
+        if subscriber not in self._held:
+            self._held[subscriber] = Holding(self._make_set)
+        held = self._held[subscriber]
         held.add(filters)
         return self._follow(subscriber, held)
 

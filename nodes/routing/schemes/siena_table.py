@@ -1,5 +1,7 @@
 """All that a router was asked to deliver, and what of it is to be forwarded where (ADR 3.5; E6, E15).
 
+What its publishers advertise is kept in a table of the same kind (M10), by another relation.
+
 Accounts keep what each neighbour and client asked for, whether it counts at present
 or not: that depends on the trees, and they change. What counts is in posets.
 Filters prune each other within one poset, so there is
@@ -12,7 +14,8 @@ where a cover f' has gone. On a graph with cycles f' went down the trees of its 
 issuers, which need not lead where the tree of f's issuer leads, and messages are
 lost (E6). Filters of one issuer all take the same way.
 
-Not here: what may go where (`siena_trees`), links (`siena`).
+Not here: what may go where (`siena_trees`), who advertises what a filter overlaps (`siena_offers`),
+links (`siena`).
 """
 
 from __future__ import annotations
@@ -22,20 +25,22 @@ from collections.abc import Iterable, Iterator
 from functools import partial
 
 from nodes.routing.schemes.siena_messages import SetDigest, Update
+from nodes.routing.schemes.siena_offers import Offers
 from nodes.routing.schemes.siena_poset import Forwarding, Poset, interfaces
+from nodes.routing.schemes.siena_relations import SUBSCRIPTIONS, Relation
 from nodes.routing.schemes.siena_trees import ANYBODY, NoTree, Trees
-from nodes.wire.packets import Kind
 
 Pair = tuple[int, int]
 """(interface, issuer)."""
 
 
 class Account:
-    """What was asked for at one interface and not withdrawn."""
+    """What was asked for at one interface and not withdrawn, and what was sent there."""
 
     def __init__(self) -> None:
         self.filters: dict[int, set[bytes]] = {}
         self.received = SetDigest()
+        self.sent = SetDigest()
         self.count = 0
 
     def add(self, issuer: int, filters: Iterable[bytes]) -> list[bytes]:
@@ -61,11 +66,19 @@ class Account:
         return filters
 
 
-class SubscriptionTable:
-    """The subscriptions of one router; filters prune those of the same issuer."""
+class Table:
+    """The subscriptions, or advertisements, of one router; filters prune those of the same issuer.
 
-    def __init__(self) -> None:
+    Args:
+        relation: Which of the two.
+        offers: Filters go only where it says that somebody advertises something which overlaps them; None:
+            everywhere.
+    """
+
+    def __init__(self, relation: Relation = SUBSCRIPTIONS, offers: Offers | None = None) -> None:
+        self.relation = relation
         self.accounts: dict[int, Account] = {}
+        self._offers = offers
         self._trees: Trees = NoTree()
         self._posets: dict[int, Poset] = {}
         self._open: dict[Pair, int] = {}
@@ -107,8 +120,16 @@ class SubscriptionTable:
         for pair in sorted(before.keys() - self._open.keys()):
             self._unsubscribe(*pair, sorted(self._filters(pair)))
         kept = self._open.keys() & before.keys()
-        for key in {self._key(issuer) for i, issuer in kept if self._open[i, issuer] != before[i, issuer]}:
+        turned = kept if self._offers else {pair for pair in kept if self._open[pair] != before[pair]}
+        for key in {self._key(issuer) for _, issuer in turned}:
             self._redirect(self._posets[key])
+
+    def reconsider(self, filters: Iterable[bytes]) -> None:
+        """Others advertise something now which overlaps these, or do no longer."""
+        filters = list(filters)
+        for poset in self._posets.values():
+            for filter_ in filters:
+                poset.reconsider(filter_)
 
     def take_updates(self) -> Iterator[Update]:
         """What is to be sent and withdrawn since last asked, in a fixed order."""
@@ -137,25 +158,34 @@ class SubscriptionTable:
 
     def _open_to(self, key: int, interface: int, filter_: bytes) -> int:
         """Where a filter of a poset may go that is wanted at an interface: neighbors - NST."""
-        del filter_
-        return self._open.get((interface, key), 0)
+        return self._offered(self._open.get((interface, key), 0), key, filter_)
+
+    def _offered(self, open_to: int, issuer: int, filter_: bytes) -> int:
+        """What of some interfaces is left where somebody must advertise what the filter asks for."""
+        if not open_to or self._offers is None:
+            return open_to
+        return open_to & self._offers.open_to(issuer, filter_)
 
     def _updates(self, key: int, forwarding: Forwarding) -> Iterator[Update]:
         filter_, before, after = forwarding
         for interface in interfaces(after & ~before):
-            yield Update(interface, Kind.SIENA_SUBSCRIBE, key, filter_)
+            yield Update(interface, self.relation.announcement, key, filter_)
         for interface in interfaces(before & ~after):
-            yield Update(interface, Kind.SIENA_UNSUBSCRIBE, key, filter_)
+            yield Update(interface, self.relation.withdrawal, key, filter_)
 
     def _subscribe(self, interface: int, issuer: int, filters: list[bytes]) -> None:
         key = self._key(issuer)
+        if self._offers is not None:
+            self._offers.ask(filters)
         if key not in self._posets:
-            self._posets[key] = Poset(partial(self._open_to, key))
+            self._posets[key] = Poset(partial(self._open_to, key), self.relation.make_set)
         self._note((interface, key), self._posets[key].subscribe(interface, filters))
 
     def _unsubscribe(self, interface: int, issuer: int, filters: list[bytes]) -> None:
         key = self._key(issuer)
         self._note((interface, key), self._posets[key].unsubscribe(interface, filters))
+        if self._offers is not None:
+            self._offers.drop(filters)
 
     def _note(self, pair: Pair, roots: tuple[list[bytes], list[bytes]]) -> None:
         came, went = roots
@@ -170,7 +200,7 @@ class SubscriptionTable:
         return self.accounts[pair[0]].filters[pair[1]]
 
 
-class LiteralTable(SubscriptionTable):
+class LiteralTable(Table):
     """Mode `literal`: equation (1) as printed, on trees of the sources, which loses messages on cycles (E6).
 
     All filters are in one poset, so each may be left out in favour of a cover of another issuer. A
@@ -178,8 +208,8 @@ class LiteralTable(SubscriptionTable):
     without effect, whichever issuer it is from. It is sent another one when that one is gone.
     """
 
-    def __init__(self) -> None:
-        super().__init__()
+    def __init__(self, relation: Relation = SUBSCRIPTIONS, offers: Offers | None = None) -> None:
+        super().__init__(relation, offers)
         self._announced: dict[tuple[int, bytes], int] = {}
         """(interface, filter) -> the issuer that the neighbour there was sent."""
 
@@ -193,7 +223,7 @@ class LiteralTable(SubscriptionTable):
         for pair, open_to in self._open.items():
             if pair[0] == interface and filter_ in self._filters(pair):
                 found |= open_to
-        return found
+        return self._offered(found, ANYBODY, filter_)
 
     def _updates(self, key: int, forwarding: Forwarding) -> Iterator[Update]:
         del key
@@ -209,11 +239,11 @@ class LiteralTable(SubscriptionTable):
     def _replace(self, interface: int, filter_: bytes, old: int | None, new: int | None) -> Iterator[Update]:
         if new is not None:
             self._announced[interface, filter_] = new
-            yield Update(interface, Kind.SIENA_SUBSCRIBE, new, filter_)
+            yield Update(interface, self.relation.announcement, new, filter_)
         else:
             del self._announced[interface, filter_]
         if old is not None:
-            yield Update(interface, Kind.SIENA_UNSUBSCRIBE, old, filter_)
+            yield Update(interface, self.relation.withdrawal, old, filter_)
 
     def _issuers(self, filter_: bytes, towards: int) -> set[int]:
         """The original subscribers of a filter whose trees lead on over an interface."""

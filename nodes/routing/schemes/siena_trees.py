@@ -1,4 +1,6 @@
-"""Where a subscription may go: the complement of NST (ADR 3.5, eq. 1; E15), on one tree or on many.
+"""Where a subscription or an advertisement may go: the complement of NST (ADR 3.5, eq. 1; E15).
+
+On one tree or on many:
 
 `shared`: one spanning tree of the network, the shortest-path tree of the least
 router id. What came from a neighbour on the tree goes to all others on it,
@@ -37,6 +39,15 @@ class Trees(Protocol):
     def open_to(self, interface: int, issuer: int) -> int:
         """The interfaces on which to forward what came so: neighbors - NST."""
 
+    def back(self, interface: int) -> int:
+        """The interface on which to send to whom an interface leads to, as a mask; 0 if to no neighbour."""
+
+    def towards(self, issuer: int, publisher: int) -> int:
+        """The interface on which an issuer's subscriptions go on to a publisher's router, as a mask.
+
+        0 if they do not come by here.
+        """
+
 
 class NoTree:
     """Before anything is known of the network."""
@@ -49,6 +60,16 @@ class NoTree:
     def open_to(self, interface: int, issuer: int) -> int:
         """Nowhere."""
         del interface, issuer
+        return 0
+
+    def back(self, interface: int) -> int:
+        """None."""
+        del interface
+        return 0
+
+    def towards(self, issuer: int, publisher: int) -> int:
+        """None."""
+        del issuer, publisher
         return 0
 
 
@@ -75,8 +96,16 @@ class SharedTree:
 
     def open_to(self, interface: int, issuer: int) -> int:
         """As `Trees` says."""
-        back = self._speak_on.get(self._links.get(interface, 0))
-        return self._all & ~(0 if back is None else 1 << back) if self.counts(interface, issuer) else 0
+        return self._all & ~self.back(interface) if self.counts(interface, issuer) else 0
+
+    def back(self, interface: int) -> int:
+        """As `Trees` says."""
+        return _back(self._links, self._speak_on, interface)
+
+    def towards(self, issuer: int, publisher: int) -> int:
+        """On the one tree nobody is named: everywhere on it."""
+        del issuer, publisher
+        return self._all
 
 
 class SourceTrees:
@@ -87,11 +116,14 @@ class SourceTrees:
         self._links = links
         self._clients = frozenset(view.clients)
         self._parents = view.topology.first_hops(view.node)
-        speak_on = _speak_on(view, links)
+        self._topology = view.topology
+        self._speak_on = _speak_on(view, links)
         self._open = {
-            issuer: mask(tuple(speak_on[child] for child in children if child in speak_on))
+            issuer: mask(tuple(self._speak_on[child] for child in children if child in self._speak_on))
             for issuer, children in view.topology.children(view.node).items()
         }
+        self._below: dict[int, frozenset[int]] = {}
+        """By issuer, the routers that its subscriptions reach by us; made when asked for first."""
 
     def counts(self, interface: int, issuer: int) -> bool:
         """As `Trees` says."""
@@ -102,6 +134,20 @@ class SourceTrees:
     def open_to(self, interface: int, issuer: int) -> int:
         """As `Trees` says."""
         return self._open[issuer] if self.counts(interface, issuer) else 0
+
+    def back(self, interface: int) -> int:
+        """As `Trees` says."""
+        return _back(self._links, self._speak_on, interface)
+
+    def towards(self, issuer: int, publisher: int) -> int:
+        """As `Trees` says."""
+        if not self._below:
+            groups = self._topology.groups(self._node)
+            self._below = {source: frozenset(g.below) for g in groups for source in g.sources}
+        if publisher not in self._below.get(issuer, ()):
+            return 0
+        interface = self._speak_on.get(self._parents.get(publisher, 0))
+        return 0 if interface is None else 1 << interface
 
 
 def shared_tree(topology: Topology) -> Topology:
@@ -135,3 +181,8 @@ def _speak_on(view: View, links: Mapping[int, int]) -> dict[int, int]:
             if interface in links:
                 best.setdefault(neighbour, interface)
     return best
+
+
+def _back(links: Mapping[int, int], speak_on: Mapping[int, int], interface: int) -> int:
+    found = speak_on.get(links.get(interface, 0))
+    return 0 if found is None else 1 << found
