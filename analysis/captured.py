@@ -13,18 +13,21 @@ import re
 import shutil
 import tempfile
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
 from analysis import AnalysisError
 from analysis.decode import Piece
 from analysis.distribution import Distribution
+from analysis.drift.least import LeastDelays, merged
+from analysis.host_clocks import HostClocks, Times, Windows
 from analysis.ingest import SPLIT_BYTES, ingest_captures
 from analysis.numbered_tasks import Tasks
 from analysis.pieces import Work
@@ -148,7 +151,11 @@ def _document(files: Files, work: Work, folder: Path, tasks: Tasks, *, steps_wan
     names = sorted({piece.interface for piece in files.pieces})
     places = Places.of(names, {name: found for name, found in ends.items() if found is not None})
     kinds, times = _survey(folder / PACKETS, tasks)
-    reports = _steps(folder, places, tasks, steps_wanted)
+    steps, windows = partial(_steps, folder, places, tasks, wanted=steps_wanted), _windows(times)
+    reports = steps(Times(windows))
+    clocks = _clocks(reports, places)
+    if clocks.by_place:
+        reports = steps(Times(windows, clocks.by_place))
     followed = _followed(reports)
     captures = [_capture(name, ingested.captures, ends, times, followed["ages"]) for name in names]
     return {
@@ -162,10 +169,11 @@ def _document(files: Files, work: Work, folder: Path, tasks: Tasks, *, steps_wan
         "publishers": followed["publishers"],
         "steps": followed["steps"],
         "ambiguous_steps": followed["ambiguous"],
+        "clocks": clocks.rows(),
         "reused_pieces": work.kept,
-        "problems": [*ingested.problems, *_problems(work, followed)],
-        "notes": list(files.notes),
-        "unknown": _unknown(places, followed),
+        "problems": [*ingested.problems, *_problems(work, followed), *clocks.problems()],
+        "notes": [*files.notes, *clocks.notes()],
+        "unknown": _unknown(places, followed, clocks),
     }
 
 
@@ -222,16 +230,26 @@ def _kind(code: int | None) -> str | None:
     return None if code is None else Kind(code).name if code in set(Kind) else str(code)
 
 
-def _steps(folder: Path, places: Places, tasks: Tasks, wanted: bool) -> list[StepsReport]:
+def _windows(times: Mapping[str, Sequence[int]]) -> Windows:
+    ends = [end for both in times.values() for end in both]
+    return Windows.of(min(ends, default=0), max(ends, default=0))
+
+
+def _steps(folder: Path, places: Places, tasks: Tasks, times: Times, *, wanted: bool) -> list[StepsReport]:
     packets, target = folder / PACKETS, folder / STEPS
-    target.mkdir()
+    target.mkdir(exist_ok=True)
     parts = spans(packets)
 
     def work(number: int) -> StepsReport:
         into = target / f"part-{number:05d}.parquet" if wanted else None
-        return take_steps(packets, parts[number], places, into)
+        return take_steps(packets, parts[number], places, times, into)
 
     return [StepsReport(*report) for report in tasks(len(parts), work, "steps")]
+
+
+def _clocks(reports: Sequence[StepsReport], places: Places) -> HostClocks:
+    parts = (LeastDelays(*(np.array(column, np.int64) for column in report.least)) for report in reports)
+    return HostClocks.of(merged(parts), [router_of(name) for name in places.names])
 
 
 def _followed(reports: Sequence[StepsReport]) -> Document:
@@ -314,7 +332,7 @@ def _problems(work: Work, followed: Document) -> list[str]:
     return found
 
 
-def _unknown(places: Places, followed: Document) -> list[str]:
+def _unknown(places: Places, followed: Document, clocks: HostClocks) -> list[str]:
     """What cannot be said, and why."""
     unknown = ["who wanted which message, and so what was lost: only a plan says what clients subscribed to"]
     nameless = [name for name in places.names if router_of(name) is None]
@@ -331,9 +349,19 @@ def _unknown(places: Places, followed: Document) -> list[str]:
             f"the time over the links of {_few(single)}: the other end was not captured,"
             " or no address says which it is"
         )
-    if any(step["over"] == "link" for step in followed["steps"]):
-        unknown.append("how far the clocks of two hosts differ: latencies between hosts contain that")
+    if hosts := clocks.without(_linked_hosts(followed)):
+        unknown.append(
+            f"how far the clocks of {_few(hosts)} are from those of others, which latencies between hosts"
+            " contain: that takes messages in both directions of a link, of captures named by their routers"
+        )
     return unknown
+
+
+def _linked_hosts(followed: Document) -> Iterator[str]:
+    """At the ends of links over which anything was seen."""
+    for step in followed["steps"]:
+        if step["over"] == "link":
+            yield from (router_of(step[end]) or step[end] for end in ("from", "to"))
 
 
 def _few(names: Sequence[str]) -> str:

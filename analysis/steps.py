@@ -30,6 +30,8 @@ import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
 from analysis.distribution import Distribution
+from analysis.drift.correction import HostClock, corrected
+from analysis.host_clocks import Times, Windows, least_of_steps
 from nodes.wire.packets import PacketType
 
 ROWS_A_TASK = 1_000_000
@@ -143,8 +145,8 @@ class Sighted:
         return np.cumsum(self.first)
 
 
-def read_span(folder: Path, span: Span, places: Places) -> Sighted:
-    """The sightings of the messages of a span."""
+def read_span(folder: Path, span: Span, places: Places, clocks: Mapping[int, HostClock]) -> Sighted:
+    """The sightings of the messages of a span, at times as corrected by these clocks, by place."""
     tables = [_messages(_row_group(folder / name, number), span, places) for name, number in span.groups]
     columns = {key: np.concatenate([table[key] for table in tables]) for key in tables[0]}
     order = _order(columns["source"], columns["sequence"], columns["content"], columns["hops"])
@@ -157,7 +159,7 @@ def read_span(folder: Path, span: Span, places: Places) -> Sighted:
         columns["published"],
         columns["place"],
         columns["hops"],
-        columns["time"],
+        corrected(columns["place"], columns["time"], clocks),
         first,
         _clashes(source[first], sequence[first]),
     )
@@ -293,13 +295,15 @@ class StepsReport(NamedTuple):
     """Capture, and the spread of the times since publication."""
     clashes: int
     ambiguous: int
+    least: list[list[int]]
+    """The columns of the least delays over links (`LeastDelays`), of captures by their places."""
 
 
-def take_steps(folder: Path, span: Span, places: Places, target: Path | None) -> StepsReport:
+def take_steps(folder: Path, span: Span, places: Places, times: Times, target: Path | None) -> StepsReport:
     """The steps of the messages of a span, written to `target` if it is given."""
-    seen = read_span(folder, span, places)
+    seen = read_span(folder, span, places, times.clocks)
     found, ambiguous = pairs(seen, places)
-    found = _directed(seen, found)
+    found, certain = _directed(seen, found)
     latency = seen.time_ns[found.later] - seen.time_ns[found.earlier]
     if target is not None:
         pq.write_table(_table(seen, found, latency, places), target, compression="zstd")
@@ -309,11 +313,20 @@ def take_steps(folder: Path, span: Span, places: Places, target: Path | None) ->
         _ages(seen, places),
         seen.clashes,
         ambiguous,
+        _least(seen, found.earlier[certain], found.later[certain], places, times.windows),
     )
 
 
-def _directed(seen: Sighted, found: Pairs) -> Pairs:
-    """Each step over a link from the end that sent; the hop counts in routers say it better than clocks."""
+def _least(seen: Sighted, earlier: Longs, later: Longs, places: Places, windows: Windows) -> list[list[int]]:
+    ends, times = (seen.place[earlier], seen.place[later]), (seen.time_ns[earlier], seen.time_ns[later])
+    return [column.tolist() for column in least_of_steps(ends, times, places.linked, windows)]
+
+
+def _directed(seen: Sighted, found: Pairs) -> tuple[Pairs, Flags]:
+    """Each step over a link from the end that sent it; and of which this is certain.
+
+    The hop counts in routers say it better than clocks; where they do not say it, it is the earlier end.
+    """
     inside = ~found.over_link
     went_on, had_come = np.zeros(len(seen.time_ns), bool), np.zeros(len(seen.time_ns), bool)
     went_on[found.earlier[inside]] = True
@@ -324,7 +337,7 @@ def _directed(seen: Sighted, found: Pairs) -> Pairs:
     turned = found.over_link & np.where(forwards == backwards, earlier_is_later, backwards)
     earlier = np.where(turned, found.later, found.earlier)
     later = np.where(turned, found.earlier, found.later)
-    return Pairs(earlier, later, found.over_link)
+    return Pairs(earlier, later, found.over_link), found.over_link & (forwards != backwards)
 
 
 def _by_publisher(seen: Sighted) -> list[list[int]]:

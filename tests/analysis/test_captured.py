@@ -11,6 +11,7 @@ import pytest
 from analysis import AnalysisError
 from analysis.captured import files_of, read_captures
 from analysis.distribution import Distribution
+from analysis.host_clocks import Times, Windows
 from analysis.numbered_tasks import in_threads
 from analysis.steps import Places, router_of, spans, take_steps
 from tests.fastpath.captures import ACK, frame, message, pcap
@@ -230,7 +231,8 @@ def test_spans_of_any_size_hold_every_message_once(network, tmp_path, rows):
     parts = spans(packets, rows)
     assert len(parts) > 1 or rows > 1000
     places = Places.of(network.passed, {})
-    reports = [take_steps(packets, part, places, None) for part in parts]
+    times = Times(Windows.of(parts[0].from_ns, parts[-1].until_ns))
+    reports = [take_steps(packets, part, places, times, None) for part in parts]
     assert sum(count for report in reports for _, count, _ in report.messages) == 300
 
 

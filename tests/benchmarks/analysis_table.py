@@ -24,6 +24,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from analysis.captured import Document, files_of
+from analysis.host_clocks import Times, Windows
 from analysis.ingest import ingest_captures
 from analysis.numbered_tasks import in_threads
 from analysis.steps import Places, spans, take_steps
@@ -119,7 +120,8 @@ def measure(packets: int) -> list[Line]:
 def _follow(table: Path) -> list[Any]:
     places = Places.of(names(), _ends())
     parts = spans(table)
-    return in_threads(CORES)(len(parts), lambda n: take_steps(table, parts[n], places, None), "steps")
+    times = Times(Windows.of(parts[0].from_ns, parts[-1].until_ns))
+    return in_threads(CORES)(len(parts), lambda n: take_steps(table, parts[n], places, times, None), "steps")
 
 
 def _ends() -> dict[str, tuple[str, str]]:

@@ -115,6 +115,8 @@ def _lines(document: Mapping[str, Any]) -> list[str]:
         )
     heads = ["from", "to", "over", "messages", "min", "p50", "p99", "max"]
     lines += _section("From one capture to the next", heads, map(_step, document["steps"]))
+    heads = ["host", "ahead", "drift", "sure to", "residual"]
+    lines += _section("Clocks, from messages in both directions", heads, map(_clock, document["clocks"]))
     for title, key in (("Problems", "problems"), ("Notes", "notes"), ("Unknown", "unknown")):
         lines += ["", f"{title}:", *(f"  {text}" for text in document[key])] if document[key] else []
     return lines
@@ -141,6 +143,17 @@ def _step(row: Mapping[str, Any]) -> list[str]:
 
     times = [duration_text(row[f"{name}_ns"]) for name in ("min", "p50", "p99", "max")]
     return [row["from"], row["to"], row["over"], f"{row['messages']:,}", *times]
+
+
+def _clock(row: Mapping[str, Any]) -> list[str]:
+    from topologies.quantities import duration_text
+
+    if not row["even"]:
+        return [row["host"], "was set", "", "", duration_text(row["residual_ns"])]
+    if row["uncertainty_ns"] is None:
+        return [row["host"], "unknown", "", "", ""]
+    times = [duration_text(row[f"{name}_ns"]) for name in ("offset", "uncertainty", "residual")]
+    return [row["host"], times[0], f"{row['drift_ppm']:+.1f} ppm", *times[1:]]
 
 
 COMMAND = Command("say what captures show that come without a run", _arguments, _ingest, RUNS, _HELP)
