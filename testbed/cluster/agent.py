@@ -15,6 +15,7 @@ With `--clean` instead of a run's id: removes what an agent that was killed has 
 
 from __future__ import annotations
 
+import errno
 import os
 import pwd
 import shutil
@@ -24,6 +25,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import ExitStack
 from dataclasses import asdict
 from datetime import UTC, datetime
 from importlib import metadata
@@ -135,10 +137,11 @@ class Agent:
         return self._last[1]
 
     def end(self) -> None:
-        """Undo all that was done, but for the files."""
+        """Undo all that was done, but for the files; if something cannot be undone, the rest is."""
         undo, self._undo = self._undo, []
-        for each in reversed(undo):
-            each()
+        with ExitStack() as rest:
+            for each in undo:
+                rest.callback(each)
 
     def _result(self, request: Request) -> object:
         command = self._commands.get(str(request["do"]))
@@ -151,8 +154,7 @@ class Agent:
         except tuple(KINDS.values()) as error:
             return {"error": [type(error).__name__, str(error)]}
         except OSError as error:
-            where = f"{error.filename}: " if error.filename else ""
-            return {"error": [NetworkError.__name__, f"{where}{error.strerror or error}"]}
+            return {"error": [NetworkError.__name__, _reason(error)]}
 
     def _prepare(self, request: Mapping[str, Any]) -> None:
         clean()
@@ -188,11 +190,15 @@ class Agent:
         end_attached(self._run_id)
         share, self._share = self._share, None
         self._stopped = share
-        self.end()
+        problems = []
+        try:
+            self.end()
+        except OSError as error:
+            problems = [_reason(error)]
         if share is None:
-            return {"problems": [], "remarks": [], "captured": {}, "files": self._directory is not None}
+            return {"problems": problems, "remarks": [], "captured": {}, "files": self._directory is not None}
         return {
-            "problems": share.problems,
+            "problems": [*problems, *share.problems],
             "remarks": [*share.recorder.losses(), *share.remarks],
             "captured": share.captured(),
             "files": True,
@@ -227,6 +233,13 @@ def _since(run: Running) -> str:
     if not isinstance(started_ns, int):
         return ""
     return f", since {datetime.fromtimestamp(started_ns // 10**9, UTC):%H:%M:%S} UTC"
+
+
+def _reason(error: OSError) -> str:
+    if error.errno == errno.ENOSPC:
+        return f"no room is left on the disk for the files of runs: make some in {RUNS}"
+    where = f"{error.filename}: " if error.filename else ""
+    return f"{where}{error.strerror or error}"
 
 
 def _account() -> Account:

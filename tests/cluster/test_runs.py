@@ -235,6 +235,58 @@ def await_on(cluster: Cluster, machine: str, call: str) -> str:
     return told
 
 
+@pytest.mark.parametrize("phase", ["building the network", "stopping"])
+def test_ctrl_c_leaves_nothing_whenever_it_comes(provisioned: Cluster, tmp_path: Path, phase: str) -> None:
+    words = command(provisioned, "single-router", "--put", "r1=m1", "--out", tmp_path / "out", "--no-judge")
+    words.remove("--quiet")
+    with subprocess.Popen(words, cwd=ROOT, stderr=subprocess.PIPE, text=True) as controller:
+        assert controller.stderr is not None
+        for line in controller.stderr:
+            if phase in line:
+                controller.send_signal(signal.SIGINT)
+                break
+        controller.communicate(timeout=60)
+    assert controller.returncode == 130 or phase == "stopping", "what is undone is undone whole"
+    await_idle(provisioned)
+    left = "sudo ip netns; sudo find /run/cbn-testbed /var/lib/cbn/runs -mindepth 1 2>/dev/null || true"
+    assert provisioned.on("m1", left) == ""
+
+
+def test_a_port_of_links_that_somebody_else_has_is_named(
+    provisioned: Cluster, ring: Path, tmp_path: Path
+) -> None:
+    program = (
+        "import socket, time; s = socket.socket(type=socket.SOCK_DGRAM); s.bind(('', 20001)); time.sleep(60)"
+    )
+    provisioned.on("m3", f'sudo systemd-run --quiet --unit somebody python3 -c "{program}"')
+    await_on(provisioned, "m3", "sudo ss -lunH | grep :20001")
+    put = [word for n in "123" for word in ("--put", f"r{n}=m{n}")]
+    try:
+        done = run(tmp_path, command(provisioned, ring, *put, "--out", "out"))
+    finally:
+        provisioned.on("m3", "sudo systemctl stop somebody")
+    assert done.returncode == 4
+    assert "m3: the wires cannot be made" in done.stdout
+    assert "UDP port 20001: Address already in use" in done.stdout
+    await_idle(provisioned)
+
+
+def test_a_disk_that_fills_is_named_and_what_there_is_is_fetched(
+    provisioned: Cluster, tmp_path: Path
+) -> None:
+    runs = "/var/lib/cbn/runs"
+    provisioned.on("m2", f"sudo mkdir -p {runs}; sudo mount -t tmpfs -o size=200k none {runs}")
+    try:
+        done = run(tmp_path, command(provisioned, "quickstart", "--put", "r1=m1", "--out", "out"))
+    finally:
+        provisioned.on("m2", f"sudo umount {runs}")
+    assert done.returncode == 4
+    assert f"m2: no room is left on the disk for the files of runs: make some in {runs}" in done.stdout
+    assert {path.name for path in (tmp_path / "out" / "machines").iterdir()} == set(MACHINES)
+    await_idle(provisioned)
+    assert provisioned.on("m2", "sudo ip netns; sudo ls /run/cbn-testbed") == ""
+
+
 NODE = "pgrep -u cbn -f 'python -m node[s] '"
 
 
