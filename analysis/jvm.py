@@ -31,8 +31,10 @@ from nodes.processes import die_with, marks, scratch_prefix
 
 _SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 _POLL_S = 0.02
-_START_S = 300.0
-"""A machine that is very busy needs minutes."""
+_STILL_S = 120.0
+"""How long it may do nothing while it starts. How long it may work has no limit: minutes, if emulated."""
+_WORK_S = 1.0
+"""Less processor time than this is nothing: a Java process that is stuck still looks at its clock."""
 _JAVA_OPTIONS = "spark.driver.extraJavaOptions"
 _PORT, _SECRET = "PYSPARK_GATEWAY_PORT", "PYSPARK_GATEWAY_SECRET"
 """The environment in which PySpark looks for a Java process that is there already."""
@@ -50,10 +52,13 @@ class Jvm:
         """How to connect to it, as soon as it says so.
 
         Raises:
-            AnalysisError: It has ended instead, or takes too long.
+            AnalysisError: It has ended instead, or does nothing any more.
         """
-        path, deadline = _connection(self.scratch), time.monotonic() + _START_S
+        path, deadline, noted_s = _connection(self.scratch), time.monotonic() + _STILL_S, 0.0
         while not path.is_file():
+            worked_s = _processor_s(self.process.pid)
+            if worked_s >= noted_s + _WORK_S:
+                deadline, noted_s = time.monotonic() + _STILL_S, worked_s
             if self.process.poll() is not None or time.monotonic() > deadline:
                 raise AnalysisError(f"Spark did not start: its Java process {self._state()}")
             time.sleep(_POLL_S)
@@ -67,7 +72,7 @@ class Jvm:
 
     def _state(self) -> str:
         code = self.process.returncode
-        return f"took more than {_START_S:.0f} s" if code is None else f"ended with code {code}"
+        return f"did nothing for {_STILL_S:.0f} s" if code is None else f"ended with code {code}"
 
 
 @contextmanager
@@ -123,6 +128,16 @@ def _environment(scratch: Path) -> dict[str, str]:
         "SPARK_CONNECT_MODE": "0",
         "_PYSPARK_DRIVER_CONN_INFO_PATH": str(_connection(scratch)),
     }
+
+
+def _processor_s(pid: int) -> float:
+    """The processor time of a process, and of its children that have ended; 0 if it is gone."""
+    try:
+        stat = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8", errors="replace")
+    except (FileNotFoundError, ProcessLookupError):
+        return 0.0
+    fields = stat.rpartition(")")[2].split()
+    return sum(map(int, fields[11:15])) / os.sysconf("SC_CLK_TCK")
 
 
 def _connection(scratch: Path) -> Path:
