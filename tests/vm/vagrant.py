@@ -41,6 +41,18 @@ def vagrant(*arguments: str, timeout_s: float = 1700, **environment: str) -> sub
     )
 
 
+def machines_left() -> list[str]:
+    """What libvirt knows of the project's machines, up or not, and of their disks."""
+    machines = subprocess.run(
+        ["virsh", "list", "--all", "--name"], check=True, capture_output=True, text=True
+    )
+    disks = subprocess.run(["virsh", "vol-list", "default"], check=True, capture_output=True, text=True)
+    own = [
+        line.split()[0] for line in disks.stdout.splitlines() if ".img" in line and "_box_image" not in line
+    ]
+    return machines.stdout.split() + own
+
+
 class Guest:
     """A machine that is up, over one connection of ssh: `vagrant ssh` takes seconds for each command."""
 
