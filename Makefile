@@ -245,12 +245,20 @@ test-cluster: tools ## Rehearse a cluster on machines without hardware: provisio
 	requirements/as-root $(BIN)/python -m pytest -m 'cluster and not spark' --durations=10 \
 	    $(addprefix tests/cluster/test_,page.py playbooks.py same_as_other_worlds.py runs.py without_a_trace.py)
 
-.PHONY: test-vm
-test-vm: tools box wheels ## Build the box, `vagrant up lab`, and try everything in it, under emulation; as root, 20 minutes.
+define TRY_VM
 	rm -rf build/vm
 	requirements/as-root tests/vm/private-libvirt build/vm \
-	    $(BIN)/pytest -s -v -m vm -o faulthandler_timeout=1800 tests/vm
+	    $(BIN)/pytest -s -v -m vm -o faulthandler_timeout=1800 $(1)
 	rm -rf build/vm
+endef
+
+.PHONY: test-vm
+test-vm: tools box wheels ## Build the box, `vagrant up lab`, and try everything in it, under emulation; as root, 20 minutes.
+	$(call TRY_VM,tests/vm/test_lab.py tests/vm/test_refusals.py)
+
+.PHONY: test-vm-nodes
+test-vm-nodes: tools box wheels ## Build the box, and run a scenario on two nodes that Vagrant makes; as root, 15 minutes.
+	$(call TRY_VM,tests/vm/test_nodes.py)
 
 .PHONY: pictures
 pictures: tools ## Draw the README's pictures of real output anew; as root, with Chromium.

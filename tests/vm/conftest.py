@@ -14,7 +14,7 @@ from tests.vm.vagrant import BOX, STAGES, Guest, stage, vagrant
 def why_not() -> str | None:
     """Why no virtual machine is tried here, if so."""
     if not os.environ.get("CBN_PRIVATE_LIBVIRT"):
-        return "virtual machines are tried by `make test-vm`"
+        return "virtual machines are tried by `make test-vm` and `make test-vm-nodes`"
     return None if BOX.is_file() else "no box: `make box`"
 
 

@@ -1,4 +1,4 @@
-"""`CBN_NODES=2 vagrant up node1 node2` makes a cluster that `--hosts vagrant` finds: `make test-vm`.
+"""`CBN_NODES=2 vagrant up node1 node2` makes a cluster that `--hosts vagrant` finds: `make test-vm-nodes`.
 
 The tests are stages with the same machines, in the order in which they stand here.
 """
