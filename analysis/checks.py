@@ -190,6 +190,7 @@ def _unlogged(change: SubscriptionChange) -> str:
 
 _TRACES = {
     "publish": "publication",
+    "subscribe_pattern": "pattern",
     "subscribe": "subscription",
     "unsubscribe": "withdrawal",
     "advertise": "advertisement",

@@ -32,6 +32,12 @@ _OCCASIONS: Mapping[str, tuple[tuple[str, ...], str]] = {
     "duplicate_allowed": (("delivered",), "nothing was delivered, so nothing could be duplicate"),
     "spurious": (("delivered", "spurious"), "nothing was delivered, so nothing could be spurious"),
     "wasted_crossings": (("messages.packets",), "no message was captured, so none could be wasted"),
+    "patterns.missing": (("patterns.owed",), "no match of a pattern was owed, so none could be missing"),
+    "patterns.duplicate": (("patterns.delivered",), "no match was told, so none could be duplicate"),
+    "patterns.spurious": (
+        ("patterns.delivered", "patterns.spurious"),
+        "no match was told, so none could be spurious",
+    ),
     "captures.drops": (("captures.frames",), "no frame was captured, so none could be dropped"),
 }
 """What there has to be some of, or a count of 0 shows nothing; and what is said if there is none."""

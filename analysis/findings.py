@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from analysis.counts import Counts
 from analysis.history import FOREVER, Disturbance
 from analysis.network import RouterState
+from analysis.patterns import PatternCounts
 from analysis.rundir import Run
 from nodes.scheme_formulas import Figures
 from nodes.wire.packets import PacketType
@@ -312,6 +313,8 @@ class Findings:
     """The tables of `analysis.catalog.course`, by name; None: tables were not made."""
     course: Sequence[ScopeCounts] = ()
     """What became of the messages that were published in each of many short times, in order."""
+    patterns: Sequence[PatternCounts] | None = None
+    """What became of matches, by client and pattern; None: nobody sought a pattern."""
 
     @property
     def published(self) -> int:

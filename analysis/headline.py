@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Collection, Iterator, Sequence
 
+from analysis import patterns
 from analysis.counts import Counts
 from analysis.figures import axes
 from analysis.findings import Findings
@@ -39,10 +40,16 @@ _REASONS = {
 }
 
 
-def word_of(counts: Counts, problems: Collection[str]) -> str:
-    """The verdict in a word (docs/analysis.md, "The verdict in a word")."""
+def word_of(counts: Counts, problems: Collection[str], *, wrong: bool = False) -> str:
+    """The verdict in a word (docs/analysis.md, "The verdict in a word").
+
+    Args:
+        counts: Of messages.
+        problems: What makes the counts doubtful.
+        wrong: Whether matches of patterns are wrong.
+    """
     judged = 1.0 if counts.judged is None else counts.judged
-    if counts.wrong:
+    if counts.wrong or wrong:
         return WRONG
     if judged < JUDGED_LEAST:
         return NOT_JUDGED
@@ -63,12 +70,27 @@ def notes(findings: Findings) -> list[str]:
         *_judged(findings),
         *_not_owed(findings.counts),
         *_unadvertised(findings),
+        *_patterns(findings),
         *_not_wanted(findings.counts),
         *_more_than_once(findings.counts),
         *_disturbed(findings),
         *_lossy(findings.counts, findings.run.plan),
         *(findings.checks.corrections if findings.well_corrected else ()),
     ]
+
+
+def _patterns(findings: Findings) -> Iterator[str]:
+    counts = patterns.as_verdict(findings.patterns)
+    if counts is None:
+        return
+    kinds = [f"{counts[kind]:,} {kind}" for kind in ("missing", "duplicate", "spurious") if counts[kind]]
+    sought = "One pattern was" if counts["sought"] == 1 else f"{counts['sought']:,} patterns were"
+    if kinds:
+        yield f"{sought} sought: {_and(kinds)} matches; {counts['owed']:,} were owed."
+    elif counts["owed"]:
+        yield f"{sought} sought, and all {counts['owed']:,} matches that were owed were told, each once."
+    else:
+        yield f"{sought} sought, and no match was owed."
 
 
 def _owed(counts: Counts) -> str:

@@ -16,6 +16,7 @@ from analysis.findings import Ingested
 from analysis.history import History, NetworkChange, history_of
 from analysis.messages.counting import Excused
 from analysis.oracle import Claim, SubscriptionChange, claims_of, readable_claims
+from analysis.patterns import PatternEvents, PatternJudge, pattern_events, problems_of
 from analysis.payloads import Payload, payloads_of
 from analysis.rundir import Run, advertisement_changes, network_changes, subscription_changes
 
@@ -28,6 +29,7 @@ class Read:
     logged: Sequence[SubscriptionChange]
     advertised: Sequence[SubscriptionChange]
     """The changes of advertisements, which have the form of those of subscriptions."""
+    patterns: PatternEvents
     network_events: Sequence[NetworkChange]
     notes: Sequence[str]
     """What was odd about the run directory."""
@@ -41,8 +43,10 @@ class Read:
         """
         logged, odd_lines = subscription_changes(run)
         advertised, odd_advertised = advertisement_changes(run)
+        patterns = pattern_events(run)
         network_events, odd_changes = network_changes(run)
-        return cls(run, logged, advertised, network_events, [*odd_lines, *odd_advertised, *odd_changes])
+        odd = [*odd_lines, *odd_advertised, *problems_of(patterns), *odd_changes]
+        return cls(run, logged, advertised, patterns, network_events, odd)
 
     @property
     def fixpoints(self) -> Sequence[calm.Fixpoint]:
@@ -76,6 +80,16 @@ class Read:
             self.network_events,
             claims,
             advertising,
+            PatternJudge(
+                self.patterns,
+                changes,
+                ids,
+                run.clock,
+                run.end_ns,
+                history,
+                advertising,
+                lossy=bool(network.lossy_links(run.plan)),
+            ),
             history,
             self.fixpoints,
             [*self.notes, *odd_claims, *unreadable, *odd_advertisements],
@@ -99,6 +113,7 @@ class Known:
     network_events: Sequence[NetworkChange]
     claims: Sequence[Claim]
     advertising: Advertising | None
+    patterns: PatternJudge
     history: History
     fixpoints: Sequence[calm.Fixpoint]
     notes: Sequence[str]

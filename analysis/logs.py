@@ -14,6 +14,7 @@ from dataclasses import dataclass
 
 from analysis.history import NetworkChange
 from analysis.oracle import SubscriptionChange, predicate_of
+from analysis.patterns import PatternEvents
 from analysis.payloads import Payload, Session
 from analysis.rundir import Run
 from nodes.model import PredicateSyntaxError, format_predicate
@@ -108,6 +109,7 @@ def undone(
     run: Run,
     changes: Iterable[SubscriptionChange],
     advertised: Iterable[SubscriptionChange],
+    patterns: PatternEvents,
     published: Mapping[int, int],
 ) -> tuple[list[Undone], list[str]]:
     """What the plan of a run that was carried out has and neither events nor captures nor logs have.
@@ -116,6 +118,7 @@ def undone(
         run: The run.
         changes: Subscriptions and withdrawals, logged or captured.
         advertised: The same of advertisements.
+        patterns: What the events say of patterns.
         published: How many messages there are of each client, by id.
 
     Returns:
@@ -125,6 +128,8 @@ def undone(
     for verb, found in (("subscribe", changes), ("advertise", advertised)):
         for change in found:
             traces[change.client, f"un{verb}" if change.predicate is None else verb] += 1
+    for sought in patterns.sought:
+        traces[sought.client, "subscribe_pattern"] += 1
     for client in run.plan.clients:
         traces[client.name, "publish"] = published.get(client.node_id, 0)
     problems: list[str] = []

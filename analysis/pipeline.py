@@ -47,6 +47,7 @@ from analysis.messages.context import Context
 from analysis.messages.counting import Timeline
 from analysis.messages.delays import link_delays
 from analysis.messages.events import pieces_of_events
+from analysis.messages.published import published_in
 from analysis.messages.run import Work, buckets_for, packet_files
 from analysis.messages.scatter import Scatter
 from analysis.messages.sums import Sums, all_oddities
@@ -226,6 +227,7 @@ class _Tables:
             by_time=by_time(sums.times, slices),
             over_time=over_time,
             course=scopes[len(parts) :],
+            patterns=known.patterns.counts(lambda: published_in(self.folder)),
         )
         self._step()
         return found
@@ -289,7 +291,9 @@ class _Tables:
         swapped = [links[name] for name in clocks.swapped]
         published = {client.source: client.total for client in sums.publishers}
         undone, odd_logs = (
-            logs.undone(run, known.changes, known.advertised, published) if run.carried_out else ([], [])
+            logs.undone(run, known.changes, known.advertised, known.patterns.events, published)
+            if run.carried_out
+            else ([], [])
         )
         found = Found(
             known.evidence,

@@ -10,7 +10,7 @@ import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from analysis import AnalysisError
 from analysis.history import FOREVER, NetworkChange, network_change
@@ -159,27 +159,32 @@ def load_run(path: Path, plan: Plan | None = None) -> Run:
         raise AnalysisError(str(error)) from None
 
 
+T = TypeVar("T")
 _CUT_OFF = "damaged or cut off; the line was skipped"
 
 
 def subscription_changes(run: Run) -> tuple[list[SubscriptionChange], list[str]]:
     """The `subscribe` and `unsubscribe` events in their order, and what was wrong with any."""
-    return _changes(run, 'subscribe"', subscription_change)
+    return _read_events(run, 'subscribe"', subscription_change)
 
 
 def advertisement_changes(run: Run) -> tuple[list[SubscriptionChange], list[str]]:
-    """The `advertise` and `unadvertise` events in their order, and what was wrong with any.
+    """The `advertise` and `unadvertise` events in their order, and what was wrong with any."""
+    return read_events(run, 'advertise"', advertisement_change)
+
+
+def read_events(run: Run, sign: str, read: Callable[[Any], T | None]) -> tuple[list[T], list[str]]:
+    """What a function makes of the events whose lines have a sign in them, and what was wrong with any.
 
     Lines that are cut off are told of by `subscription_changes`, whatever was in them.
     """
-    changes, problems = _changes(run, 'advertise"', advertisement_change)
-    return changes, [problem for problem in problems if _CUT_OFF not in problem]
+    found, problems = _read_events(run, sign, read)
+    return found, [problem for problem in problems if _CUT_OFF not in problem]
 
 
-def _changes(
-    run: Run, sign: str, read: Callable[[Any], SubscriptionChange | None]
-) -> tuple[list[SubscriptionChange], list[str]]:
-    changes, problems = [], []
+def _read_events(run: Run, sign: str, read: Callable[[Any], T | None]) -> tuple[list[T], list[str]]:
+    changes: list[T] = []
+    problems = []
     for number, line in _lines(run.path / "events.jsonl"):
         if not line.endswith("}\n"):
             problems.append(f"events.jsonl:{number}: {_CUT_OFF}")

@@ -10,6 +10,7 @@ from collections.abc import Collection, Iterable, Sequence
 from dataclasses import asdict
 from typing import Any
 
+from analysis import patterns
 from analysis.expectations import to_expectations
 from analysis.findings import (
     CHECKS,
@@ -79,7 +80,7 @@ def to_judged(findings: Findings, unchecked: Collection[str]) -> dict[str, Any]:
 def _shared(findings: Findings) -> dict[str, Any]:
     """What both documents have."""
     problems = problems_of(findings)
-    word = word_of(findings.counts, problems)
+    word = word_of(findings.counts, problems, wrong=patterns.are_wrong(findings.patterns))
     return {
         "format": FORMAT,
         "verdict": word,
@@ -90,6 +91,7 @@ def _shared(findings: Findings) -> dict[str, Any]:
         "publications": findings.published,
         "unadvertised": findings.unadvertised,
         "subscriptions": findings.subscriptions,
+        "patterns": patterns.as_verdict(findings.patterns),
         "delivered_digest": findings.digest,
         "latency_ns": _latency(findings.curves),
         "latency_curve_ns": list(findings.curves[0].quantiles_ns) if findings.curves else [],

@@ -90,7 +90,7 @@ class NodeConfig:
     """When, in nanoseconds since 1970, its time and real time were the same."""
 
 
-ACTIONS = ("subscribe", "unsubscribe", "advertise", "unadvertise", "publish")
+ACTIONS = ("subscribe", "subscribe_pattern", "unsubscribe", "advertise", "unadvertise", "publish")
 """What a client's script can do."""
 
 
@@ -108,6 +108,9 @@ class Action:
     subscription: int = 0
     """The client's own number of the subscription, or of the advertisement."""
     text: str = ""
-    """The predicate to subscribe to, what to advertise, or the message to publish, as text."""
+    """The predicate to subscribe to, what to advertise, the message to publish, or the pattern to seek.
+
+    A pattern has the number of the subscription that brings its messages, which is made before it.
+    """
     payload: str = ""
     """What the message carries besides its attributes, as UTF-8."""

@@ -25,6 +25,7 @@ from analysis.messages import counting
 from analysis.messages.counting import Timeline, outcomes_of, tally_of
 from analysis.messages.numbering import UNKNOWN_NS, Numbered, numbered
 from analysis.messages.pairs import Pairs, pairs_of
+from analysis.messages.published import published_of
 from analysis.messages.rows import Rows
 from analysis.messages.sketch import by_key
 from analysis.oracle import Oracle
@@ -114,6 +115,7 @@ def _findings(run: Run) -> Findings:
             by_key(of_pair[timed], latency_ns[timed], most),
         ),
         checks=checks,
+        patterns=known.patterns.counts(lambda: published_of(messages)),
     )
 
 
@@ -134,7 +136,9 @@ def _checks(
     run = known.run
     published = {client.source: client.total for client in publishers}
     undone, odd_logs = (
-        logs.undone(run, known.changes, known.advertised, published) if run.carried_out else ([], [])
+        logs.undone(run, known.changes, known.advertised, known.patterns.events, published)
+        if run.carried_out
+        else ([], [])
     )
     found = Found(
         known.evidence,

@@ -21,6 +21,7 @@ from analysis.report import (
     messages,
     network,
     overview,
+    patterns,
     routers,
     scheme,
 )
@@ -39,6 +40,7 @@ SECTIONS = (
     network.SECTION,
     routers.SECTION,
     messages.SECTION,
+    patterns.SECTION,
     latency.SECTION,
     hops.SECTION,
     scheme.SECTION,

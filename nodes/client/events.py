@@ -7,7 +7,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from nodes.model import Predicate, Value, format_message, format_predicate
+from nodes.model import (
+    Components,
+    Pattern,
+    Predicate,
+    Value,
+    format_message,
+    format_pattern,
+    format_predicate,
+)
 
 EventRecord = dict[str, object]
 
@@ -38,6 +46,16 @@ class Events:
     def unsubscribed(self, now_ns: int, subscription: int) -> EventRecord:
         """It has withdrawn a subscription."""
         return self._make(now_ns, "unsubscribe", subscription=subscription)
+
+    def sought(self, now_ns: int, subscription: int, pattern: Pattern) -> EventRecord:
+        """It seeks a pattern in what this subscription brings, until it withdraws that."""
+        text = format_pattern(pattern)
+        return self._make(now_ns, "subscribe_pattern", subscription=subscription, pattern=text)
+
+    def recognised(self, now_ns: int, subscription: int, components: Components) -> EventRecord:
+        """It has found a match of the pattern of this subscription."""
+        rows = [[c.source, c.sequence, c.time_ns] for c in components]
+        return self._make(now_ns, "deliver_match", subscription=subscription, components=rows)
 
     def advertised(self, now_ns: int, advertisement: int, advertisements: Predicate) -> EventRecord:
         """It may publish what is within these from now on."""

@@ -20,13 +20,17 @@ from nodes.client.deliveries import Deliveries
 from nodes.client.events import EventRecord, Events
 from nodes.config import ACTIONS, Action
 from nodes.model import (
+    Occurrence,
+    Pattern,
     Predicate,
     PredicateSyntaxError,
     UsageError,
     Value,
     parse_message,
+    parse_pattern,
     parse_predicate,
 )
+from nodes.patterns.recogniser import Recogniser
 from nodes.routing.effects import Deliver, Log, Output
 
 ACTIONS_PER_CALL = 256
@@ -40,6 +44,7 @@ class _Step:
     number: int
     """Of the subscription or advertisement."""
     predicate: Predicate | None = None
+    pattern: Pattern | None = None
     message: Mapping[str, Value] | None = None
     payload: bytes = b""
 
@@ -67,6 +72,9 @@ class ScriptedClient:
         """The subscriptions in force."""
         self._advertised: dict[int, Predicate] = {}
         """The advertisements."""
+        self._sought: dict[int, Pattern] = {}
+        """The patterns, by their subscriptions."""
+        self._recogniser = Recogniser()
         self._failed = 0
         self._outputs: list[Output] = []
 
@@ -112,6 +120,7 @@ class ScriptedClient:
         for subscription in self._wanted:
             self.core.unsubscribe(now_ns, subscription)
             self._events.unsubscribed(now_ns, subscription)
+            self._recogniser.remove(subscription)
         for advertisement in self._advertised:
             self.core.unadvertise(now_ns, advertisement)
             self._events.unadvertised(now_ns, advertisement)
@@ -125,11 +134,14 @@ class ScriptedClient:
         for subscription, predicate in self._wanted.items():
             core.subscribe(now_ns, predicate, subscription)
             self._events.subscribed(now_ns, subscription, predicate)
+        for subscription, pattern in self._sought.items():
+            self._recogniser.add(subscription, pattern)
+            self._events.sought(now_ns, subscription, pattern)
 
     def receive(self, now_ns: int, interface: int, packet: bytes) -> None:
         """Take one packet that arrived on an interface."""
         self.core.receive(now_ns, interface, packet)
-        self._after(now_ns)
+        self._after(now_ns, packet)
 
     def handle_timer(self, now_ns: int) -> None:
         """Do what is due, the script's actions included."""
@@ -140,19 +152,24 @@ class ScriptedClient:
             if not self._timed or self._zero_ns is None or self._due() > now_ns:
                 break
             self._do(now_ns, self._timed.popleft())
+        self._recogniser.handle_timer(now_ns)
         self._after(now_ns)
 
     def next_deadline(self) -> int | None:
         """When `handle_timer` is wanted."""
-        deadline = self.core.next_deadline()
-        if not self._timed or self._zero_ns is None:
-            return deadline
-        return self._due() if deadline is None else min(deadline, self._due())
+        due_ns = self._due() if self._timed and self._zero_ns is not None else None
+        deadlines = (self.core.next_deadline(), self._recogniser.next_deadline(), due_ns)
+        return min((each for each in deadlines if each is not None), default=None)
 
     def take_outputs(self) -> list[Output]:
         """What is to be done, in order."""
         outputs, self._outputs = self._outputs, []
         return outputs + self.core.take_outputs()
+
+    @property
+    def recognising(self) -> bool:
+        """Whether messages are held back for patterns."""
+        return self._recogniser.next_deadline() is not None
 
     def take_events(self) -> list[EventRecord]:
         """What has happened since the last call."""
@@ -165,19 +182,31 @@ class ScriptedClient:
             "started": self._zero_ns is not None,
             "script_remaining": len(self._first) + len(self._timed),
             "script_failed": self._failed,
+            **self._patterns_status(),
+        }
+
+    def _patterns_status(self) -> dict[str, object]:
+        """Nothing of clients that never sought a pattern."""
+        recogniser, counts = self._recogniser, self._recogniser.counts
+        if not self._sought and not counts:
+            return {}
+        return {
+            "patterns": {"sought": len(recogniser), "held": recogniser.held, **dict(sorted(counts.items()))}
         }
 
     def _due(self) -> int:
         assert self._zero_ns is not None
         return self._zero_ns + self._timed[0].at_ns
 
-    def _after(self, now_ns: int) -> None:
+    def _after(self, now_ns: int, packet: bytes = b"") -> None:
         while self._first and self.core.attached:
             self._do(now_ns, self._first.popleft())
         for output in self.core.take_outputs():
             self._outputs.append(output)
             if isinstance(output, Deliver):
-                self._note_delivery(now_ns, output)
+                self._note_delivery(now_ns, output, packet)
+        for number, components in self._recogniser.take():
+            self._events.recognised(now_ns, number, components)
 
     def _do(self, now_ns: int, step: _Step) -> None:
         try:
@@ -192,6 +221,10 @@ class ScriptedClient:
                 self.core.subscribe(now_ns, predicate, number)
                 self._wanted[number] = predicate
                 return self._events.subscribed(now_ns, number, predicate)
+            case _Step(do="subscribe_pattern", number=number, pattern=Pattern() as pattern):
+                self._recogniser.add(number, pattern)
+                self._sought[number] = pattern
+                return self._events.sought(now_ns, number, pattern)
             case _Step(do="advertise", number=number, predicate=Predicate() as predicate):
                 self.core.advertise(now_ns, predicate, number)
                 self._advertised[number] = predicate
@@ -205,11 +238,16 @@ class ScriptedClient:
             return self._events.published(now_ns, identity, step.message)
         self.core.unsubscribe(now_ns, step.number)
         self._wanted.pop(step.number, None)
+        self._sought.pop(step.number, None)
+        self._recogniser.remove(step.number)
         return self._events.unsubscribed(now_ns, step.number)
 
-    def _note_delivery(self, now_ns: int, output: Deliver) -> None:
+    def _note_delivery(self, now_ns: int, output: Deliver, packet: bytes) -> None:
         self.deliveries.note(now_ns, output.message)
         m = output.message
+        if self._sought:
+            occurrence = Occurrence(m.publish_time_ns, m.source, m.sequence)
+            self._recogniser.receive(now_ns, [(occurrence, packet)])
         self._events.delivered(now_ns, m.source, m.sequence, m.hop_count, m.publish_time_ns)
 
 
@@ -225,6 +263,8 @@ def _parse(client: str, number: int, action: Action) -> _Step:
         match action.do:
             case "subscribe" | "advertise":
                 return step(action.subscription, predicate=parse_predicate(action.text))
+            case "subscribe_pattern":
+                return step(action.subscription, pattern=parse_pattern(action.text))
             case "publish":
                 return step(0, message=_message(action.text), payload=action.payload.encode())
             case "unsubscribe" | "unadvertise":

@@ -31,7 +31,7 @@ from testbed.plan.problems import Problem, ScenarioError, did_you_mean
 from testbed.plan.source import Source
 
 ROUTER, CLIENT = "router", "client"
-CLIENT_WORDS = ("subscribe", "advertise", "publish", "tags")
+CLIENT_WORDS = ("subscribe", "patterns", "advertise", "publish", "tags")
 """What a client's options say of it in the words of a scenario."""
 NETWORK_WORDS = ("scheme", "seed")
 """What may be said of the network with any of its nodes."""

@@ -20,8 +20,10 @@ from nodes.model import (
     PredicateSyntaxError,
     Value,
     format_message,
+    format_pattern,
     format_predicate,
     format_value,
+    parse_pattern,
     parse_predicate,
 )
 from testbed.plan.arrivals import due_times
@@ -64,6 +66,9 @@ class Workload:
             if entry is not None:
                 rng = Random(f"{self.seed}/{name}/subscribe/{i}")
                 actions += self._held(entry, (*key, "subscribe", i), numbers, rng, _SUBSCRIBE)
+        for i, entry in enumerate(client.get("patterns") or []):
+            if entry is not None:
+                actions += self._sought(entry, (*key, "patterns", i), numbers)
         numbers = count(1)
         for i, entry in enumerate(client.get("advertise") or []):
             if entry is not None:
@@ -91,6 +96,23 @@ class Workload:
             yield Action(from_ns, verbs[0], number, text)
             if until_ns is not None:
                 yield Action(until_ns, verbs[1], number)
+
+    def _sought(self, entry: Any, key: Key, numbers: Iterator[int]) -> Iterator[Action]:
+        """A pattern: a subscription to all that its parts match, and what is to be recognised of it."""
+        spec = {"pattern": entry} if isinstance(entry, str) else entry
+        if "pattern" not in spec:
+            return  # the schema has complained
+        from_ns, until_ns = self._in_force(spec, key)
+        try:
+            pattern = parse_pattern(spec["pattern"])
+        except PredicateSyntaxError as error:
+            self.source.complain_text(key if isinstance(entry, str) else (*key, "pattern"), error)
+            return
+        number = next(numbers)
+        yield Action(from_ns, "subscribe", number, format_predicate(pattern.union))
+        yield Action(from_ns, "subscribe_pattern", number, format_pattern(pattern))
+        if until_ns is not None:
+            yield Action(until_ns, "unsubscribe", number)
 
     def _can_be_advertised(self, text: str, key: Key) -> bool:
         if text and not all(filter_.constraints for filter_ in parse_predicate(text).filters or [Filter()]):

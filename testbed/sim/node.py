@@ -44,6 +44,10 @@ class Application(Protocol):
     def start(self, now_ns: int) -> None:
         """The network is ready: the script's clock starts."""
 
+    @property
+    def recognising(self) -> bool:
+        """Whether it holds messages back, to put them in order."""
+
     def take_events(self) -> list[dict[str, object]]:
         """What happened since the last call."""
 
@@ -223,6 +227,10 @@ class SimulatedRouter(SimulatedNode):
         self._forward = fib.forward_datagram
 
 
+NO_ACTION = ("deliver", "deliver_match")
+"""Events of clients that are no actions of their scripts."""
+
+
 class SimulatedClient(SimulatedNode):
     """A client: every packet to the core, and the script's events to the run."""
 
@@ -241,6 +249,11 @@ class SimulatedClient(SimulatedNode):
         self._events = events
         self.acted = 0
         """Actions of the script that were carried out."""
+
+    @property
+    def recognising(self) -> bool:
+        """Whether its application holds messages back."""
+        return self._application.recognising
 
     def start_script(self) -> None:
         """The network is ready: time zero of the script."""
@@ -269,4 +282,4 @@ class SimulatedClient(SimulatedNode):
         super()._settle()
         for event in self._application.take_events():
             self._events(event)
-            self.acted += event["event"] != "deliver"
+            self.acted += event["event"] not in NO_ACTION

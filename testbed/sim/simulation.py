@@ -95,13 +95,18 @@ class Simulation:
             self._settle("had not converged again")
 
     def drain(self) -> None:
-        """Wait until no message is on its way.
+        """Wait until no message is on its way, or held back by a client that seeks patterns.
 
         Raises:
-            SimulationFailedError: Some still are.
+            SimulationFailedError: Some still are on their way.
         """
         timeout_ns, flight = self._plan.timing.drain_timeout_ns, self.network.flight
-        self._run(self.scheduler.now_ns + timeout_ns, done=lambda: not flight.messages)
+        seeking = {n.name for n in self._plan.clients if any(a.do == "subscribe_pattern" for a in n.script)}
+        clients = [client for client in self.network.clients if client.config.name in seeking]
+        self._run(
+            self.scheduler.now_ns + timeout_ns,
+            done=lambda: not flight.messages and not any(client.recognising for client in clients),
+        )
         if flight.messages:
             raise SimulationFailedError(
                 f"{flight.messages} datagrams with messages were still on their way "

@@ -115,7 +115,7 @@ def test_a_mistake_in_a_configuration_is_named_by_file_and_key(written, old, new
         ("{", "not an action"),
         ("[]", "expected a table of keys"),
         ('{"at_ns": 1}', "do: missing"),
-        ('{"at_ns": 1, "do": "sleep"}', "expected one of subscribe, unsubscribe, "),
+        ('{"at_ns": 1, "do": "sleep"}', "expected one of subscribe, subscribe_pattern, "),
         ('{"at_ns": 1.5, "do": "publish"}', "at_ns: expected int"),
     ],
 )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from bisect import bisect_left
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from itertools import groupby
 from typing import TYPE_CHECKING
 
@@ -26,6 +26,8 @@ ROWS_SHOWN = 16
 """How many rows of a table are shown, unless all are asked for."""
 NAMES_SHOWN = 6
 """How many links or nodes that fail at one moment are named."""
+SHOWN_ALWAYS = 4
+"""Columns of clients; the others where one has something."""
 _SAME = ""
 
 Entry = tuple[str, str]
@@ -182,18 +184,24 @@ def _properties(plan: Plan, link: LinkPlan) -> str:
 
 def _clients(plan: Plan, shown: int | None) -> Table:
     rows = [(client.name, client.interfaces[0].peer, *_workload(client)) for client in plan.clients]
-    columns = 5 if any(row[-1] for row in rows) else 4
-    titles = ("client", "at", "publishes", "subscribes to", "advertises")
-    return _table(titles[:columns], [row[:columns] for row in rows], shown)
+    titles = ("client", "at", "publishes", "subscribes to", "seeks", "advertises")
+    columns = [n for n in range(len(titles)) if n < SHOWN_ALWAYS or any(row[n] for row in rows)]
+    return _table([titles[n] for n in columns], [[row[n] for n in columns] for row in rows], shown)
 
 
-def _workload(client: NodePlan) -> tuple[str, str, str]:
+def _workload(client: NodePlan) -> tuple[str, str, str, str]:
     published = sum(action.do == "publish" for action in client.script)
-    return str(published), _first_texts(client, "subscribe"), _first_texts(client, "advertise")
+    sought = {action.subscription for action in client.script if action.do == "subscribe_pattern"}
+    return (
+        str(published),
+        _first_texts(client, "subscribe", sought),
+        _first_texts(client, "subscribe_pattern"),
+        _first_texts(client, "advertise"),
+    )
 
 
-def _first_texts(client: NodePlan, do: str) -> str:
-    texts = [action.text for action in client.script if action.do == do]
+def _first_texts(client: NodePlan, do: str, without: Collection[int] = ()) -> str:
+    texts = [each.text for each in client.script if each.do == do and each.subscription not in without]
     return "\n".join(texts[:3] + ([f"and {len(texts) - 3} more"] if len(texts) > 3 else []))
 
 

@@ -1,0 +1,163 @@
+"""What was owed of patterns, and what clients were told: by events and publications that are written here."""
+
+import shutil
+from pathlib import Path
+
+import pytest
+
+from analysis.history import FOREVER, History, SettledPeriod
+from analysis.oracle import Clock, SubscriptionChange
+from analysis.patterns import PatternEvents, PatternJudge, Published, Sought, Told, are_wrong, as_verdict
+from analysis.pipeline import analyze
+from analysis.quick.judge import judge
+from nodes.model import Occurrence, parse_message
+
+SECOND = 10**9
+START_NS = 100 * SECOND
+SETTLE_NS = SECOND // 10
+CALM = History([SettledPeriod(-1, FOREVER, {1: 0, 9: 0})], SETTLE_NS)
+A_THEN_B = "[a = 1] then [b = 1] within 2s"
+
+
+def published(*texts):
+    """Messages of source 1, as `1.5 a = 1`: seconds after the start, and the message."""
+    for number, text in enumerate(texts, 1):
+        seconds, message = text.split(" ", 1)
+        time_ns = START_NS + round(float(seconds) * SECOND)
+        yield Published(Occurrence(time_ns, 1, number), time_ns, parse_message(message))
+
+
+def judged(pattern, messages, told, *, at=-1, until=None, end=60, lossy=False):
+    """The counts of one client that was told of these matches, by the numbers of messages."""
+    times = [START_NS + round(each * SECOND) for each in (at, until) if each is not None]
+    changes = [SubscriptionChange(times[0], "c", 1, "a = 1 or b = 1")]
+    changes += [SubscriptionChange(each, "c", 1, None) for each in times[1:]]
+    events = PatternEvents(
+        [Sought(times[0], "c", 1, pattern)],
+        [Told("c", 1, tuple((1, number) for number in match)) for match in told],
+    )
+    clock = Clock(START_NS, SETTLE_NS)
+    judge = PatternJudge(events, changes, {"c": 9}, clock, START_NS + end * SECOND, CALM, None, lossy=lossy)
+    counts = judge.counts(lambda: published(*messages))
+    found = as_verdict(counts)
+    assert found.pop("sought") == 1
+    assert are_wrong(counts) == bool(found["missing"] or found["duplicate"] or found["spurious"])
+    return {name: count for name, count in found.items() if count}
+
+
+A_B_B = "1 a = 1", "2 b = 1", "2.5 b = 1"
+
+
+@pytest.mark.parametrize(
+    ("told", "counts"),
+    [
+        ([(1, 2), (1, 3)], {"owed": 2, "delivered": 2}),
+        ([(1, 2)], {"owed": 2, "delivered": 1, "missing": 1}),
+        ([(1, 2), (1, 3), (1, 2)], {"owed": 2, "delivered": 2, "duplicate": 1}),
+        ([(1, 2), (1, 3), (2, 3)], {"owed": 2, "delivered": 2, "spurious": 1}),
+        ([(1, 2), (1, 3), (1, 9)], {"owed": 2, "delivered": 2, "spurious": 1}),
+    ],
+)
+def test_what_is_told_is_held_to_what_was_published(told, counts):
+    assert judged(A_THEN_B, A_B_B, told) == counts
+
+
+@pytest.mark.parametrize(
+    ("pairing", "told", "counts"),
+    [
+        ("first", [(1, 2)], {"owed": 1, "delivered": 1}),
+        ("first", [(1, 3)], {"owed": 1, "missing": 1, "spurious": 1}),
+        ("once", [(1, 2), (1, 3)], {"owed": 1, "delivered": 1, "spurious": 1}),
+    ],
+)
+def test_the_pairing_decides_what_may_be_told(pairing, told, counts):
+    assert judged(f"{A_THEN_B} pairing {pairing}", A_B_B, told) == counts
+
+
+def test_around_its_beginning_and_end_a_match_is_allowed_and_not_owed():
+    messages = "1 a = 1", "2 b = 1", "2.96 b = 1"
+    assert judged(A_THEN_B, messages, [], at=0.95) == {}
+    assert judged(A_THEN_B, messages, [(1, 2)], at=0.95) == {"delivered": 1}
+    assert judged(A_THEN_B, messages, [], until=3) == {"owed": 1, "missing": 1}
+    assert judged(A_THEN_B, messages, [(1, 2), (1, 3)], until=3) == {"owed": 1, "delivered": 2}
+    assert judged(A_THEN_B, messages, [(1, 2)], until=1.5) == {"spurious": 1}
+
+
+def test_one_message_that_is_not_owed_makes_choices_uncertain_until_a_pause():
+    messages = "0.5 a = 1", "1 a = 1", "2 b = 1", "9 a = 1", "10 b = 1"
+    pattern = f"{A_THEN_B} pairing once"
+    assert judged(pattern, messages, [(2, 3), (4, 5)], at=0.45) == {"owed": 1, "delivered": 2}
+    assert judged(pattern, messages, [(1, 3)], at=0.45) == {"owed": 1, "delivered": 1, "missing": 1}
+
+
+def test_a_match_whose_wait_was_not_over_at_the_end_is_not_owed():
+    assert judged(f"{A_THEN_B} wait 5s", A_B_B, [], end=6.9) == {}
+    assert judged(f"{A_THEN_B} wait 4s", A_B_B, [], end=7) == {"owed": 2, "missing": 2}
+
+
+def test_where_links_lose_messages_nothing_is_owed():
+    assert judged(A_THEN_B, A_B_B, [(1, 3)], lossy=True) == {"delivered": 1}
+
+
+SCENARIO = """
+name: sought
+timing: {settle: 100ms}
+topology: {routers: [r1, r2], links: [{between: [r1, r2], delay: 3ms}]}
+clients:
+  one: {at: r1, publish: [{every: 20ms, count: 100, message: {a: {uniform: [1, 3]}}}]}
+  two: {at: r2, publish: [{from: 5ms, every: 30ms, count: 60, message: {b: {uniform: [1, 3]}}}]}
+  seeker:
+    at: r2
+    patterns:
+      - "[a = 1] then [b = 2] within 50ms"
+      - {pattern: "[a = 1] and another [a = 1] within 90ms pairing once keep 3", at: 500ms, until: 1s}
+"""
+
+
+@pytest.fixture(scope="module")
+def simulated(simulate):
+    return simulate("sought", SCENARIO)
+
+
+@pytest.fixture
+def run(simulated, tmp_path):
+    return Path(shutil.copytree(simulated, tmp_path / "run"))
+
+
+def lines(run):
+    return (run / "events.jsonl").read_text().splitlines(keepends=True)
+
+
+@pytest.mark.sim
+def test_a_run_is_judged_by_what_its_client_was_told(run):
+    found = judge(run)
+    assert found["verdict"] == "clean"
+    assert found["patterns"]["owed"] > 10
+    assert "all" in next(note for note in found["notes"] if "patterns were sought" in note)
+    told = [n for n, line in enumerate(lines(run)) if '"deliver_match"' in line]
+    kept = [line for n, line in enumerate(lines(run)) if n != told[5]]
+    (run / "events.jsonl").write_text("".join([*kept, lines(run)[told[6]]]))
+    found = judge(run)
+    assert found["verdict"] == "wrong"
+    assert {name: found["patterns"][name] for name in ("missing", "duplicate", "spurious")} == {
+        "missing": 1,
+        "duplicate": 1,
+        "spurious": 0,
+    }
+
+
+@pytest.mark.sim
+def test_a_planned_pattern_that_left_no_trace_is_told_of(run):
+    kept = [line for line in lines(run) if '"subscribe_pattern"' not in line]
+    (run / "events.jsonl").write_text("".join(kept))
+    found = judge(run)
+    assert found["patterns"] is None
+    assert any("2 planned patterns of seeker left no trace" in problem for problem in found["problems"])
+
+
+@pytest.mark.sim
+@pytest.mark.spark
+def test_the_analysis_says_of_patterns_what_the_quick_verdict_says(run):
+    quick = judge(run)
+    assert analyze(run)["patterns"] == quick["patterns"]
+    assert "Matches of patterns" in (run / "report.html").read_text()
