@@ -2,6 +2,9 @@
 
 Routers flood records whose sequences grow. Of each interval is kept, for each router, origin and kind of
 record, the greatest sequence that the router sent or received, and when that was captured for the first time.
+
+Under schemes that flood no interest (`cbcb`, `siena`) neighbours tell each other what is wanted, by payloads
+without a sequence. Each is news to its receiver; so its sequence is the time, and its origin nobody (0).
 """
 
 from __future__ import annotations
@@ -17,10 +20,21 @@ from analysis.calm import LAST_CLASS, RECORDS
 from analysis.columns import Numbers, groups
 from analysis.course.moments import Intervals
 from analysis.messages.rows import numbers
-from nodes.wire.packets import PacketType
+from nodes.wire.packets import Kind, PacketType
 
 KEY = ("interval", "router", "origin", "of")
 SCHEMA = pa.schema([(name, pa.int64()) for name in (*KEY, "sequence", "first_ns")])
+TOLD = 2
+"""Beside `LINKS` and `INTEREST`: what neighbours tell of interest, under the schemes that flood none."""
+TELLING = (
+    Kind.CBCB_RA,
+    Kind.CBCB_UR,
+    Kind.SIENA_SUBSCRIBE,
+    Kind.SIENA_UNSUBSCRIBE,
+    Kind.SIENA_ADVERTISE,
+    Kind.SIENA_UNADVERTISE,
+)
+"""The payloads that do. A CBCB_SR asks, and a CBCB_ERA proves who is there."""
 _KINDS = {int(kind): of for kind, of in RECORDS.items()}
 _OF = np.array([_KINDS.get(kind, -1) for kind in range(256)], dtype=np.int64)
 
@@ -40,7 +54,24 @@ def records_of(rows: pa.Table, intervals: Intervals) -> pa.Table:
         "sequence": numbers(chosen["sequence"]),
         "first_ns": time_ns,
     }
-    return _newest(pa.table(columns, schema=SCHEMA))
+    return _newest(pa.concat_tables([pa.table(columns, schema=SCHEMA), _told(rows, intervals)]))
+
+
+def _told(rows: pa.Table, intervals: Intervals) -> pa.Table:
+    """What neighbours told, when."""
+    telling = pc.is_in(rows["kind"], pa.array([int(kind) for kind in TELLING], rows["kind"].type))
+    received = pc.and_(pc.equal(rows["type"], int(PacketType.CONTROL)), pc.invert(rows["sent"]))
+    chosen = rows.select(["node_id", "time_ns"]).filter(pc.and_(telling, received))
+    time_ns, nobody = numbers(chosen["time_ns"]), np.zeros(len(chosen), np.int64)
+    columns = {
+        "interval": intervals.of(time_ns),
+        "router": numbers(chosen["node_id"]),
+        "origin": nobody,
+        "of": nobody + TOLD,
+        "sequence": time_ns,
+        "first_ns": time_ns,
+    }
+    return pa.table(columns, schema=SCHEMA)
 
 
 def merged(parts: Iterable[pa.Table]) -> pa.Table:
@@ -60,7 +91,7 @@ def _newest(rows: pa.Table) -> pa.Table:
 
 
 def staged(records: pa.Table, intervals: Intervals, fixpoints_ns: Sequence[int]) -> dict[str, Numbers]:
-    """The columns, with the number of the first fixpoint at or after them as `stage`.
+    """The columns of records, with the number of the first fixpoint at or after them as `stage`.
 
     What comes after the last fixpoint is left out. The nanosecond after each must be among the edges.
     """
@@ -68,7 +99,7 @@ def staged(records: pa.Table, intervals: Intervals, fixpoints_ns: Sequence[int])
     columns = {name: numbers(records[name]) for name in ("router", "origin", "of", "sequence")}
     fixpoints = np.array(fixpoints_ns, dtype=np.int64)
     columns["stage"] = np.searchsorted(fixpoints, begins_ns[numbers(records["interval"])], "left")
-    chosen = columns["stage"] < len(fixpoints)
+    chosen = (columns["stage"] < len(fixpoints)) & (columns["of"] != TOLD)
     return {name: column[chosen] for name, column in columns.items()}
 
 
@@ -77,7 +108,8 @@ class Learned:
     """What routers learned that they had not known before, by interval."""
 
     records: Numbers
-    """How often a router learned a newer record of an origin; of several in an interval the newest counts."""
+    """How often a router learned a newer record of an origin, or was told what is wanted; of several in an
+    interval the newest counts."""
     last_ns: Numbers
     """When a router did so for the last time; -1: none did."""
 

@@ -71,7 +71,8 @@ SECTION = Section(
 {% endif %}
 <p class="note"><em>Converged in</em>: from the last fault, as the network itself found.
 <em>Last news</em>: from the last fault until a router was captured to have a newer record of links or
-interest than before, for the last time. <em>Control</em>: packets of control traffic.
+interest than before, or, under <code>cbcb</code> and <code>siena</code>, to be told by a neighbour what is
+wanted, for the last time. <em>Control</em>: packets of control traffic.
 <em>Duplicate</em>: copies beyond the first.</p>
 {% if faults %}
 <details>

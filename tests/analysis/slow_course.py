@@ -21,6 +21,7 @@ Row = dict[str, Any]
 SLICES = 60
 MESSAGE, CONTROL, PAD = PacketType.MESSAGE, PacketType.CONTROL, PacketType.PAD
 RECORDS = {1: "links", 2: "interest", 5: "interest"}
+TELLING = (16, 18, 20, 21, 22, 23)
 
 
 class SlowRun:
@@ -146,6 +147,8 @@ class SlowRun:
             while restarts and restarts[0][1] <= now_ns:
                 router = restarts.pop(0)[0]
                 held = {key: sequence for key, sequence in held.items() if key[0] != router}
+            if row["type"] == CONTROL and row["kind"] in TELLING and not row["sent"]:
+                news[row["node_id"], None, "told"] = now_ns, now_ns
             if row["type"] != CONTROL or row["sequence"] is None or row["sequence"] >= 1 << 62:
                 continue
             key = row["node_id"], row["source"], RECORDS[row["kind"]]
