@@ -18,6 +18,7 @@ names alone; what they stand for is in `nodes.client` and `nodes.model`.
 from nodes.client.aio import Client
 from nodes.client.core import NotAttached
 from nodes.client.delivery import Delivery, Subscription
+from nodes.client.seeking import Match, PatternSubscription
 from nodes.config_file import ConfigError, load_config
 from nodes.daemon.sockets import BindError
 from nodes.model import (
@@ -25,6 +26,7 @@ from nodes.model import (
     Constraint,
     Filter,
     Op,
+    Pattern,
     Predicate,
     PredicateSyntaxError,
     Time,
@@ -32,9 +34,11 @@ from nodes.model import (
     UsageError,
     Value,
     format_message,
+    format_pattern,
     format_predicate,
     matches,
     parse_message,
+    parse_pattern,
     parse_predicate,
 )
 
@@ -46,8 +50,11 @@ __all__ = [
     "Constraint",
     "Delivery",
     "Filter",
+    "Match",
     "NotAttached",
     "Op",
+    "Pattern",
+    "PatternSubscription",
     "Predicate",
     "PredicateSyntaxError",
     "Subscription",
@@ -56,9 +63,11 @@ __all__ = [
     "UsageError",
     "Value",
     "format_message",
+    "format_pattern",
     "format_predicate",
     "load_config",
     "matches",
     "parse_message",
+    "parse_pattern",
     "parse_predicate",
 ]

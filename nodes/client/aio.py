@@ -18,27 +18,30 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mappin
 from contextlib import asynccontextmanager
 from itertools import groupby
 from operator import attrgetter
+from typing import TypeVar
 
 from fastpath.wire.codec import WireError
 from nodes.client.core import ClientCore, NotAttached
 from nodes.client.delivery import Advertisement, Callback, Delivery, Inbox, Subscription, Wanted
 from nodes.client.environment import configuration, left_on_sigterm
 from nodes.client.recording import Recording
+from nodes.client.seeking import Match, MatchCallback, PatternSubscription, Seeking
 from nodes.config import MILLISECOND_NS, InterfaceConfig, NodeConfig
 from nodes.daemon.clock import Clock
 from nodes.daemon.sockets import open_interface
 from nodes.daemon.udp import Received, UdpLink
-from nodes.model import Predicate, Value, parse_message, parse_predicate
+from nodes.model import Components, Pattern, Predicate, Value, parse_message, parse_pattern, parse_predicate
 from nodes.routing.effects import Send
 from nodes.wire.packets import PORT, Role
 
-__all__ = ["Advertisement", "Client", "Delivery", "Subscription"]
+__all__ = ["Advertisement", "Client", "Delivery", "Match", "PatternSubscription", "Subscription"]
 
 DATAGRAMS_A_TURN = 256
 QUEUE_LIMIT = 65_536
 ATTACH_TIMEOUT_S = 10.0
 LEAVE_TIMEOUT_S = 1.0
 """How long a client that ends waits for its router to know that it wants nothing any more."""
+T = TypeVar("T")
 Content = str | Mapping[str, Value]
 """The attributes of a message, also as text."""
 
@@ -60,8 +63,9 @@ class Client:
         self._failure: BaseException | None = None
         self._closed = False
         self._queue_limit = queue_limit
-        self._inbox = Inbox(queue_limit, self._wait)
+        self._inbox: Inbox[Delivery] = Inbox(queue_limit, self._wait)
         self._wanted = Wanted()
+        self._seeking = Seeking(self._note_match)
         self.malformed = 0
         """Datagrams that were dropped because they were not what the wire format says."""
         self._loop.add_reader(self._link.fileno(), self._guarded, self._on_readable)
@@ -160,7 +164,8 @@ class Client:
     @property
     def overflows(self) -> int:
         """Deliveries that were dropped because the application did not take them in time."""
-        return self._inbox.overflows + sum(each.overflows for each in self._wanted.held.values())
+        of_matches = sum(each.overflows for each in self._seeking.held.values())
+        return self._inbox.overflows + of_matches + sum(each.overflows for each in self._wanted.held.values())
 
     async def subscribe(self, predicate: str | Predicate, callback: Callback | None = None) -> Subscription:
         """Want what matches; returns when our router has taken note.
@@ -199,6 +204,64 @@ class Client:
         finally:  # what the router sent before it knew has arrived before its acknowledgement
             self._wanted.remove(subscription.number)
             self._changed.set()
+
+    async def subscribe_pattern(
+        self, pattern: str | Pattern, callback: MatchCallback | None = None
+    ) -> PatternSubscription:
+        """Seek messages that belong together; returns when our router has taken note.
+
+        We subscribe to all that the parts of the pattern match, and recognise it here. What is delivered for
+        that alone is not given to the application but in matches.
+
+        Args:
+            pattern: what is sought (docs/patterns.md).
+            callback: called with each match, as that of `subscribe` with each delivery.
+
+        Raises:
+            PredicateSyntaxError: the text is no pattern; the error points at the column.
+        """
+        meant = parse_pattern(pattern) if isinstance(pattern, str) else pattern
+        self._check()
+        now_ns, wanted = self._clock.now_ns(), meant.union
+        number = self._core.subscribe(now_ns, wanted)
+        subscription = self._subscription(number, wanted, _let_go, now_ns)
+        inbox: Inbox[Match] = Inbox(self._queue_limit, lambda condition: self._wait(condition, number))
+        sought = PatternSubscription(self, subscription, meant, inbox, callback)
+        self._wanted.add(subscription)
+        self._seeking.add(sought)
+        if self._recording is not None:
+            self._recording.events.subscribed(now_ns, number, wanted)
+            self._recording.events.sought(now_ns, number, meant)
+        await self._acknowledged()
+        return sought
+
+    async def unsubscribe_pattern(self, sought: PatternSubscription) -> None:
+        """Seek it no longer; returns when our router has taken note. Who iterates over it comes to the end.
+
+        Raises:
+            UsageError: it was withdrawn before.
+        """
+        self._seeking.remove(sought.number)
+        await self.unsubscribe(sought.subscription)
+
+    async def patterns(self, pattern: str | Pattern) -> AsyncIterator[Match]:
+        """The matches of a pattern, which is sought until the iterator is closed.
+
+        Raises:
+            PredicateSyntaxError: the text is no pattern; the error points at the column.
+        """
+        sought = await self.subscribe_pattern(pattern)
+        try:
+            async for match in sought:
+                yield match
+        finally:
+            if not self._closed:
+                await sought.unsubscribe()
+
+    @property
+    def unrecognised(self) -> Mapping[str, int]:
+        """Messages that recognising patterns did not use, by why not (docs/patterns.md)."""
+        return dict(self._seeking.counts)
 
     async def advertise(self, advertisements: str | Predicate) -> Advertisement:
         """Announce that messages will be published that are within these; returns when our router knows.
@@ -340,7 +403,7 @@ class Client:
             return self._wait(condition, number)
 
         known_ns = now_ns + self._core.config.settle_ms * MILLISECOND_NS
-        inbox = Inbox(self._queue_limit, waits)
+        inbox: Inbox[Delivery] = Inbox(self._queue_limit, waits)
         return Subscription(self, number, wanted, inbox=inbox, callback=callback, known_ns=known_ns)
 
     def _withdraw(self, number: int) -> None:
@@ -439,6 +502,7 @@ class Client:
                 self._recording.events.delivered(
                     now_ns, each.source, each.sequence, each.hop_count, each.publish_time_ns
                 )
+        self._seeking.receive(now_ns, [message[0] for message in arrived], deliveries)
         for matched, group in groupby(deliveries, attrgetter("subscriptions")):
             self._hand_out(matched, list(group))
 
@@ -451,7 +515,18 @@ class Client:
         if not all(subscription.takes for subscription in matched):
             self._inbox.put(deliveries)
 
-    def _call(self, callback: Callback, deliveries: list[Delivery]) -> None:
+    def _tell_matches(self, now_ns: int) -> None:
+        for match in self._seeking.due(now_ns):
+            if match.sought.callback is not None:
+                self._call(match.sought.callback, [match])
+            else:
+                match.sought.inbox.put([match])
+
+    def _note_match(self, number: int, components: Components) -> None:
+        if self._recording is not None:
+            self._recording.events.recognised(self._clock.now_ns(), number, components)
+
+    def _call(self, callback: Callable[[T], object], deliveries: list[T]) -> None:
         for delivery in deliveries:
             result = callback(delivery)
             if isinstance(result, Awaitable):
@@ -472,6 +547,7 @@ class Client:
         deadline_ns = self._core.next_deadline()
         if deadline_ns is not None and deadline_ns <= now_ns:
             self._core.handle_timer(now_ns)
+        self._tell_matches(now_ns)
         outputs = self._core.take_outputs()
         if self._recording is not None:
             self._recording.write()  # before anything is sent: else others knew more of us than the run
@@ -479,7 +555,8 @@ class Client:
         for output in outputs:
             if isinstance(output, Send):
                 self._link.send(output.datagram)
-        self._arm(self._core.next_deadline())
+        deadlines = (self._core.next_deadline(), self._seeking.next_deadline())
+        self._arm(min((each for each in deadlines if each is not None), default=None))
 
     def _arm(self, deadline_ns: int | None) -> None:
         if self._timer is not None:
@@ -488,6 +565,10 @@ class Client:
         if deadline_ns is not None:
             delay_s = self._clock.real_wait_s(max(0, deadline_ns - self._clock.now_ns()))
             self._timer = self._loop.call_later(delay_s, self._guarded, self._advance)
+
+
+def _let_go(_: Delivery) -> None:
+    """Of what is delivered for the sake of a pattern, matches alone are given to the application."""
 
 
 def _with_payload(message: Content | tuple[Content, bytes]) -> tuple[Mapping[str, Value], bytes]:

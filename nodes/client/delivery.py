@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Awaitable, Callable, Mapping
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Generic, NamedTuple, TypeVar
 
 from fastpath.fib import ForwardingTable
 from nodes.model import Predicate, Value
@@ -49,36 +49,39 @@ class Advertisement(NamedTuple):
 Callback = Callable[[Delivery], object]
 
 
-class Inbox:
-    """Deliveries that wait to be taken, in order of arrival; bounded."""
+T = TypeVar("T")
+
+
+class Inbox(Generic[T]):
+    """Deliveries, or matches, that wait to be taken, in order of arrival; bounded."""
 
     def __init__(self, limit: int, wait: Callable[[Callable[[], bool]], Awaitable[bool]]) -> None:
         self._limit = limit
         self._wait = wait
-        self._waiting: deque[Delivery] = deque()
+        self._waiting: deque[T] = deque()
         self.overflows = 0
         """Deliveries that were dropped because nobody took them in time."""
 
-    def put(self, deliveries: list[Delivery]) -> None:
+    def put(self, deliveries: list[T]) -> None:
         """Add some; what there is no room for is dropped and counted."""
         room = self._limit - len(self._waiting)
         self._waiting.extend(deliveries if len(deliveries) <= room else deliveries[: max(0, room)])
         self.overflows += max(0, len(deliveries) - room)
 
-    def take_if(self, chosen: Callable[[Delivery], bool]) -> list[Delivery]:
+    def take_if(self, chosen: Callable[[T], bool]) -> list[T]:
         """Take those that are chosen out."""
         taken = [delivery for delivery in self._waiting if chosen(delivery)]
         if taken:
             self._waiting = deque(delivery for delivery in self._waiting if not chosen(delivery))
         return taken
 
-    async def next(self) -> Delivery:
+    async def next(self) -> T:
         """The oldest; waits for one. `StopAsyncIteration` when none can come any more."""
         if not self._waiting and not await self._wait(lambda: bool(self._waiting)):
             raise StopAsyncIteration
         return self._waiting.popleft()
 
-    async def batch(self) -> list[Delivery]:
+    async def batch(self) -> list[T]:
         """All that wait; waits for one. Empty when none can come any more."""
         if not self._waiting:
             await self._wait(lambda: bool(self._waiting))
@@ -96,7 +99,7 @@ class Subscription:
         number: int,
         predicate: Predicate,
         *,
-        inbox: Inbox,
+        inbox: Inbox[Delivery],
         callback: Callback | None,
         known_ns: int,
     ) -> None:

@@ -17,27 +17,28 @@ import signal
 import threading
 from collections.abc import Callable, Coroutine, Iterable, Iterator, Mapping
 from contextlib import AbstractAsyncContextManager, contextmanager
-from typing import Any, TypeVar
+from typing import Any, Generic, TypeVar
 
 from nodes.client import aio
 from nodes.client.delivery import Advertisement, Delivery
 from nodes.client.environment import configuration, sigterm_is_free
+from nodes.client.seeking import Match
 from nodes.config import NodeConfig
-from nodes.model import Predicate
+from nodes.model import Pattern, Predicate
 
 T = TypeVar("T")
 Wait = Callable[[Coroutine[Any, Any, T]], T]
 
 
-class _Deliveries:
-    """Deliveries, one after the other, fetched in batches."""
+class _Deliveries(Generic[T]):
+    """Deliveries or matches, one after the other, fetched in batches."""
 
-    def __init__(self, client: Client, batch: Callable[[], Coroutine[Any, Any, list[Delivery]]]) -> None:
+    def __init__(self, client: Client, batch: Callable[[], Coroutine[Any, Any, list[T]]]) -> None:
         self._client = client
         self._batch = batch
-        self._fetched: Iterator[Delivery] = iter(())
+        self._fetched: Iterator[T] = iter(())
 
-    def next(self, timeout_s: float | None = None) -> Delivery:
+    def next(self, timeout_s: float | None = None) -> T:
         """The oldest; waits for one.
 
         Raises:
@@ -50,7 +51,7 @@ class _Deliveries:
             found = next(self._fetched)
         return found
 
-    async def _fetch(self, timeout_s: float | None) -> list[Delivery]:
+    async def _fetch(self, timeout_s: float | None) -> list[T]:
         async with asyncio.timeout(timeout_s):
             return await self._batch()
 
@@ -82,6 +83,35 @@ class Subscription:
 
     def __next__(self) -> Delivery:
         return self._deliveries.next()
+
+
+class PatternSubscription:
+    """A pattern that a client seeks, and an iterator over its matches."""
+
+    def __init__(self, client: Client, inner: aio.PatternSubscription) -> None:
+        self.number = inner.number
+        self.pattern = inner.pattern
+        self._client = client
+        self._inner = inner
+        self._matches = _Deliveries(client, inner.batch)
+
+    def settled(self) -> None:
+        """Wait until every router knows of it: see `aio.Subscription.settled`."""
+        self._client.wait(self._inner.settled())
+
+    def unsubscribe(self) -> None:
+        """Seek it no longer; returns when our router has taken note."""
+        self._client.wait(self._inner.unsubscribe())
+
+    def get(self, timeout_s: float | None = None) -> Match:
+        """The next match; `TimeoutError` if none comes in that time, `StopIteration` if none can."""
+        return self._matches.next(timeout_s)
+
+    def __iter__(self) -> PatternSubscription:
+        return self
+
+    def __next__(self) -> Match:
+        return self._matches.next()
 
 
 class Client:
@@ -126,6 +156,10 @@ class Client:
     def subscribe(self, predicate: str | Predicate) -> Subscription:
         """Want what matches; returns when our router has taken note."""
         return Subscription(self, self.wait(self._inner.subscribe(predicate)))
+
+    def subscribe_pattern(self, pattern: str | Pattern) -> PatternSubscription:
+        """Seek messages that belong together; returns when our router has taken note."""
+        return PatternSubscription(self, self.wait(self._inner.subscribe_pattern(pattern)))
 
     def advertise(self, advertisements: str | Predicate) -> Advertisement:
         """Announce what will be published; returns when our router knows."""

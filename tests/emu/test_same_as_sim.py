@@ -38,3 +38,20 @@ def test_both_worlds_refuse_the_same_messages(bed: Any, second_bed: Any, progres
     # `station` changes an advertisement 25 ms from two publications, which a busy machine may overtake.
     assert len(set(bed.hops()) ^ set(second_bed.hops())) <= 2
     assert len(bed.hops()) > 100
+
+
+def test_both_worlds_recognise_the_same_matches(bed: Any, second_bed: Any, progress: Any) -> None:
+    plan = load_plan(SCENARIOS / "patterns.yaml")
+    assert bed.run(plan).outcome == "complete"
+    simulated = RunDirectory.create(second_bed.out, second_bed.run_id)
+    assert SimulatedWorld().run(plan, simulated, progress).outcome == "complete"
+    told = [matches_in(each) for each in (bed, second_bed)]
+    # Times of publication differ by what a busy machine is late, so matches at the edges of windows may, too.
+    assert len(told[0] ^ told[1]) <= 12
+    assert len(told[0] & told[1]) > 40
+
+
+def matches_in(bed: Any) -> set[tuple[Any, ...]]:
+    """Of every client and pattern, the matches it was told, by ids."""
+    rows = (event for event in bed.events() if event["event"] == "deliver_match")
+    return {(r["node"], r["subscription"], *((c[0], c[1]) for c in r["components"])) for r in rows}
