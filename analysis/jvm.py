@@ -112,7 +112,9 @@ def _start(settings: Mapping[str, str]) -> Jvm:
 
 def _command(settings: Mapping[str, str], scratch: Path) -> list[str]:
     java = f"{settings[_JAVA_OPTIONS]} -Djava.io.tmpdir={scratch}"
-    own = {**settings, _JAVA_OPTIONS: java, **_local_folder(settings, scratch)}
+    # Spark makes this folder when a table is asked for that is not there; else it is `spark-warehouse` here.
+    warehouse = {"spark.sql.warehouse.dir": (scratch / "warehouse").as_uri()}
+    own = {**warehouse, **settings, _JAVA_OPTIONS: java, **_local_folder(settings, scratch)}
     options = (word for key, value in own.items() for word in ("--conf", f"{key}={value}"))
     return [f"{_find_spark_home()}/bin/spark-submit", *options, "pyspark-shell"]
 

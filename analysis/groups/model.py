@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +15,8 @@ from testbed.plan.recorded import VERDICTS
 
 SEED = "seed"
 """Among a run's values, the one that does not tell groups apart."""
+NOT_SET = "as in the scenario"
+"""The value of what only others of the runs had changed."""
 Document = Mapping[str, Any]
 Values = Mapping[str, Any]
 
@@ -84,6 +86,16 @@ def member(path: Path, values: Values) -> Member:
         except (OSError, ValueError) as error:
             raise AnalysisError(f"{path / name}: cannot be read: {error}") from error
     raise AnalysisError(f"{path}: it has no verdict yet; `cbn analyze {path}` makes one")
+
+
+def told_apart(members: Sequence[Member]) -> list[Member]:
+    """The same with those values alone in which they differ, all of them in each; else with all."""
+    names = [name for name in dict.fromkeys(n for m in members for n in m.values) if name != SEED]
+    differing = [n for n in names if len({str(m.values.get(n, NOT_SET)) for m in members}) > 1]
+    return [
+        replace(m, values={n: m.values.get(n, NOT_SET) for n in differing or names} | {SEED: m.seed})
+        for m in members
+    ]
 
 
 def grouped(members: Iterable[Member]) -> list[Group]:

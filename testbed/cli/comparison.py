@@ -10,7 +10,7 @@ from typing import Any
 
 from analysis import AnalysisError
 from analysis.groups.comparing import Compared, compare
-from analysis.groups.model import SEED, Member, member
+from analysis.groups.model import SEED, Member, member, told_apart
 from testbed.cli import exits
 from testbed.cli.folder import MATRIX, known_cells, read_note
 from testbed.plan.recorded import RecordedRunError, read_manifest
@@ -28,6 +28,8 @@ class Found:
     descriptions: list[str] = field(default_factory=list)
     left_out: list[str] = field(default_factory=list)
     """Runs of a matrix without a verdict, and why they have none."""
+    against: dict[str, str] = field(default_factory=dict)
+    """The values of the first run, if it was named by itself: others are compared with it."""
 
     @property
     def title(self) -> str:
@@ -47,6 +49,9 @@ def runs_in(directories: Sequence[Path]) -> Found:
             _of_matrix(directory, {"folder": directory.name} if len(directories) > 1 else {}, found)
         else:
             _single(directory, found)
+    if not all((directory / MATRIX).is_file() for directory in directories):
+        found.members = told_apart(found.members)
+        found.against = {n: str(value) for n, value in found.members[0].values.items() if n != SEED}
     if not found.members:
         raise exits.CommandError(
             next(iter(found.left_out), f"{directories[0]}: no runs of a matrix are noted there")
@@ -91,7 +96,7 @@ def compared(found: Found, against: Mapping[str, str] | None = None) -> Compared
     """
     description = " ".join(dict.fromkeys(found.descriptions))
     with exits.explained(AnalysisError):
-        return compare(found.title, found.members, against, found.left_out, description)
+        return compare(found.title, found.members, against or found.against, found.left_out, description)
 
 
 def page_of(directories: Sequence[Path], out: Path | None) -> Path:

@@ -22,8 +22,8 @@ def show(as_json: bool, value: object, text: str) -> int:
     return exits.OK
 
 
-def columns(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
-    """Lines of columns as wide as what is in them; columns without any value are left out."""
-    kept = [i for i in range(len(heads)) if any(row[i] for row in rows)]
+def columns(heads: Sequence[str], rows: Sequence[Sequence[str]], *, every: bool = False) -> list[str]:
+    """Lines of columns as wide as what is in them, without columns that have no value, unless `every`."""
+    kept = [i for i in range(len(heads)) if every or any(row[i] for row in rows)]
     widths = {i: max(len(row[i]) for row in (heads, *rows)) for i in kept}
     return ["  ".join(row[i].ljust(widths[i]) for i in kept).rstrip() for row in (heads, *rows)]

@@ -58,6 +58,20 @@ def test_single_runs_are_compared_by_what_they_ran(cbn: Any, tmp_path: Path) -> 
     assert (tmp_path / "compare.html").exists()
 
 
+def test_single_runs_are_compared_with_the_first_in_all_that_differs(cbn: Any, tmp_path: Path) -> None:
+    (tmp_path / "one.yaml").write_text(ONE, encoding="utf-8")
+    for name, changes in (("a", ()), ("b", ("scheme=psf", "timing.settle=200ms")), ("c", ("scheme=flood",))):
+        changed = [word for change in changes for word in ("--set", change)]
+        assert cbn("run", "one.yaml", "--world", "sim", "--out", name, *changed).returncode == 0
+    done = cbn("compare", "a", "b", "c")
+    assert done.returncode == 0, done.stderr
+    as_it_was = "timing.settle as in the scenario"
+    assert f"scheme psf, timing.settle 200ms, beside scheme pif, {as_it_was}: " in done.stdout
+    assert f"scheme flood, {as_it_was}, beside scheme pif: " in done.stdout
+    found = json.loads(cbn("compare", "a", "b", "c", "--json").stdout)
+    assert found["against"] == {"scheme": "pif", "timing.settle": "as in the scenario"}
+
+
 def test_what_cannot_be_compared_is_said(cbn: Any, scenario: Path, tmp_path: Path) -> None:
     (tmp_path / "empty").mkdir()
     done = cbn("compare", "empty")

@@ -33,6 +33,11 @@ def test_the_tables_of_a_run_answer_in_three_forms(cbn_with_spark: Any, analysed
     assert as_json["rows"] == [{"name": "r1", "role": "router"}, {"name": "r2", "role": "router"}]
 
 
+def test_columns_without_a_value_are_shown(cbn_with_spark: Any, analysed: str) -> None:
+    shown = cbn_with_spark("query", analysed, "SELECT node_id, drops, '' AS no FROM routers LIMIT 1")
+    assert shown.stdout.splitlines()[0].split() == ["node_id", "drops", "no"]
+
+
 def test_maps_are_shown_by_their_keys(cbn_with_spark: Any, analysed: str) -> None:
     sql = "SELECT map('no_match', 3, 'hop_limit', 1) AS drops, drops AS own FROM routers LIMIT 1"
     shown = cbn_with_spark("query", analysed, sql)
@@ -95,12 +100,13 @@ def test_rows_beyond_the_limit_are_announced(cbn_with_spark: Any, analysed: str)
     ],
 )
 def test_what_is_wrong_with_a_query_is_said_in_words(
-    cbn_with_spark: Any, analysed: str, sql: str, reported: str
+    cbn_with_spark: Any, analysed: str, tmp_path: Path, sql: str, reported: str
 ) -> None:
     done = cbn_with_spark("query", analysed, sql)
     assert done.returncode == 2
     assert reported in done.stderr
     assert "Traceback" not in done.stderr
+    assert not (tmp_path / "spark-warehouse").exists()
 
 
 def test_the_runs_of_a_matrix_are_asked_together(cbn_with_spark: Any, tiny: Path) -> None:

@@ -18,7 +18,8 @@ examples:
       each run is compared with that of psf with otherwise the same values
       (default: with the first value of what the matrix names first)
   cbn compare runs/one runs/another --out both.html
-      any runs; each is a group of its own, unless they differ in the seed alone
+      any runs; each is a group of its own, unless they differ in the seed alone,
+      and is compared with the first
 
 Reads verdicts alone, so it takes no time and no Java; crossings and state are in
 those of `cbn analyze`. Writes the page compare.html into the folder of the
@@ -35,7 +36,7 @@ def _arguments(parser: argparse.ArgumentParser) -> None:
         action="append",
         default=[],
         metavar="NAME=VALUE",
-        help="what others are compared with (default: the first value of the first axis)",
+        help="what others are compared with (default: the first value of the first axis, or the first run)",
     )
     parser.add_argument("--out", type=Path, metavar="FILE", help="the page (default: compare.html)")
     add_json(parser)

@@ -93,7 +93,8 @@ def _print(found: pa.Table, args: argparse.Namespace) -> None:
         writer.writerow(names)
         writer.writerows([_text(row[name], "") for name in names] for row in rows)
     else:
-        print("\n".join(columns(names, [[_text(row[name], "NULL") for name in names] for row in rows])))
+        texts = [[_text(row[name], "NULL") for name in names] for row in rows]
+        print("\n".join(columns(names, texts, every=True)))
 
 
 def _plain(value: Any) -> Any:
