@@ -77,34 +77,34 @@ class Monitor:
         return sum(len(leaf.kept) for leaf in self._leaves)
 
     def take(self, places: Iterable[int], components: Components) -> list[Components]:
-        """An occurrence (or a match of another monitor) that fills these places; the matches it completes.
+        """A message that fills these places, or a match of another monitor; the matches it completes.
 
-        Its latest component must be the latest of all that was ever taken.
+        Its latest component must be later than that of all that was taken before.
         """
-        if len(components) == 1:
-            time_ns = components[0].time_ns
-            piece = Piece(time_ns, time_ns, components)
-        else:
-            piece = Piece(min(components).time_ns, max(components).time_ns, components)
-        found: list[Components] = []
-        if not self._completing.isdisjoint(places):
-            found = self._completed(piece, frozenset(places))
-            if found and self._pairing is not Pairing.EVERY:
-                found = self._chosen(found)
-        if self._pairing is not Pairing.ONCE or not found:
-            self._store(piece, places)
-        return found
+        return self.take_all([(places, components)])
 
-    def _completed(self, piece: Piece, places: frozenset[int]) -> list[Components]:
-        self._budget.left = COMBINATIONS_MAX
+    def take_all(self, fills: Iterable[tuple[Iterable[int], Components]]) -> list[Components]:
+        """As `take`, of all that has the same latest component: a message, and matches that it completed."""
         found: list[Components] = []
+        self._budget.left = COMBINATIONS_MAX
+        for places, components in fills:
+            if len(components) == 1:
+                time_ns = components[0].time_ns
+                piece = Piece(time_ns, time_ns, components)
+            else:
+                piece = Piece(min(components).time_ns, max(components).time_ns, components)
+            if not self._completing.isdisjoint(places):
+                self._complete(piece, frozenset(places), found)
+            self._store(piece, places)
+        if len(found) > 1:
+            found = sorted(set(found) if self._ambiguous else found, key=order_of)
+        return found if not found or self._pairing is Pairing.EVERY else self._chosen(found)
+
+    def _complete(self, piece: Piece, places: frozenset[int], found: list[Components]) -> None:
         try:
             found.extend(match.components for match in self._root.ending(piece, places, -FOREVER_NS))
         except _CurtailedError:
             self.curtailed += 1
-        if len(found) > 1:
-            found = sorted(set(found) if self._ambiguous else found, key=order_of)
-        return found
 
     def _chosen(self, found: list[Components]) -> list[Components]:
         """What the pairing tells of matches that one message completes."""
