@@ -13,7 +13,7 @@ import re
 import shutil
 import tempfile
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -87,18 +87,24 @@ def _equal(path: Path, other: Path) -> bool:
 
 
 def _names(paths: Sequence[Path]) -> list[str]:
-    """Of the interfaces: the file's name without endings, and its folder where two have one name."""
+    """Of the interfaces: the file's name without endings, with so much of its path that names differ."""
     stems = [_ENDINGS.sub("", path.name) or path.name for path in paths]
     places = {(path.parent, stem) for path, stem in zip(paths, stems, strict=True)}
     for number, path in enumerate(paths):  # r1-eth0.1.pcap continues r1-eth0.pcap
         rotated = _ROTATED.fullmatch(stems[number])
         if rotated and (path.parent, rotated[1]) in places:
             stems[number] = rotated[1]
-    folders = {stem: {p.parent for p, s in zip(paths, stems, strict=True) if s == stem} for stem in stems}
-    return [
-        f"{path.parent.name}/{stem}" if len(folders[stem]) > 1 else stem
-        for path, stem in zip(paths, stems, strict=True)
-    ]
+    folders = [path.parent.resolve() for path in paths]
+    known = {stem: {f for f, s in zip(folders, stems, strict=True) if s == stem} for stem in stems}
+    return [_beneath(folder, known[stem]) + stem for folder, stem in zip(folders, stems, strict=True)]
+
+
+def _beneath(folder: Path, others: Collection[Path]) -> str:
+    """As many of the last parts of a folder's path as tell it from others; empty, if there are none."""
+    depth = 0
+    while len({other.parts[-depth:] if depth else () for other in others}) < len(others):
+        depth += 1
+    return "".join(f"{part}/" for part in folder.parts[-depth:] if depth)
 
 
 def read_captures(
@@ -171,7 +177,7 @@ def _document(files: Files, work: Work, folder: Path, tasks: Tasks, *, steps_wan
         "ambiguous_steps": followed["ambiguous"],
         "clocks": clocks.rows(),
         "reused_pieces": work.kept,
-        "problems": [*ingested.problems, *_problems(work, followed), *clocks.problems()],
+        "problems": [*ingested.problems, *_crowded(ends), *_problems(work, followed), *clocks.problems()],
         "notes": [*files.notes, *clocks.notes()],
         "unknown": _unknown(places, followed, clocks),
     }
@@ -184,6 +190,17 @@ def _ends(work: Work) -> dict[str, tuple[str, str] | None]:
         for name, addresses in report["between"].items():
             found.setdefault(name, set()).update((a, b) for a, b in addresses)
     return {name: next(iter(seen)) if len(seen) == 1 else None for name, seen in found.items()}
+
+
+def _crowded(ends: Mapping[str, tuple[str, str] | None]) -> Iterator[str]:
+    """Links of which there are more captures than they have ends."""
+    for link in dict.fromkeys(filter(None, ends.values())):
+        names = sorted(name for name, found in ends.items() if found == link)
+        if len(names) > 2:
+            yield (
+                f"{_few(names)}: {len(names)} captures of one link, which has two ends: they are of several "
+                "runs, or an end was captured twice; steps between them say nothing"
+            )
 
 
 def _survey(packets: Path, tasks: Tasks) -> tuple[list[Document], dict[str, list[int]]]:

@@ -35,6 +35,8 @@ GIVEN_UP = (PySparkException, Py4JError)
 CONNECT_PACKAGES = ("grpc", "grpc_status", "google.rpc", "zstandard")
 _NO_CHOICE = re.compile(r"^(?!spark\.)|^spark\.(app|submit)\.|JavaOptions|\.port$|secret|executor\.id$")
 """Settings of one session alone, of Spark itself, or secret: they are not recorded."""
+_MASTER = re.compile(r"local(\[(\*|\d+)(, *\d+)?\])?|local-cluster\[.+\]|(spark|sc|k8s)://.+|yarn")
+"""The URLs of masters, as Spark has them."""
 _ANSWER_S = 5.0
 _SQL_LOGGER = "SQLQueryContextLogger"
 _PYTHON = "spark.pyspark.python"
@@ -143,7 +145,12 @@ def _prepare_environment(master: str, worker_python: str) -> None:
 
 
 def _check_reachable(master: str) -> None:
-    """Spark itself looks for a master for minutes."""
+    """Spark itself looks for a master for minutes, and does not say what is wrong with its URL."""
+    if _MASTER.fullmatch(master) is None:
+        raise AnalysisError(
+            f"{master}: no master of Spark; expected local[N], spark://HOST:PORT, sc://HOST:PORT, "
+            "yarn or k8s://URL"
+        )
     found = re.match(r"(spark|sc)://([^:/,;]+)(?::(\d+))?(/;.*)?$", master)
     if found is None:
         return

@@ -287,3 +287,22 @@ def test_the_captures_that_benchmarks_generate_are_followed_from_end_to_end(tmp_
     in_a_row = list(zip(names(), names()[1:], strict=False))
     assert [(step["from"], step["to"]) for step in document["steps"]] == in_a_row
     assert {step["messages"] for step in document["steps"]} == {200}
+
+
+def test_folders_of_one_name_keep_captures_of_two_runs_apart(tmp_path):
+    networks = []
+    for run in ("one", "two"):
+        (tmp_path / run).mkdir()
+        networks.append(Network(tmp_path / run / "captures"))
+    networks[0].publish(1, 0)
+    networks[1].publish(1, LATER_NS)
+    paths = [path for network in networks for path in network.write()]
+    document = read_captures(files_of(paths), None, in_threads(1), 1)
+    assert [row["interface"] for row in document["captures"]][:2] == [
+        "one/captures/r1-eth0",
+        "one/captures/r1-eth1",
+    ]
+    assert len(document["captures"]) == len(paths) == 12
+    crowded = [text for text in document["problems"] if "captures of one link" in text]
+    assert crowded[0].startswith("one/captures/r1-eth1, one/captures/r2-eth0, two/captures/r1-eth1, ")
+    assert any("captures of several runs" in text and "publisher" in text for text in document["problems"])

@@ -149,3 +149,12 @@ def test_a_master_that_does_not_answer_is_named_at_once(monkeypatch: pytest.Monk
     monkeypatch.setattr("analysis.session._running", lambda: None)
     with pytest.raises(AnalysisError, match=r"nothing answers at spark://127.0.0.1:9 .*cbn spark up"):
         start_session(0, Asked("spark://127.0.0.1:9"))
+
+
+@pytest.mark.parametrize("master", ["nonsense", "spark:/host:7077", "local[", "http://host:7077"])
+def test_what_is_no_master_is_refused_before_spark_starts(
+    master: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("analysis.session._running", lambda: None)
+    with pytest.raises(AnalysisError, match=r"no master of Spark; expected local\[N\], spark://HOST:PORT"):
+        start_session(0, Asked(master))
