@@ -8,13 +8,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from enum import IntEnum
+from typing import Any
 
-from analysis.history import History
+from analysis.history import History, history_of, network_change
 from analysis.oracle import (
     Claim,
     Clock,
     Due,
     SubscriptionChange,
+    advertisement_change,
     claims_of,
     predicate_of,
     readable_claims,
@@ -62,6 +64,20 @@ class Advertising:
                     return Standing.ADVERTISED
                 found = Standing.UNSURE
         return found
+
+    def restrict(self, due: Due, source: int, time_ns: int, content: Mapping[str, Value]) -> Due:
+        """What is due of a message where nobody had to advertise, as far as it was advertised."""
+        return restricted(due, self.standing(source, time_ns, content))
+
+
+def advertising_in(plan: Plan, events: Iterable[Mapping[str, Any]], start_ns: int) -> Advertising | None:
+    """What was advertised in a complete run whose events are held in memory; None: nobody had to."""
+    events = list(events)
+    changes = filter(None, map(advertisement_change, events))
+    clients = {node.name: node.node_id for node in plan.clients}
+    history = history_of(plan, filter(None, map(network_change, events)), start_ns)
+    clock = Clock(start_ns, plan.timing.settle_ns)
+    return advertising_of(plan, changes, clients, clock, history)[0]
 
 
 def advertising_of(

@@ -17,7 +17,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from analysis.history import FOREVER, History, NetworkChange
-from analysis.interest import Announcement, Filters, announcements_of, head_of, same_meaning, wanted_at
+from analysis.interest import (
+    Announcement,
+    Filters,
+    announcements_of,
+    head_of,
+    overlapping,
+    same_meaning,
+    wanted_at,
+)
 from analysis.oracle import SubscriptionChange
 from analysis.payloads import Payload
 from analysis.rundir import Run
@@ -111,6 +119,8 @@ class Seen:
     """Of subscriptions; where there was one less than S before, interest may be on its way."""
     partial: Collection[int]
     """Routers of which not all was captured."""
+    offers: Sequence[SubscriptionChange] | None = None
+    """Changes of advertisements, where interest is announced only of what others advertise; else None."""
 
 
 def contradictions(seen: Seen, fixpoints: Sequence[Fixpoint]) -> list[Contradiction]:
@@ -184,11 +194,11 @@ def _learn(
     np.maximum.at(last, (of, origin, router), sequence)
 
 
-def _changed_lately(seen: Seen, time_ns: int) -> set[int]:
-    """Routers at which a client's subscriptions changed so lately that not everybody need know."""
+def _changed_lately(seen: Seen, changes: Sequence[SubscriptionChange], time_ns: int) -> set[int]:
+    """Routers at which what a client holds changed so lately that not everybody need know."""
     plan = seen.run.plan
     since_ns = time_ns - plan.timing.settle_ns
-    clients = {c.client for c in seen.changes if since_ns <= c.time_ns <= time_ns}
+    clients = {c.client for c in changes if since_ns <= c.time_ns <= time_ns}
     return {seen.run.router_ids[link.a] for link in plan.links if link.b in clients}
 
 
@@ -211,10 +221,14 @@ def _denials(
     links: Announced,
     interest: Mapping[int, Sequence[Announcement]],
 ) -> Iterator[str]:
-    fresh = _changed_lately(seen, fixpoint.time_ns)
+    changed = _changed_lately(seen, seen.changes, fixpoint.time_ns)
+    offering = _changed_lately(seen, seen.offers or (), fixpoint.time_ns)
     wanted = wanted_at(fixpoint.time_ns, seen.changes)
+    offered = None if seen.offers is None else wanted_at(fixpoint.time_ns, seen.offers)
     for part in fixpoint.parts:
         routers = [router for router in part if router not in seen.partial]
+        # What anybody here advertises is what the others here may have to announce interest in.
+        fresh = changed if offering.isdisjoint(part) else changed.union(part)
         if len(part) > 1:
             yield from held.unequal(LINKS, routers, routers)
             yield from held.unequal(INTEREST, [r for r in routers if r not in fresh], routers)
@@ -222,7 +236,12 @@ def _denials(
             yield from _untrue(origin, fixpoint, links.get(origin, ()), seen.run.names)
             if origin not in fresh:
                 known = _filters_at(interest.get(origin, ()), fixpoint.time_ns, held.own(INTEREST, origin))
-                yield from _unwanted(origin, fixpoint, known, wanted, seen.run.names)
+                whole = _of_clients([origin], fixpoint, wanted)
+                told = whole
+                if offered is not None:
+                    others = _of_clients([each for each in part if each != origin], fixpoint, offered)
+                    told = overlapping(whole, others)
+                yield from _unwanted(origin, known, told, whole, seen.run.names)
 
 
 @dataclass(frozen=True, slots=True)
@@ -277,16 +296,21 @@ def _filters_at(announced: Sequence[Announcement], time_ns: int, newest: int) ->
     return None if last is None else last.filters
 
 
+def _of_clients(routers: Iterable[int], fixpoint: Fixpoint, held: Mapping[str, Filters]) -> Filters:
+    """What the clients of these routers hold, together."""
+    clients = (client for router in routers for client in fixpoint.clients[router])
+    return frozenset[bytes]().union(*(held.get(client, frozenset()) for client in clients))
+
+
 def _unwanted(
-    origin: int,
-    fixpoint: Fixpoint,
-    announced: Filters | None,
-    wanted: Mapping[str, Filters],
-    names: Mapping[int, str],
+    origin: int, announced: Filters | None, told: Filters, whole: Filters, names: Mapping[int, str]
 ) -> Iterator[str]:
-    clients = fixpoint.clients[origin]
-    true = frozenset[bytes]().union(*(wanted.get(client, frozenset()) for client in clients))
-    if announced is not None and not same_meaning(announced, true):
+    """Who announced something else than `told`, the part of all that its clients want that is to be told."""
+    if announced is None or same_meaning(announced, told):
+        return
+    if told != whole and same_meaning(announced, whole):
+        yield f"{names[origin]} had announced interest that nothing advertised elsewhere overlaps"
+    else:
         yield f"{names[origin]} had announced interest that is not what its clients had subscribed to"
 
 

@@ -78,7 +78,7 @@ def _filters_after(before: Filters | None, kind: int, data: bytes) -> Filters | 
 
 
 def wanted_at(time_ns: int, changes: Iterable[SubscriptionChange]) -> dict[str, Filters]:
-    """The filters of all subscriptions that are in force then, by client; changes in order of time."""
+    """The filters of all subscriptions, or advertisements, in force then, by client; changes in order."""
     held: dict[tuple[str, int], str] = {}
     for change in changes:
         if change.time_ns > time_ns:
@@ -99,6 +99,15 @@ def _filters(predicate: str) -> Filters:
         return frozenset(split_predicate(encode_predicate(predicate_of(predicate))))
     except PredicateSyntaxError:
         return frozenset()  # named where claims are made
+
+
+def overlapping(filters: Filters, advertisements: Filters) -> Filters:
+    """The filters that an advertisement overlaps; all, if there is too much to compare."""
+    if len(filters) * len(advertisements) > MOST_COMPARISONS:
+        return filters
+    return frozenset(
+        f for f in filters if any(cover.advertisement_overlaps(each, f) for each in advertisements)
+    )
 
 
 def same_meaning(one: Filters, other: Filters) -> bool:

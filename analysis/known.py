@@ -8,6 +8,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+import numpy as np
+from numpy.typing import NDArray
+
 from analysis import calm, logs, network
 from analysis.advertising import Advertising, advertising_of
 from analysis.drift.correction import HostClock, with_corrected_times
@@ -118,6 +121,12 @@ class Known:
     fixpoints: Sequence[calm.Fixpoint]
     notes: Sequence[str]
     """What was odd about the run directory."""
+
+    def seen(self, records: Mapping[str, NDArray[np.int64]]) -> calm.Seen:
+        """What says whether the network had converged, with the records that routers were seen to have."""
+        offers = self.advertised if self.advertising is not None else None
+        partial = self.evidence.partial_routers
+        return calm.Seen(self.run, records, self.payloads, self.changes, partial, offers)
 
     @property
     def excused(self) -> Excused:

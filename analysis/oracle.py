@@ -30,7 +30,7 @@ message at the seam.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from typing import Any, NamedTuple
@@ -320,6 +320,10 @@ def oracle_of(plan: Plan, events: Sequence[Mapping[str, Any]], start_ns: int) ->
     return Oracle(claims, history_of(plan, filter(None, map(network_change, events)), start_ns))
 
 
+Restrict = Callable[[Due, int, int, Mapping[str, Value]], Due]
+"""(What is due, the publisher, when it published, the message) -> what is due all the same."""
+
+
 @dataclass(slots=True)
 class Judged:
     """What became of a run's messages."""
@@ -331,10 +335,21 @@ class Judged:
     spurious: list[Pair] = field(default_factory=list)
 
 
-def judge_events(oracle: Oracle, events: Iterable[Mapping[str, Any]], ids: Mapping[str, int]) -> Judged:
+def judge_events(
+    oracle: Oracle,
+    events: Iterable[Mapping[str, Any]],
+    ids: Mapping[str, int],
+    restrict: Restrict | None = None,
+) -> Judged:
     """Judge a run by its clients' events, which are held in memory; `ids` are the nodes' by name.
 
     What a client reports counts as what its router sent it, for there are no captures.
+
+    Args:
+        oracle: Says what is due.
+        events: In order of time.
+        ids: The nodes', by name.
+        restrict: What is left of that for a message; None: all.
     """
     judged, events = Judged(), list(events)
     got = Counter((e["source"], e["sequence"], ids[e["node"]]) for e in events if e["event"] == "deliver")
@@ -346,10 +361,11 @@ def judge_events(oracle: Oracle, events: Iterable[Mapping[str, Any]], ids: Mappi
         source, sequence, text = event["source"], event["sequence"], event["message"]
         if text not in wanting:
             wanting[text] = oracle.wanting(parse_message(text))
-        for subscriber, due in oracle.judge(source, event["time_ns"], wanting[text]).items():
-            _note(
-                judged, tally, (source, sequence, subscriber), due, got.pop((source, sequence, subscriber), 0)
-            )
+        for subscriber, wanted in oracle.judge(source, event["time_ns"], wanting[text]).items():
+            at = source, event["time_ns"], parse_message(text)
+            due = wanted if restrict is None else restrict(wanted, *at)
+            pair = source, sequence, subscriber
+            _note(judged, tally, pair, due, got.pop(pair, 0))
     for pair, copies in got.items():
         _note(judged, tally, pair, Due(None, False), copies)
     judged.counts = counts_of(tally)

@@ -311,11 +311,9 @@ class _Tables:
     def _contradictions(self, passed: PacketSums) -> list[calm.Contradiction]:
         """The fixpoints that the captures deny; their times must be right for that."""
         known = self.known
-        partial_routers = known.evidence.partial_routers
         fixpoints_ns = [fixpoint.time_ns for fixpoint in known.fixpoints]
         records = staged(passed.records, self.course.disturbed.intervals, fixpoints_ns)
-        seen = calm.Seen(known.run, records, known.payloads, known.changes, partial_routers)
-        return calm.all_contradictions(seen, known.fixpoints, known.history)
+        return calm.all_contradictions(known.seen(records), known.fixpoints, known.history)
 
     def _scheme(self, sums: Sums, delays_known: bool) -> SchemeFindings:
         """What the scheme took."""

@@ -11,7 +11,7 @@ from typing import Any
 
 Status = Mapping[str, Any]
 Statuses = Mapping[str, Status]
-DIGESTS = ("link_state_digest", "interest_digest")
+DIGESTS = ("link_state_digest", "interest_digest", "offer_digest")
 HELD = {"subscriptions": "subscribed to", "advertisements": "advertised"}
 """What clients hold and tell their routers, and the verb for it."""
 

@@ -153,9 +153,7 @@ def _checks(
 
 
 def _contradictions(known: Known, sightings: Sightings) -> list[calm.Contradiction]:
-    partial_routers = known.evidence.partial_routers
-    seen = calm.Seen(known.run, sightings.records, known.payloads, known.changes, partial_routers)
-    return calm.all_contradictions(seen, known.fixpoints, known.history)
+    return calm.all_contradictions(known.seen(sightings.records), known.fixpoints, known.history)
 
 
 assert set(UNCHECKED) <= set(CHECKS)

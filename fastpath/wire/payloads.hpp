@@ -14,7 +14,9 @@ enum class Kind : std::uint8_t {
     RecordRequest = 6,
     Advertise = 7,
     Unadvertise = 8,
-    Refused = 9
+    Refused = 9,
+    Offer = 10,
+    OfferChange = 11
 };
 
 struct NeighbourView {
@@ -56,7 +58,7 @@ class LinkStateCursor {
     std::uint32_t last_ = 0;
 };
 
-// INTEREST; or SUBSCRIBE or ADVERTISE, with the client's number as `id` and no sequence.
+// INTEREST or OFFER; or SUBSCRIBE or ADVERTISE, with the client's number as `id` and no sequence.
 struct PredicateView {
     std::uint32_t id = 0;
     std::uint64_t sequence = 0;
@@ -71,7 +73,7 @@ struct RefusedView {
     std::uint64_t sequence = 0;
 };
 
-// INTEREST_CHANGE. Two predicates follow each other, each ending where its last filter does.
+// INTEREST_CHANGE or OFFER_CHANGE. Two predicates follow each other, each ending where its last filter does.
 struct ChangeView {
     static constexpr std::size_t DIGEST = 16;
 
@@ -196,10 +198,12 @@ namespace detail {
             }
             return cursor.status();
         }
-        case Kind::Interest: return parse_interest(payload, view);
+        case Kind::Interest:
+        case Kind::Offer: return parse_interest(payload, view);
         case Kind::Subscribe: return parse_subscribe(payload, view);
         case Kind::Unsubscribe: return parse_unsubscribe(payload, number);
-        case Kind::InterestChange: return parse_interest_change(payload, change);
+        case Kind::InterestChange:
+        case Kind::OfferChange: return parse_interest_change(payload, change);
         case Kind::RecordRequest: return parse_record_request(payload, number);
         case Kind::Advertise: return parse_advertise(payload, view);
         case Kind::Unadvertise: return parse_unadvertise(payload, number);

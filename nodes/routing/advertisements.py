@@ -16,7 +16,7 @@ from nodes.routing.client_predicates import FromClients, Predicates, Words
 from nodes.routing.effects import Reason
 from nodes.routing.holdings import Holdings
 from nodes.routing.link import Link
-from nodes.routing.predicates import COUNT, filters_of
+from nodes.routing.predicates import filters_of, predicate_of
 from nodes.routing.schemes.base import of_publisher
 from nodes.routing.store import PredicateStore
 from nodes.wire.packets import Kind, Refusal
@@ -34,7 +34,7 @@ class Advertisements(Predicates):
 
     def together(self) -> bytes:
         """All of them, as one predicate."""
-        return COUNT.pack(len(self._advertised)) + b"".join(sorted(self._advertised))
+        return predicate_of(self._advertised)
 
     def _added(self, predicate: bytes) -> None:
         self._advertised.update(filters_of(predicate))

@@ -51,6 +51,7 @@ class Reason(StrEnum):
     TOO_MUCH_HELD = "too_much_held"
     UNLISTED_ORIGIN = "unlisted_origin"
     INTEREST_GAP = "interest_gap"
+    OFFER_GAP = "offer_gap"
     UNKNOWN_SUBSCRIPTION = "unknown_subscription"
     UNKNOWN_ADVERTISEMENT = "unknown_advertisement"
 

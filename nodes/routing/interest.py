@@ -1,7 +1,8 @@
 """Who wants what: the predicates of all routers, by sequence, and the steps by which they changed.
 
 A router floods one predicate, the union of what its clients subscribed to,
-reduced (M6: subscriptions of a predicate at an interface; RTE 2: pred(v)). The
+reduced (M6: subscriptions of a predicate at an interface; RTE 2: pred(v)). Where clients have
+to advertise, what they advertise is flooded in the same way, as another predicate (`OFFERS`). The
 predicates themselves are in the router's store; here is which state of each
 origin's predicate that is, and the latest changes as they were announced, so that
 whoever holds an earlier state can be sent the difference.
@@ -17,22 +18,41 @@ from __future__ import annotations
 
 import hashlib
 from collections import OrderedDict, deque
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from fastpath.interests import Predicate
+from nodes.routing.effects import Reason
 from nodes.routing.numbers import OwnNumber
 from nodes.routing.predicates import COUNT
 from nodes.routing.records import HEAD
-from nodes.routing.schemes.base import of_router
+from nodes.routing.schemes.base import Source, of_router, offer_of_router
 from nodes.routing.store import PredicateStore
+from nodes.wire.packets import Kind
 
 STEPS_MAX = 256
 """So many changes of one origin are kept to be passed on, if they are not larger than its predicate."""
 ENCODED_MIN, ENCODED_MAX = 1 << 12, 1 << 25
 """Bytes of encoded predicates kept at hand, of one at least and of all at most: several neighbours are sent
 the same at about the same time."""
+
+
+class Subject(NamedTuple):
+    """What the predicates are that are flooded."""
+
+    record: Kind
+    change: Kind
+    gap: Reason
+    """Why a change is dropped that does not follow from what is held."""
+    named: Callable[[int], Source]
+    """The store's name of a router's predicate."""
+
+
+INTEREST = Subject(Kind.INTEREST, Kind.INTEREST_CHANGE, Reason.INTEREST_GAP, of_router)
+"""What the clients of a router want."""
+OFFERS = Subject(Kind.OFFER, Kind.OFFER_CHANGE, Reason.OFFER_GAP, offer_of_router)
+"""What they advertise."""
 
 
 class State(NamedTuple):
@@ -58,14 +78,17 @@ class _Record:
 
 
 class InterestDatabase:
-    """What the clients of every router want."""
+    """What the clients of every router want, or what they advertise."""
 
-    def __init__(self, node: int, store: PredicateStore, renumber_ms: int) -> None:
+    def __init__(
+        self, node: int, store: PredicateStore, renumber_ms: int, subject: Subject = INTEREST
+    ) -> None:
         self.own = OwnNumber(renumber_ms)
         self.version = 0
         """Another number when an origin came, went, or began or ceased to want anything."""
         self._node = node
         self._store = store
+        self._named = subject.named
         self._records: dict[int, _Record] = {}
         self._encoded: OrderedDict[int, tuple[State, bytes]] = OrderedDict()
         self._encoded_bytes = 0
@@ -82,7 +105,7 @@ class InterestDatabase:
 
     def predicate(self, origin: int) -> Predicate:
         """What an origin wants."""
-        return self._store.named(of_router(origin))
+        return self._store.named(self._named(origin))
 
     def originate(self, now_ns: int, removed: Predicate, added: Predicate) -> bool:
         """Our clients want something else; False if they do not, and it was announced."""
@@ -107,7 +130,7 @@ class InterestDatabase:
     ) -> None:
         """Hold a later state of an origin; `step` is the change as announced, None if it was not."""
         wanted = self._wants(origin)
-        self._store.change(of_router(origin), removed, added)
+        self._store.change(self._named(origin), removed, added)
         record = self._records.get(origin)
         if record is None:
             record = self._records[origin] = _Record(after)
@@ -131,7 +154,7 @@ class InterestDatabase:
         self._records.pop(origin, None)
         self.version += 1
         self._drop_encoded(origin)
-        self._store.forget(of_router(origin))
+        self._store.forget(self._named(origin))
 
     def step_after(self, origin: int, known: State) -> Step | None:
         """The change to send to a holder of an earlier state; None if it must be sent everything."""

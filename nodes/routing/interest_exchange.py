@@ -1,5 +1,7 @@
 """The exchange of interest between neighbours: what is news, refused or passed on, and what is sent next.
 
+Of what clients want and, by a second exchange, of what they advertise (`interest.Subject`).
+
 A record is all that an origin's clients want, a change leads from one state to
 the next, a request asks for a record (docs/protocols.md, "Link state and
 interest"). A change that does not fit what we hold is counted, and the record
@@ -18,13 +20,12 @@ Not here: what we hold (`interest`), for how long and how much (`records`).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 
 from fastpath.interests import Predicate, read_change
 from fastpath.wire import codec
-from nodes.routing.effects import Reason
-from nodes.routing.interest import InterestDatabase, State
+from nodes.routing.interest import INTEREST, InterestDatabase, State, Subject
 from nodes.routing.link import Link
 from nodes.routing.numbers import Numbering, Order, of_last_class
 from nodes.routing.outbound import Made
@@ -42,9 +43,10 @@ memory."""
 class Announcements:
     """What each neighbour knows of everybody's interest, and what it is sent next."""
 
-    def __init__(self, links: Sequence[Link], database: InterestDatabase) -> None:
+    def __init__(self, links: Sequence[Link], database: InterestDatabase, subject: Subject) -> None:
         self._links = links
         self._database = database
+        self._subject = subject
         self._known: dict[int, dict[int, State]] = {link.interface.index: {} for link in self._links}
 
     def joined(self, now_ns: int, link: Link) -> None:
@@ -79,7 +81,8 @@ class Announcements:
             known.pop(origin, None)
 
     def _promise(self, now_ns: int, link: Link, origin: int) -> None:
-        link.promise(now_ns, (Kind.INTEREST, origin), partial(self._next, link.interface.index, origin))
+        place = (self._subject.record, origin)
+        link.promise(now_ns, place, partial(self._next, link.interface.index, origin))
 
     def _next(self, interface: int, origin: int) -> Made | None:
         held, known = self._database.state(origin), self._known[interface]
@@ -88,9 +91,9 @@ class Announcements:
         step = self._database.step_after(origin, known[origin]) if origin in known else None
         if step is None:
             known[origin] = held
-            return Made(Kind.INTEREST, self._database.payload(origin), more=False)
+            return Made(self._subject.record, self._database.payload(origin), more=False)
         known[origin] = step.after
-        return Made(Kind.INTEREST_CHANGE, step.payload, more=step.after != held)
+        return Made(self._subject.change, step.payload, more=step.after != held)
 
 
 def _comparable(a: State, b: State) -> bool:
@@ -109,6 +112,7 @@ class InterestExchange:
         renumber_ms: How long the last class of numbers is held.
         announcement: When what our clients want is to be announced anew.
         changed: Called with the time after every change.
+        subject: What is exchanged.
     """
 
     def __init__(
@@ -121,11 +125,13 @@ class InterestExchange:
         renumber_ms: int,
         announcement: Pending,
         changed: Callable[[int], None],
+        subject: Subject = INTEREST,
     ) -> None:
-        self.database = InterestDatabase(node, store, renumber_ms)
+        self.database = InterestDatabase(node, store, renumber_ms, subject)
         self.numbering = Numbering(renumber_ms)
         self.announcement = announcement
-        self._announcements = Announcements(links, self.database)
+        self._subject = subject
+        self._announcements = Announcements(links, self.database, subject)
         self._node = node
         self._links = links
         self._pool = store.pool
@@ -158,8 +164,13 @@ class InterestExchange:
             self.database.withdraw()
             self.announcement.want(now_ns)
 
+    @property
+    def handlers(self) -> Mapping[int, Callable[[int, Link, bytes], None]]:
+        """What takes the payloads, by their kind."""
+        return {self._subject.record: self.take_record, self._subject.change: self.take_change}
+
     def take_record(self, now_ns: int, link: Link, payload: bytes) -> None:
-        """INTEREST.
+        """INTEREST, or OFFER.
 
         Raises:
             WireError: It is malformed; nothing was changed.
@@ -178,7 +189,7 @@ class InterestExchange:
             self._refuse(place)
 
     def take_change(self, now_ns: int, link: Link, payload: bytes) -> None:
-        """INTEREST_CHANGE.
+        """INTEREST_CHANGE, or OFFER_CHANGE.
 
         Raises:
             WireError: It is malformed; nothing was changed.
@@ -193,7 +204,7 @@ class InterestExchange:
         if order is not Order.NEWER:
             self._take_no_news(now_ns, link, after, order, origin)
         elif not self._follows(origin, after, removed, added):
-            link.drop(Reason.INTEREST_GAP)
+            link.drop(self._subject.gap)
             self._announcements.learned(link, origin, after)
             self.ask(now_ns, link, origin)
         elif self._room(link, origin, removed, added):
@@ -238,7 +249,7 @@ class InterestExchange:
         self.database.forget(origin)
         self.numbering.forget(origin)
         self._announcements.forget(origin)
-        self._rules.holdings.release(Kind.INTEREST, origin)
+        self._rules.holdings.release(self._subject.record, origin)
 
     def _take_state(self, now_ns: int, link: Link, payload: bytes) -> None:
         origin, sequence = head(payload)
@@ -250,9 +261,9 @@ class InterestExchange:
         order = self.numbering.compare(now_ns, origin, self.database.state(origin), after)
         if order is not Order.NEWER:
             self._take_no_news(now_ns, link, after, order, origin)
-        elif not self._rules.holdings.admits_origin(link, Kind.INTEREST, origin, len(payload)):
+        elif not self._rules.holdings.admits_origin(link, self._subject.record, origin, len(payload)):
             self._rules.ageing.refused(origin)
-        elif self._rules.holdings.charge(link, Kind.INTEREST, origin, len(payload)):
+        elif self._rules.holdings.charge(link, self._subject.record, origin, len(payload)):
             before = self.database.predicate(origin)
             returned = self._note(now_ns, origin, after)
             self.database.take(origin, after, before.minus(predicate), predicate.minus(before))
@@ -271,7 +282,7 @@ class InterestExchange:
         if order is Order.STALE:
             self._announcements.repeat(now_ns, link, self._node)
         elif order is Order.NEWER:
-            identity.superseded(now_ns, Kind.INTEREST, state.sequence, self.announcement)
+            identity.superseded(now_ns, self._subject.record, state.sequence, self.announcement)
             database.withdraw()
 
     def _take_no_news(self, now_ns: int, link: Link, state: State, order: Order, origin: int) -> None:
@@ -305,7 +316,7 @@ class InterestExchange:
         filters = len(predicate) - len(removed) + len(added)
         size = HEAD.size + predicate.encoded_bytes - removed.encoded_bytes + added.encoded_bytes
         admitted = self._rules.holdings.admits_filters(link, filters)
-        return admitted and self._rules.holdings.charge(link, Kind.INTEREST, origin, size)
+        return admitted and self._rules.holdings.charge(link, self._subject.record, origin, size)
 
     def _spread(self, now_ns: int, origin: int) -> None:
         self._rules.ageing.stored(now_ns, origin)

@@ -36,6 +36,12 @@ def filters_of(predicate: bytes | memoryview) -> list[bytes]:
     return codec.split_predicate(bytes(predicate))
 
 
+def predicate_of(filters: Iterable[bytes]) -> bytes:
+    """The encoded predicate of these filters, each once."""
+    each_once = sorted(set(filters))
+    return COUNT.pack(len(each_once)) + b"".join(each_once)
+
+
 def reduced_union(predicates: Iterable[bytes]) -> bytes:
     """An encoded predicate that matches where one of these does, reduced if it is small."""
     joined = cover.union(bytes(predicate) for predicate in predicates)

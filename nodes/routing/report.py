@@ -27,6 +27,9 @@ def status(router: Router) -> dict[str, object]:
         "adjacencies": [_adjacency(router, link) for link in router.links],
         "link_state_digest": topology.digest,
         "interest_digest": router.interest.database.digest(topology.nodes),
+        "offer_digest": router.offer_exchange.database.digest(topology.nodes)
+        if router.offer_exchange
+        else "",
         "routers_known": len(topology.nodes),
         "id_refused": router.rules.identity.refused,
         "contradicted": router.contradicted,

@@ -1,7 +1,7 @@
 """The control plane of a router, sans-IO: what all three worlds run.
 
-It wires three exchanges with its neighbours (links, interest, and a scheme's own
-payloads) to its clients' subscriptions and its tables, and dispatches what
+It wires its exchanges with its neighbours (links, interest, what is advertised, and a scheme's
+own payloads) to its clients' subscriptions and its tables, and dispatches what
 arrives. `effects` is the seam; `docs/protocols.md` explains the protocols, and
 "Walks" in `docs/architecture.md` follows a subscription through them.
 
@@ -18,6 +18,7 @@ from __future__ import annotations
 import random
 from collections import Counter
 from collections.abc import Callable
+from functools import partial
 
 from fastpath.fib import Fib, Gate
 from fastpath.wire import codec
@@ -32,10 +33,12 @@ from nodes.routing.effects import Drop, Install, Log, Output, Reason
 from nodes.routing.holdings import Holdings
 from nodes.routing.identity import Identity
 from nodes.routing.install import Installer
+from nodes.routing.interest import OFFERS
 from nodes.routing.interest_exchange import InterestExchange
 from nodes.routing.link import Arrived, Link, LinkEvent, LinkUp
 from nodes.routing.linkstate import LinkStateExchange
 from nodes.routing.numbers import Numbering
+from nodes.routing.offers import Offers
 from nodes.routing.pending import Pending
 from nodes.routing.records import Rules
 from nodes.routing.scheme_exchange import SchemeExchange
@@ -82,7 +85,7 @@ class Router:
         self._link_events = 0
         self._view: View | None = None
         self._view_version: tuple[int, int, int] | None = None
-        self._aged_version: tuple[object, int] | None = None
+        self._aged_version: object = None
         self._compiled: tuple[View, int, bool] | None = None
         """What the scheme last ran with: the view, the version of its names, whether our id is refused."""
         self._wire(rng)
@@ -92,15 +95,23 @@ class Router:
         to_routers = [link for link in self.links if link.interface.peer_role is Role.ROUTER]
         identity = Identity(node, self._log, self._withdraw_or_return)
         self.rules = Rules(Holdings(config.limits), Ageing(config.timers), identity)
-        self.interest = InterestExchange(
+        floods = partial(
+            InterestExchange,
             node,
             to_routers,
             self.store,
             rules=self.rules,
             renumber_ms=config.timers.renumber_ms,
-            announcement=self._pending(),
-            changed=want_install,
         )
+        self.interest = floods(announcement=self._pending(), changed=want_install)
+        self.offer_exchange: InterestExchange | None = None
+        """Of what clients advertise, if every router must know that."""
+        self._offers: Offers | None = None
+        if self.gate is not None and self._scheme.floods_offers:
+            changed = self._subscriptions_changed
+            self.offer_exchange = floods(announcement=self._pending(), changed=changed, subject=OFFERS)
+            self._offers = Offers(node, self.store)
+        self._floods = [each for each in (self.interest, self.offer_exchange) if each is not None]
         self.linkstate = LinkStateExchange(
             node,
             to_routers,
@@ -115,7 +126,7 @@ class Router:
             to_clients, self.store, self.rules.holdings, self._subscriptions_changed
         )
         self.advertisements = ClientAdvertisements(
-            to_clients, self.rules.holdings, self.gate, self.store, want_install
+            to_clients, self.rules.holdings, self.gate, self.store, self._advertisements_changed
         )
         self.scheme_exchange = SchemeExchange(
             node,
@@ -137,8 +148,9 @@ class Router:
             **self.scheme_exchange.handlers,
         }
         if self._scheme.floods_interest:
-            from_routers[Kind.INTEREST] = self.interest.take_record
-            from_routers[Kind.INTEREST_CHANGE] = self.interest.take_change
+            from_routers |= self.interest.handlers
+        if self.offer_exchange is not None:
+            from_routers |= self.offer_exchange.handlers
         from_clients: dict[int, Handler] = {
             Kind.SUBSCRIBE: self.clients.take,
             Kind.UNSUBSCRIBE: self.clients.take_back,
@@ -153,7 +165,7 @@ class Router:
     @property
     def settled(self) -> bool:
         """Whether nothing is under way: all is acknowledged, announced and installed."""
-        numbers_settled = self.linkstate.database.records.settled and self.interest.settled
+        numbers_settled = self.linkstate.database.records.settled and all(f.settled for f in self._floods)
         named = numbers_settled and not self.rules.identity.refused
         idle = self._due() == [] and self.scheme_exchange.settled and named
         return self._begun and idle and all(link.quiet for link in self.links)
@@ -161,7 +173,8 @@ class Router:
     @property
     def contradicted(self) -> bool:
         """Whether something else may stand in our name, and we cannot go above it yet (`numbers`)."""
-        return self.linkstate.database.records.own.contradicted or self.interest.database.own.contradicted
+        owns = [self.linkstate.database.records.own, *(flood.database.own for flood in self._floods)]
+        return any(own.contradicted for own in owns)
 
     def receive(self, now_ns: int, interface: int, packet: bytes) -> None:
         """Take one packet that arrived on an interface."""
@@ -180,11 +193,15 @@ class Router:
                 if link.interface.peer_role is Role.CLIENT:
                     self.advertisements.tell(now_ns, link)
         self.linkstate.handle_timer(now_ns)
-        self.interest.handle_timer(now_ns)
+        for flood in self._floods:
+            flood.handle_timer(now_ns)
         self.rules.identity.handle_timer(now_ns)
         for numbering in self._numberings():
             for origin in numbering.take_due(now_ns):
                 self.interest.ask_all(now_ns, origin)
+        if self.offer_exchange is not None and self.offer_exchange.announcement.take(now_ns):
+            assert self._offers is not None
+            self.offer_exchange.originate(now_ns, *self._offers.settle())
         if self.interest.announcement.take(now_ns):
             self._announce_interest(now_ns)
         self.scheme_exchange.handle_timer(now_ns)
@@ -203,7 +220,7 @@ class Router:
             self.rules.ageing.next_deadline(),
             self.rules.identity.next_deadline(),
             self.linkstate.database.records.own.returns_at,
-            self.interest.database.own.returns_at,
+            *(flood.database.own.returns_at for flood in self._floods),
             *(numbering.next_deadline() for numbering in self._numberings()),
         ]
         return min(deadlines + [at for at in others if at is not None], default=None)
@@ -233,11 +250,12 @@ class Router:
             self.linkstate.announcement.want(now_ns)
             self._install(now_ns)
 
-    def _numberings(self) -> tuple[Numbering, Numbering]:
-        return self.linkstate.database.records.numbering, self.interest.numbering
+    def _numberings(self) -> list[Numbering]:
+        return [self.linkstate.database.records.numbering, *(flood.numbering for flood in self._floods)]
 
     def _due(self) -> list[int]:
-        waiting = (self.linkstate.announcement.at, self.interest.announcement.at, self._install_due.at)
+        announcements = [self.linkstate.announcement, *(flood.announcement for flood in self._floods)]
+        waiting = (*(each.at for each in announcements), self._install_due.at)
         return [at for at in waiting if at is not None]
 
     def _take(self, now_ns: int, link: Link, event: LinkEvent) -> None:
@@ -253,7 +271,8 @@ class Router:
             if isinstance(event, LinkUp):
                 self.rules.holdings.reset(link)
                 self.linkstate.joined(now_ns, link)
-                self.interest.joined(now_ns, link)
+                for flood in self._floods:
+                    flood.joined(now_ns, link)
             self.scheme_exchange.take_event(now_ns, link, event, self._look)
 
     def _take_payload(self, now_ns: int, link: Link, event: Arrived) -> None:
@@ -270,14 +289,16 @@ class Router:
     def _take_request(self, now_ns: int, link: Link, payload: bytes) -> None:
         origin = codec.decode_record_request(payload)
         self.linkstate.answer(now_ns, link, origin)
-        self.interest.answer(now_ns, link, origin)
+        for flood in self._floods:
+            flood.answer(now_ns, link, origin)
         self.scheme_exchange.answer(now_ns, link, origin)
 
     def _log(self, log: Log) -> None:
         self._outputs.append(log)
 
     def _withdraw_or_return(self, now_ns: int) -> None:
-        self.interest.announcement.want(now_ns)
+        for flood in self._floods:
+            flood.announcement.want(now_ns)
         self.linkstate.announcement.want(now_ns)
         self._install_due.want(now_ns)
 
@@ -285,13 +306,21 @@ class Router:
         self.interest.announcement.want(now_ns)
         self._install_due.want(now_ns)
 
+    def _advertisements_changed(self, now_ns: int) -> None:
+        if self.offer_exchange is not None:
+            self.offer_exchange.announcement.want(now_ns)
+        self._install_due.want(now_ns)
+
     def _forget(self, origin: int) -> None:
         self.linkstate.forget(origin)
-        self.interest.forget(origin)
+        for flood in self._floods:
+            flood.forget(origin)
         self.scheme_exchange.forget(origin)
 
     def _announce_interest(self, now_ns: int) -> None:
         removed, added = self.clients.settle()
+        if self._offers is not None:
+            removed, added = self._offers.told(removed, added)
         if self._scheme.floods_interest:
             self.interest.originate(now_ns, removed, added)
         else:
@@ -318,10 +347,13 @@ class Router:
     def _install(self, now_ns: int) -> None:
         self.clients.store_changes()
         view = self._look()
-        held_version = (self._view_version, self.scheme_exchange.records_version)
+        flooded = tuple(flood.database.version for flood in self._floods)
+        held_version = (self._view_version, flooded, self.scheme_exchange.records_version)
         if self._aged_version != held_version:
             self._aged_version = held_version
             self._look_at_origins(now_ns, view)
+        if self._offers is not None and self._offers.see(view.topology.nodes):
+            self.interest.announcement.want(now_ns)
         self.scheme_exchange.look(now_ns, view)
         fib = self._make_fib(view)
         if fib is not None:
@@ -347,6 +379,5 @@ class Router:
 
     def _origins(self) -> set[int]:
         held = {origin for origin, _ in self.linkstate.database.records.payloads()}
-        return held.union(self.interest.database.origins, self.scheme_exchange.origins()) - {
-            self.config.node_id
-        }
+        flooded = (flood.database.origins for flood in self._floods)
+        return held.union(*flooded, self.scheme_exchange.origins()) - {self.config.node_id}

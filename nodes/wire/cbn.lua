@@ -21,6 +21,7 @@ local KNOWN_FLAGS = { [0] = 0, 3, 1, 7, 1 }
 local ROLES = { "router", "client" }
 local KINDS = { [0] = "none", "LINK_STATE", "INTEREST", "SUBSCRIBE", "UNSUBSCRIBE",
     "INTEREST_CHANGE", "RECORD_REQUEST", "ADVERTISE", "UNADVERTISE", "REFUSED",
+    "OFFER", "OFFER_CHANGE",
     [16] = "CBCB_RA", [17] = "CBCB_SR", [18] = "CBCB_UR", [19] = "CBCB_ERA",
     [20] = "SIENA_SUBSCRIBE", [21] = "SIENA_UNSUBSCRIBE",
     [22] = "SIENA_ADVERTISE", [23] = "SIENA_UNADVERTISE" }
@@ -216,6 +217,16 @@ local PAYLOADS = {
         r:nonzero("count", 4)
         r:number63("message_sequence")
         r:finish("REFUSED")
+    end,
+    function(r)
+        r:origin()
+        r:predicate()
+    end,
+    function(r)
+        r:origin()
+        r:add(f.digest, r:take(16, "digest"))
+        r:predicate(f.removed, true)
+        r:predicate(f.added)
     end,
     [16] = function(r)
         r:cbcb("revision", "narrowed")

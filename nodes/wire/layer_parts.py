@@ -206,8 +206,32 @@ class CBNInterestChange(Part):
     ]
 
 
+class CBNOffer(Part):
+    """Control payload: what the clients of one router advertise."""
+
+    name = "CBN OFFER"
+    fields_desc = [
+        IntField("origin", 1),
+        LongField("sequence", 0),
+        PacketField("predicate", CBNPredicate(), CBNPredicate),
+    ]
+
+
+class CBNOfferChange(Part):
+    """Control payload: how what the clients of one router advertise has changed."""
+
+    name = "CBN OFFER_CHANGE"
+    fields_desc = [
+        IntField("origin", 1),
+        LongField("sequence", 0),
+        XStrFixedLenField("digest", bytes(16), 16),
+        PacketField("removed", CBNPredicate(), CBNPredicate),
+        PacketField("added", CBNPredicate(), CBNPredicate),
+    ]
+
+
 class CBNRecordRequest(Part):
-    """Control payload: a router asks its neighbour for LINK_STATE and INTEREST of an origin."""
+    """Control payload: a router asks its neighbour for LINK_STATE, INTEREST and OFFER of an origin."""
 
     name = "CBN RECORD_REQUEST"
     fields_desc = [IntField("origin", 1)]
@@ -319,6 +343,8 @@ PAYLOADS: dict[int, type[Part]] = {
     Kind.ADVERTISE: CBNAdvertise,
     Kind.UNADVERTISE: CBNUnadvertise,
     Kind.REFUSED: CBNRefused,
+    Kind.OFFER: CBNOffer,
+    Kind.OFFER_CHANGE: CBNOfferChange,
     Kind.CBCB_RA: CBNCbcbRA,
     Kind.CBCB_SR: CBNCbcbSR,
     Kind.CBCB_UR: CBNCbcbUR,

@@ -47,6 +47,8 @@ class Kind(IntEnum):
     ADVERTISE = 7
     UNADVERTISE = 8
     REFUSED = 9
+    OFFER = 10
+    OFFER_CHANGE = 11
     CBCB_RA = 16
     CBCB_SR = 17
     CBCB_UR = 18

@@ -7,6 +7,7 @@ from itertools import count
 from pathlib import Path
 
 import numpy as np
+import pytest
 
 from analysis.calm import INTEREST, LINKS, Seen, busiest, contradictions, fixpoints_of, restless
 from analysis.findings import KeptPacket
@@ -22,11 +23,11 @@ from nodes.wire.packets import Kind, Role
 from testbed.plan.model import LinkPlan, NodePlan, Plan, TimingPlan
 
 START, SETTLE = 1_000, 100
-IDS = {"r1": 1, "r2": 2, "r3": 3, "a": 4}
-LINKS_OF = (("r1", "r2"), ("r2", "r3"), ("r3", "a"))
+IDS = {"r1": 1, "r2": 2, "r3": 3, "a": 4, "p": 5}
+LINKS_OF = (("r1", "r2"), ("r2", "r3"), ("r3", "a"), ("r1", "p"))
 PLAN = Plan(
     *("calm", "", 1, "pif", {}),
-    nodes=tuple(NodePlan(n, i, Role.ROUTER if n != "a" else Role.CLIENT, ()) for n, i in IDS.items()),
+    nodes=tuple(NodePlan(n, i, Role.ROUTER if n[0] == "r" else Role.CLIENT, ()) for n, i in IDS.items()),
     links=tuple(LinkPlan(f"{a}--{b}", a, b, "", "") for a, b in LINKS_OF),
     timing=TimingPlan(settle_ns=SETTLE),
 )
@@ -86,8 +87,8 @@ def records(*changed, of=LINKS):
     return {name: np.array(values, dtype=np.int64) for name, values in columns.items()}
 
 
-def denied(found, changes=(AT_START,), links=TRUE, subscriptions=(), partial=()):
-    seen = Seen(RUN, found, links, subscriptions, partial)
+def denied(found, changes=(AT_START,), links=TRUE, subscriptions=(), partial=(), offers=None):
+    seen = Seen(RUN, found, links, subscriptions, partial, offers)
     return [each.why for each in contradictions(seen, fixpoints_of(RUN, changes))]
 
 
@@ -185,6 +186,30 @@ def test_the_interest_of_a_client_that_is_cut_off_is_not_announced():
             found, (router, 3, 1, 2, INTEREST), strict=True)}  # fmt: skip
     nothing = wants_instead(3, 2, 2_050, "x > 5", "")
     assert denied_interest(*told, nothing, changes=cut, found=found) == []
+
+
+def offers(text, at_ns=BEFORE, client="p"):
+    return [SubscriptionChange(at_ns, client, 1, text)]
+
+
+@pytest.mark.parametrize(
+    ("announced", "offered", "denials"),
+    [
+        ("x > 5", offers("x = 7"), 0),
+        ("x > 5", offers("x = 7", client="a"), 1),  # by a client of the same router
+        ("x > 5", offers("x = 3"), 1),
+        ("none", offers("x = 3"), 0),
+        ("none", offers("x = 7"), 1),
+        ("none", offers("x = 7", at_ns=START - SETTLE), 0),  # on its way
+        ("none", [], 0),
+        ("y = 1", offers("x = 7 and y any integer"), 1),
+    ],
+)
+def test_E14_where_publishers_advertise_interest_is_announced_of_what_others_advertise(
+    announced, offered, denials
+):
+    found = denied(BOTH, links=[*TRUE, wants(3, 1, 900, announced)], subscriptions=[OF_A], offers=offered)
+    assert len(found) == denials, found
 
 
 def test_interest_on_its_way_is_no_contradiction():

@@ -13,6 +13,7 @@ from typing import Any
 
 from tests.faults.families import FAMILIES
 from tests.faults.schedules import SETTLE_MS, TIMERS, Break, Publication, Schedule, Subscription
+from tests.faults.variants import VARIANTS
 from topologies.fault_kinds import KINDS
 
 STEP_MS = 1_300
@@ -21,6 +22,13 @@ BURST_EACH = 30
 """How often each of the messages of a burst is published."""
 WANTED = ['k = "a"', "x < 4", 'k = "b" and x >= 5', 'x != 7 and k * "c"', "all", "x > 2 and x < 8", "x = 3"]
 TEXTS = ["a", "b", "bc", "cab"]
+OFFERED = [
+    "k any string and x any integer",
+    "k any string and x < 5",
+    'k = "a" and k = "b" and x any integer',
+    "k any string and x = 3 and x = 7",
+    'k >* "b" and x > 2',
+]
 
 
 def draw(family: str, variant: str, seed: int) -> Schedule:
@@ -42,6 +50,9 @@ def draw(family: str, variant: str, seed: int) -> Schedule:
         subscriptions=tuple(s for name in names for s in _subscriptions(rng, name, steps)),
         publications=tuple(_publications(rng, names, steps)),
         faults=_Faults(rng, routers, [(a, b) for a, b, _ in links], clients).drawn(steps),
+        advertisements=tuple(a for name in names for a in _advertisements(rng, name, steps))
+        if VARIANTS[variant][1].get("advertisements")
+        else (),
     )
 
 
@@ -61,8 +72,12 @@ def _link(rng: Random) -> tuple[tuple[str, Any], ...]:
 
 
 def _subscriptions(rng: Random, client: str, steps: int) -> list[Subscription]:
+    return _some(rng, client, WANTED, rng.choice([0, 1, 1, 2, 3]), steps)
+
+
+def _some(rng: Random, client: str, texts: list[str], count: int, steps: int) -> list[Subscription]:
     found = []
-    for predicate in rng.sample(WANTED, rng.choice([0, 1, 1, 2, 3])):
+    for predicate in rng.sample(texts, count):
         at_ms = until_ms = None
         if rng.random() < 0.2:
             at_ms = rng.randrange(steps * STEP_MS)
@@ -70,6 +85,12 @@ def _subscriptions(rng: Random, client: str, steps: int) -> list[Subscription]:
             until_ms = (at_ms or 0) + rng.randrange(1, steps * STEP_MS)
         found.append(Subscription(client, predicate, at_ms, until_ms))
     return found
+
+
+def _advertisements(rng: Random, client: str, steps: int) -> list[Subscription]:
+    """Most clients advertise all they publish for most of the time; the rest is refused."""
+    found = [Subscription(client, OFFERED[0])] if rng.random() < 0.4 else []
+    return found + _some(rng, client, OFFERED, rng.choice([0, 1, 2, 3]), steps)
 
 
 def _publications(rng: Random, clients: list[str], steps: int) -> list[Publication]:

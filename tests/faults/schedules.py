@@ -25,7 +25,7 @@ SETTLE_MS = 200
 
 @dataclass(frozen=True)
 class Subscription:
-    """A client wants something; before the start, and for ever, unless it says otherwise."""
+    """A client wants, or advertises, something; before the start, and for ever, unless it says otherwise."""
 
     client: str
     predicate: str
@@ -69,6 +69,7 @@ class Schedule:
     publications: tuple[Publication, ...]
     faults: tuple[tuple[Break, ...], ...]
     """Those that belong together (something breaks and is repaired) are one entry."""
+    advertisements: tuple[Subscription, ...] = ()
 
     @property
     def breaks(self) -> list[Break]:
@@ -95,8 +96,10 @@ class Schedule:
     def _client(self, name: str, router: str) -> dict[str, Any]:
         wants = [_subscription(s) for s in self.subscriptions if s.client == name]
         says = [_publication(p) for p in self.publications if p.client == name]
+        offers = [_subscription(a) for a in self.advertisements if a.client == name]
         return {
             "at": router,
+            **({"advertise": offers} if offers else {}),
             **({"subscribe": wants} if wants else {}),
             **({"publish": says} if says else {}),
         }
@@ -139,6 +142,7 @@ class Schedule:
             clients=tuple(c for c in self.clients if c[0] in there),
             subscriptions=tuple(s for s in self.subscriptions if s.client in there),
             publications=tuple(p for p in self.publications if p.client in there),
+            advertisements=tuple(a for a in self.advertisements if a.client in there),
         )
         return kept.with_sensible_faults()
 

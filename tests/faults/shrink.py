@@ -125,6 +125,8 @@ def _shrink_once(work: _Shrinker) -> None:
     work.once(replace(work.best, links=tuple((a, b, ()) for a, b, _ in work.best.links)))
     wanted = work.best
     work.over(wanted.subscriptions, lambda kept: replace(wanted, subscriptions=tuple(kept)))
+    offered = work.best
+    work.over(offered.advertisements, lambda kept: replace(offered, advertisements=tuple(kept)))
     broken = work.best
     single = [b for unit in broken.faults for b in unit]
     work.over(single, lambda kept: replace(broken, faults=tuple((b,) for b in kept)))

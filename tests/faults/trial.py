@@ -12,7 +12,9 @@ from dataclasses import dataclass, field
 from functools import cache
 from typing import Any
 
+from analysis.advertising import Advertising, advertising_in
 from analysis.oracle import Oracle, judge_events, oracle_of
+from fastpath import cover
 from nodes.model import parse_predicate
 from nodes.routing.predicates import reduced_union
 from nodes.wire.codec import encode_predicate
@@ -83,13 +85,20 @@ def try_out(schedule: Schedule, expect: Expect | None = None) -> Score:
     score.fixpoints = tables.fixpoints
     score.problems += tables.problems
     oracle = (expect or oracle_of)(plan, events, simulation.start_ns)
-    judge(score, oracle, events, {n.name: n.node_id for n in plan.nodes})
+    ids = {n.name: n.node_id for n in plan.nodes}
+    judge(score, oracle, events, ids, advertising_in(plan, events, simulation.start_ns))
     return score
 
 
-def judge(score: Score, oracle: Oracle, events: Iterable[Event], ids: Mapping[str, int]) -> None:
+def judge(
+    score: Score,
+    oracle: Oracle,
+    events: Iterable[Event],
+    ids: Mapping[str, int],
+    advertising: Advertising | None = None,
+) -> None:
     """Count what was owed and what came, by node id of the name."""
-    judged = judge_events(oracle, events, ids)
+    judged = judge_events(oracle, events, ids, None if advertising is None else advertising.restrict)
     names = {node_id: name for name, node_id in ids.items()}
     score.owed += judged.counts.owed
     score.allowed += judged.counts.allowed
@@ -110,7 +119,10 @@ class _TableCheck:
         self._plan = plan
         self._events = events
         self._seen = 0
-        self._wants: dict[str, dict[int, bytes]] = {client.name: {} for client in plan.clients}
+        self._held: dict[str, dict[str, dict[int, bytes]]] = {
+            what: {client.name: {} for client in plan.clients} for what in ("subscribe", "advertise")
+        }
+        """By what is done for it: of each client, what it holds by its ids."""
 
     def look(self, network: Network) -> None:
         """The network says it has converged."""
@@ -118,22 +130,27 @@ class _TableCheck:
         self._read_on()
         configs = [node.config for node in network.nodes]
         ids = {config.name: config.node_id for config in configs}
-        wants = {ids[name]: reduced_union(held.values()) for name, held in self._wants.items() if held}
-        whole = Whole(configs, wants, network.state.down)
+        wants = {
+            ids[name]: reduced_union(held.values()) for name, held in self._held["subscribe"].items() if held
+        }
+        offers = {ids[name]: cover.union(held.values()) for name, held in self._held["advertise"].items()}
+        advertising = self._plan.scheme_options.get("advertisements")
+        whole = Whole(configs, wants, network.state.down, offers if advertising else None)
         names = {node_id: name for name, node_id in ids.items()}
         for router in whole.routers:
-            expected = whole.expected(router, self._plan.scheme, self._plan.scheme_options)
-            expected = Tables.of_names(expected, whole.store(router))
+            scheme = self._plan.scheme, self._plan.scheme_options
+            expected = Tables.of_names(whole.expected(router, *scheme), whole.store(router, *scheme))
             installed = Tables.installed(network.cores[names[router]].installer)
             if found := next(differences(installed, expected), None):
                 self.problems.append(f"fixpoint {self.fixpoints}: tables of {names[router]}: {found}")
 
     def _read_on(self) -> None:
         for event in self._events[self._seen :]:
-            if event["event"] == "subscribe":
-                self._wants[event["node"]][event["subscription"]] = _encoded(event["predicate"])
-            elif event["event"] == "unsubscribe":
-                del self._wants[event["node"]][event["subscription"]]
+            for what, of in (("subscribe", "subscription"), ("advertise", "advertisement")):
+                if event["event"] == what:
+                    self._held[what][event["node"]][event[of]] = _encoded(event["predicate"])
+                elif event["event"] == f"un{what}":
+                    del self._held[what][event["node"]][event[of]]
         self._seen = len(self._events)
 
 

@@ -14,6 +14,11 @@ OPTIONS: Mapping[str, tuple[str, Mapping[str, OptionValue]]] = {
     "flood/rpf": ("flood", {"broadcast": "reverse-path"}),
     "pif/rpf": ("pif", {"broadcast": "reverse-path"}),
     "siena/src": ("siena", {"tree": "source"}),
+    "pif/adv": ("pif", {"advertisements": True}),
+    "psf/adv": ("psf", {"advertisements": True}),
+    "cbcb/adv": ("cbcb", {"advertisements": True}),
+    "siena/adv": ("siena", {"advertisements": True}),
+    "siena/src/adv": ("siena", {"tree": "source", "advertisements": True}),
     "cbcb/ra": ("cbcb", {"ra_period_ms": 300}),
     "cbcb/sr": ("cbcb", {"sr_period_ms": 400, "sr_timeout_ms": 200}),
 }

@@ -6,7 +6,8 @@ wrong shows as a difference.
 
 Schemes that need everybody's interest are given it. For those that talk it is
 F*: with unique symmetric paths the predicates of all routers, grouped by next
-hop (E7), along the shared tree if that is what `siena` was told to use.
+hop (E7), along the shared tree if that is what `siena` was told to use. Where clients have to
+advertise, interest is told to whom something was advertised that it overlaps (E14).
 
 Not here: how tables come about (`install`) and messages (`fastpath`).
 """
@@ -16,11 +17,12 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping
 from functools import cached_property
 
+from fastpath import cover
 from nodes.config import InterfaceConfig, NodeConfig
-from nodes.routing.predicates import NOTHING, reduced_union
+from nodes.routing.predicates import NOTHING, filters_of, predicate_of, reduced_union
 from nodes.routing.schemes import make_scheme
 from nodes.routing.schemes.base import FibSpec, Options, View, of_client, of_router, talks
-from nodes.routing.schemes.siena_trees import on_shared_tree
+from nodes.routing.schemes.siena_trees import on_shared_tree, shared_tree
 from nodes.routing.store import PredicateStore
 from nodes.routing.trees import Edge, Topology
 from nodes.scheme_catalog import complete
@@ -33,15 +35,21 @@ class Network:
     Args:
         configs: Those of all nodes.
         wants: The encoded predicate of each client that wants anything, by the client's id.
+        offers: Likewise what each advertises; None: nobody has to.
         down: Names of nodes and of interfaces that are down, as `nodes.convergence` takes them.
     """
 
     def __init__(
-        self, configs: Iterable[NodeConfig], wants: Mapping[int, bytes], down: Collection[str] = ()
+        self,
+        configs: Iterable[NodeConfig],
+        wants: Mapping[int, bytes],
+        down: Collection[str] = (),
+        offers: Mapping[int, bytes] | None = None,
     ) -> None:
         up = [config for config in configs if config.name not in down]
         self._routers = {config.node_id: config for config in up if config.role is Role.ROUTER}
         self._wants = {config.node_id: wants.get(config.node_id, NOTHING) for config in up}
+        self._offers = offers and {c.node_id: offers.get(c.node_id, NOTHING) for c in up}
         self._down = frozenset(down)
 
     @property
@@ -61,7 +69,8 @@ class Network:
     def view(self, router: int, interest: bool = True) -> View:
         """What a router would know, of everybody's interest as well if asked for."""
         topology = Topology.around(router, self.edges)
-        wanting = [r for r in topology.nodes if self.interest[r] != NOTHING]
+        told = {r: self._told(r, topology.nodes) for r in topology.nodes}
+        wanting = [r for r in topology.nodes if told[r] != NOTHING]
         return View(
             node=router,
             topology=topology,
@@ -70,11 +79,16 @@ class Network:
             clients=tuple(i.index for i in self._routers[router].interfaces if i.peer_role is Role.CLIENT),
         )
 
-    def store(self, router: int) -> PredicateStore:
+    def store(self, router: int, scheme: str = "", options: Options | None = None) -> PredicateStore:
         """The predicates by the names that `expected` uses."""
         store = PredicateStore()
-        for other, predicate in self.interest.items():
-            store.replace(of_router(other), predicate)
+        topology = Topology.around(router, self.edges)
+        by_path = scheme == "siena" and self._offers is not None
+        tree = topology if complete("siena", options or {})["tree"] == "source" else shared_tree(topology)
+        for other in topology.nodes:
+            # Siena's routers are told on the way there what may come by on the way back.
+            near = (p for p in topology.nodes if router in tree.path(p, other)) if by_path else topology.nodes
+            store.replace(of_router(other), self._told(other, near))
         for interface, predicate in self._of_clients(router).items():
             store.replace(of_client(interface), predicate)
         return store
@@ -89,6 +103,24 @@ class Network:
     def interest(self) -> dict[int, bytes]:
         """What the clients of each router want together."""
         return {router: reduced_union(self._of_clients(router).values()) for router in self.routers}
+
+    def _told(self, router: int, publishers: Iterable[int]) -> bytes:
+        """What the clients of a router want that those of others among these routers may publish."""
+        if self._offers is None:
+            return self.interest[router]
+        offered = [
+            advertisement
+            for publisher in publishers
+            if publisher != router
+            for end in self._routers[publisher].interfaces
+            if end.peer_role is Role.CLIENT and self._up(end)
+            for advertisement in filters_of(self._offers.get(end.peer_id, NOTHING))
+        ]
+        return predicate_of(
+            wanted
+            for wanted in filters_of(self.interest[router])
+            if any(cover.advertisement_overlaps(each, wanted) for each in offered)
+        )
 
     def _of_clients(self, router: int) -> dict[int, bytes]:
         ends = [i for i in self._routers[router].interfaces if i.peer_role is Role.CLIENT]

@@ -9,8 +9,9 @@ import pytest
 
 from fastpath.fib import DropReason
 from nodes.config import Action
-from nodes.model import parse_predicate
+from nodes.model import format_filter, parse_predicate
 from nodes.scheme_catalog import CATALOG
+from nodes.wire.codec import decode_filter
 from tests.routing.fabric import MS, SECOND, Network, configure
 
 SCHEMES = [name for name, entry in CATALOG.items() if any(o.name == "advertisements" for o in entry.options)]
@@ -66,12 +67,42 @@ def test_an_advertisement_counts_as_soon_as_it_is_acknowledged_and_until_it_is_w
     while not core.link.quiet:
         net.run(MS)
     publish(net, 1)
+    assert net.forward_drops == []
     core.unadvertise(net.now_ns, number)
     net.after("c1")
     net.run(50 * MS)
     publish(net, 2)
-    assert delivered(net) == [1]
+    assert [(name, reason) for name, reason in net.forward_drops] == [("r1", DropReason.UNADVERTISED)]
     assert net.reasons() == []
+
+
+@pytest.mark.parametrize("scheme", SCHEMES)
+def test_E14_interest_that_waited_is_told_when_something_is_advertised_that_it_overlaps(scheme: str) -> None:
+    net = network(scheme, c2=[Action(-1, "subscribe", 1, "x > 5")])
+    assert told(net) == set()
+    core = net.client("c1").core
+    number = core.advertise(net.now_ns, parse_predicate("x = 3"))
+    net.after("c1")
+    net.converge()
+    assert told(net) == set(), "it overlaps nothing"
+    core.advertise(net.now_ns, parse_predicate("x < 8 and y any string"), number)
+    net.after("c1")
+    net.converge()
+    assert told(net) == {"x > 5"}
+    publish(net, 7, 2)
+    assert delivered(net) == [1]
+    core.unadvertise(net.now_ns, number)
+    net.after("c1")
+    net.converge()
+    assert told(net) == set()
+
+
+def told(net: Network) -> set[str]:
+    """What r1 sends r2 messages by."""
+    towards = next(i.index for i in net.configs["r1"].interfaces if i.peer_name == "r2")
+    contents = net.router("r1").installer.contents()
+    filters = set[bytes]().union(*(table.get(towards, ()) for table in contents))
+    return {format_filter(decode_filter(each)) for each in filters}
 
 
 def test_counts_of_refused_messages_begin_anew_with_a_session() -> None:

@@ -21,6 +21,7 @@ CONVERGED: dict[str, dict[str, Any]] = {
         "settled": True,
         "link_state_digest": "l",
         "interest_digest": "i",
+        "offer_digest": "o",
         "adjacencies": [adjacency(f"{name}-eth0", other)],
     }
     for name, other in (("r1", "r2"), ("r2", "r1"))
@@ -44,6 +45,7 @@ CONVERGED["c1"] = {
         ("r2", "settled", False, "r2 is not settled"),
         ("r2", "link_state_digest", "x", "r2 and r1 differ in link_state_digest"),
         ("r2", "interest_digest", "x", "r2 and r1 differ in interest_digest"),
+        ("r2", "offer_digest", "x", "r2 and r1 differ in offer_digest"),
         ("c1", "attached", False, "c1 is not attached"),
         ("c1", "settled", False, "c1 is not settled"),
         ("c1", "subscriptions_acknowledged", 1, "c1 has 1 of 2 subscriptions acknowledged"),

@@ -13,6 +13,8 @@ from tests.wire.payloads import (
     Interest,
     InterestChange,
     LinkState,
+    Offer,
+    OfferChange,
     Payload,
     RecordRequest,
     Refused,
@@ -33,7 +35,7 @@ EDGES = [0, 1, -1, 2**31, 2**32, -(2**63), 2**63 - 1, 255, 256, 65535]
 FLOATS = [0.0, 1.0, -1.0, 0.1, 1e300, -1e-300, 5e-324, float("inf"), float("-inf"), 2.0**53]
 PAYLOAD_KINDS = [
     *("link_state", "interest", "subscribe", "unsubscribe", "change", "request"),
-    *("advertise", "unadvertise", "refused", "cbcb", "siena"),
+    *("advertise", "unadvertise", "refused", "offer", "cbcb", "siena"),
 ]
 PACKET_WEIGHTS = {"message": 10, "control": 5, "hello": 3, "ack": 2, "pad": 1}
 
@@ -173,6 +175,12 @@ class Generator:
     def _change(self) -> InterestChange:
         head = (self._bits(32, 1), self._bits(63), self._random.randbytes(16))
         return InterestChange(*head, self.predicate(), self.predicate())
+
+    def _offer(self) -> Offer | OfferChange:
+        head = (self._bits(32, 1), self._bits(63))
+        if self._random.random() < 0.5:
+            return Offer(*head, self.predicate())
+        return OfferChange(*head, self._random.randbytes(16), self.predicate(), self.predicate())
 
     def _request(self) -> RecordRequest:
         return RecordRequest(self._bits(32, 1))

@@ -37,6 +37,15 @@ class Interest:
 
 
 @dataclass(frozen=True, slots=True)
+class Offer:
+    """What the clients of one router advertise."""
+
+    origin: int
+    sequence: int
+    predicate: Predicate
+
+
+@dataclass(frozen=True, slots=True)
 class Subscribe:
     """A client adds or replaces one of its subscriptions."""
 
@@ -54,6 +63,18 @@ class Unsubscribe:
 @dataclass(frozen=True, slots=True)
 class InterestChange:
     """How what the clients of one router want has changed since the sequence before."""
+
+    origin: int
+    sequence: int
+    digest: bytes
+    """Of the predicate that the change leads to."""
+    removed: Predicate
+    added: Predicate
+
+
+@dataclass(frozen=True, slots=True)
+class OfferChange:
+    """How what the clients of one router advertise has changed since the sequence before."""
 
     origin: int
     sequence: int
@@ -171,6 +192,8 @@ Payload = (
     | Unsubscribe
     | InterestChange
     | RecordRequest
+    | Offer
+    | OfferChange
     | Advertise
     | Unadvertise
     | Refused
@@ -191,6 +214,8 @@ _KINDS: dict[type[Payload], Kind] = {
     Unsubscribe: Kind.UNSUBSCRIBE,
     InterestChange: Kind.INTEREST_CHANGE,
     RecordRequest: Kind.RECORD_REQUEST,
+    Offer: Kind.OFFER,
+    OfferChange: Kind.OFFER_CHANGE,
     Advertise: Kind.ADVERTISE,
     Unadvertise: Kind.UNADVERTISE,
     Refused: Kind.REFUSED,
@@ -223,12 +248,12 @@ def encode_payload(payload: Payload) -> bytes:
     match payload:
         case LinkState():
             return compiled.encode_link_state(payload.origin, payload.sequence, payload.neighbours)
-        case Interest():
+        case Interest() | Offer():
             filters = predicate_tuples(payload.predicate)
             return compiled.encode_interest(payload.origin, payload.sequence, filters)
         case Subscribe() | Unsubscribe() | Advertise() | Unadvertise():
             return _encode_held(payload)
-        case InterestChange() as p:
+        case InterestChange() | OfferChange() as p:
             changes = predicate_tuples(p.removed), predicate_tuples(p.added)
             return compiled.encode_interest_change(p.origin, p.sequence, p.digest, *changes)
         case RecordRequest():
@@ -280,9 +305,9 @@ def _link_state(data: bytes) -> LinkState:
     return LinkState(origin, sequence, tuple(neighbours))
 
 
-def _interest(data: bytes) -> Interest:
+def _interest(data: bytes) -> tuple[int, int, Predicate]:
     origin, sequence, filters = compiled.decode_interest(data)
-    return Interest(origin, sequence, predicate_value(filters))
+    return origin, sequence, predicate_value(filters)
 
 
 def _subscribe(data: bytes) -> Subscribe:
@@ -294,9 +319,9 @@ def _unsubscribe(data: bytes) -> Unsubscribe:
     return Unsubscribe(compiled.decode_unsubscribe(data))
 
 
-def _interest_change(data: bytes) -> InterestChange:
+def _interest_change(data: bytes) -> tuple[int, int, bytes, Predicate, Predicate]:
     origin, sequence, digest, removed, added = compiled.decode_interest_change(data)
-    return InterestChange(origin, sequence, digest, predicate_value(removed), predicate_value(added))
+    return origin, sequence, digest, predicate_value(removed), predicate_value(added)
 
 
 def _record_request(data: bytes) -> RecordRequest:
@@ -336,10 +361,12 @@ def _issued(data: bytes) -> tuple[int, Predicate]:
 
 _DECODERS: dict[int, Callable[[bytes], Payload]] = {
     Kind.LINK_STATE: _link_state,
-    Kind.INTEREST: _interest,
+    Kind.INTEREST: lambda data: Interest(*_interest(data)),
+    Kind.OFFER: lambda data: Offer(*_interest(data)),
     Kind.SUBSCRIBE: _subscribe,
     Kind.UNSUBSCRIBE: _unsubscribe,
-    Kind.INTEREST_CHANGE: _interest_change,
+    Kind.INTEREST_CHANGE: lambda data: InterestChange(*_interest_change(data)),
+    Kind.OFFER_CHANGE: lambda data: OfferChange(*_interest_change(data)),
     Kind.RECORD_REQUEST: _record_request,
     Kind.ADVERTISE: _advertise,
     Kind.UNADVERTISE: lambda data: Unadvertise(compiled.decode_unadvertise(data)),

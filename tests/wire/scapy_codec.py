@@ -23,6 +23,8 @@ from tests.wire.payloads import (
     Interest,
     InterestChange,
     LinkState,
+    Offer,
+    OfferChange,
     Payload,
     RecordRequest,
     Refused,
@@ -257,14 +259,14 @@ def payload_to_layer(payload: Payload) -> layers.Part:
         case LinkState():
             links = [layers.CBNNeighbour(node=node, cost=cost) for node, cost in sorted(payload.neighbours)]
             return layers.CBNLinkState(origin=payload.origin, sequence=payload.sequence, neighbours=links)
-        case Interest():
+        case Interest() | Offer():
+            made = layers.CBNInterest if isinstance(payload, Interest) else layers.CBNOffer
             predicate = predicate_to_layer(payload.predicate)
-            return layers.CBNInterest(origin=payload.origin, sequence=payload.sequence, predicate=predicate)
-        case InterestChange() as p:
+            return made(origin=payload.origin, sequence=payload.sequence, predicate=predicate)
+        case InterestChange() | OfferChange() as p:
+            made = layers.CBNInterestChange if isinstance(p, InterestChange) else layers.CBNOfferChange
             removed, added = predicate_to_layer(p.removed), predicate_to_layer(p.added)
-            return layers.CBNInterestChange(
-                origin=p.origin, sequence=p.sequence, digest=p.digest, removed=removed, added=added
-            )
+            return made(origin=p.origin, sequence=p.sequence, digest=p.digest, removed=removed, added=added)
         case RecordRequest():
             return layers.CBNRecordRequest(origin=payload.origin)
         case CbcbAdvertisement() | CbcbRequest() | CbcbReply() | CbcbEra():
@@ -287,11 +289,12 @@ def payload_from_layer(layer: layers.Part) -> Payload:
     match layer:
         case layers.CBNLinkState():
             return _link_state(layer)
-        case layers.CBNInterest():
+        case layers.CBNInterest() | layers.CBNOffer():
             require(layer, nonzero=["origin"], bits63=["sequence"])
-            return Interest(layer.origin, layer.sequence, predicate_from_layer(layer.predicate))
-        case layers.CBNInterestChange():
-            return _interest_change(layer)
+            of = Interest if isinstance(layer, layers.CBNInterest) else Offer
+            return of(layer.origin, layer.sequence, predicate_from_layer(layer.predicate))
+        case layers.CBNInterestChange() | layers.CBNOfferChange():
+            return _change(layer)
         case layers.CBNRecordRequest():
             require(layer, nonzero=["origin"])
             return RecordRequest(layer.origin)
@@ -367,10 +370,11 @@ def _link_state(layer: layers.CBNLinkState) -> LinkState:
     )
 
 
-def _interest_change(layer: layers.CBNInterestChange) -> InterestChange:
+def _change(layer: layers.CBNInterestChange | layers.CBNOfferChange) -> InterestChange | OfferChange:
     require(layer, nonzero=["origin"], bits63=["sequence"])
     changes = predicate_from_layer(layer.removed), predicate_from_layer(layer.added)
-    return InterestChange(layer.origin, layer.sequence, layer.digest, *changes)
+    of = InterestChange if isinstance(layer, layers.CBNInterestChange) else OfferChange
+    return of(layer.origin, layer.sequence, layer.digest, *changes)
 
 
 def _cbcb_layer(payload: CbcbAdvertisement | CbcbRequest | CbcbReply | CbcbEra) -> layers.Part:

@@ -16,7 +16,7 @@ from nodes.model import format_filter, format_message
 from nodes.wire import codec
 from nodes.wire.packets import PORT, Ack, Control, Hello, Message, PacketType, Role, Trailer
 from tests.wire import vectors
-from tests.wire.payloads import CbcbEra, InterestChange, LinkState, Refused
+from tests.wire.payloads import CbcbEra, InterestChange, LinkState, OfferChange, Refused
 from tests.wire.vectors import PACKET_FILES, PAYLOAD_FILES, Vector, kind_number, packet_of, payload_of
 
 SCRIPT = Path(__file__).parents[2] / "nodes" / "wire" / "cbn.lua"
@@ -186,7 +186,7 @@ def test_a_payload_in_one_fragment_is_shown_by_its_fields(seen, vector: Vector):
         assert shown[name] == ([getattr(payload, name)] if hasattr(payload, name) else [])
     if isinstance(payload, LinkState):
         assert list(zip(shown["neighbour"], shown["cost"], strict=True)) == list(payload.neighbours)
-    if isinstance(payload, InterestChange):
+    if isinstance(payload, InterestChange | OfferChange):
         changes = [predicate_text(vector.fields["payload"][name]) for name in ("removed", "added")]
         assert [*shown["removed"], *shown["added"]] == changes
         assert shown["digest"] == [payload.digest.hex()]

@@ -21,6 +21,8 @@ from tests.wire.payloads import (
     Interest,
     InterestChange,
     LinkState,
+    Offer,
+    OfferChange,
     Payload,
     RecordRequest,
     Refused,
@@ -37,7 +39,7 @@ FOLDER = Path(__file__).parents[1] / "vectors"
 PACKET_FILES = ["pad", "message", "hello", "control", "ack"]
 PAYLOAD_FILES = [
     *("link_state", "interest", "subscribe", "unsubscribe"),
-    *("interest_change", "record_request", "advertise", "cbcb", "siena"),
+    *("interest_change", "record_request", "advertise", "offer", "cbcb", "siena"),
 ]
 
 Json = dict[str, Any]
@@ -108,9 +110,9 @@ def _message(v: Json) -> Message:
     return Message(**v | {"attributes": attributes, **raw})
 
 
-def _interest_change(v: Json) -> InterestChange:
+def _change_fields(v: Json) -> Json:
     changes = {name: predicate_of(v[name]) for name in ("removed", "added")}
-    return InterestChange(**v | changes | {"digest": bytes.fromhex(v["digest"])})
+    return v | changes | {"digest": bytes.fromhex(v["digest"])}
 
 
 def _link_state(v: Json) -> LinkState:
@@ -129,8 +131,10 @@ _PAYLOADS = {
     "INTEREST": lambda v: Interest(**v | {"predicate": predicate_of(v["predicate"])}),
     "SUBSCRIBE": lambda v: Subscribe(**v | {"predicate": predicate_of(v["predicate"])}),
     "UNSUBSCRIBE": lambda v: Unsubscribe(**v),
-    "INTEREST_CHANGE": _interest_change,
+    "INTEREST_CHANGE": lambda v: InterestChange(**_change_fields(v)),
     "RECORD_REQUEST": lambda v: RecordRequest(**v),
+    "OFFER": lambda v: Offer(**v | {"predicate": predicate_of(v["predicate"])}),
+    "OFFER_CHANGE": lambda v: OfferChange(**_change_fields(v)),
     "ADVERTISE": lambda v: Advertise(**v | {"predicate": predicate_of(v["predicate"])}),
     "UNADVERTISE": lambda v: Unadvertise(**v),
     "REFUSED": lambda v: Refused(**v),

@@ -37,8 +37,8 @@ class Source(NamedTuple):
 
     kind: str
     """`router`: what the clients of a router want; `client`: what the client at an interface wants;
-    `publisher`: what it advertises (not to be matched); `learned`: what a talking scheme holds, numbered
-    as it likes; `everything`: what every message matches."""
+    `offer` and `publisher`: what they advertise (not to be matched); `learned`: what a talking scheme
+    holds, numbered as it likes; `everything`: what every message matches."""
     number: int
 
 
@@ -53,6 +53,11 @@ def of_router(router: int) -> Source:
 def of_client(interface: int) -> Source:
     """What the client at an interface wants."""
     return Source("client", interface)
+
+
+def offer_of_router(router: int) -> Source:
+    """What the clients of a router advertise, our own included."""
+    return Source("offer", router)
 
 
 def of_publisher(interface: int) -> Source:
@@ -139,6 +144,8 @@ class Scheme(Protocol):
 
     floods_interest: ClassVar[bool] = True
     """Whether every router must know what the clients of every other want."""
+    floods_offers: ClassVar[bool] = True
+    """Whether, where clients have to advertise, every router must know what those of every other do."""
 
     def __init__(self, options: Options) -> None:
         """Take all options that the catalog lists, their values checked (`nodes.scheme_catalog`)."""

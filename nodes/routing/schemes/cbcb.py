@@ -55,6 +55,7 @@ class Cbcb:
     """One router's part in the protocol."""
 
     floods_interest: ClassVar[bool] = False
+    floods_offers: ClassVar[bool] = True
     names_version = 0
     """What was learned from a neighbour has one name, whatever it is."""
     kinds: ClassVar[frozenset[int]] = frozenset({Kind.CBCB_RA, Kind.CBCB_SR, Kind.CBCB_UR, Kind.CBCB_ERA})

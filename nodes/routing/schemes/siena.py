@@ -32,8 +32,9 @@ from collections.abc import Collection, Mapping
 from typing import ClassVar
 
 from nodes.routing.effects import Reason
+from nodes.routing.predicates import predicate_of
 from nodes.routing.schemes.base import FibSpec, Options, Source, Talk, View, learned
-from nodes.routing.schemes.siena_messages import KINDS, encode, payloads, read
+from nodes.routing.schemes.siena_messages import KINDS, payloads, read
 from nodes.routing.schemes.siena_offers import Offers
 from nodes.routing.schemes.siena_relations import ADVERTISEMENTS, SUBSCRIPTIONS, Clients
 from nodes.routing.schemes.siena_table import LiteralTable, Table
@@ -48,6 +49,7 @@ class Siena:
     """Subscription forwarding over the filters poset."""
 
     floods_interest: ClassVar[bool] = False
+    floods_offers: ClassVar[bool] = False
     kinds: ClassVar[frozenset[int]] = KINDS
 
     def __init__(self, options: Options) -> None:
@@ -224,7 +226,7 @@ class Siena:
         store = self._router.store
         for (interface, key), removed, added in self.table.take_changes():
             name = learned(interface << ISSUER_BITS | key)
-            store.change(name, store.pool.read(encode(removed)), store.pool.read(encode(added)))
+            store.change(name, store.pool.read(predicate_of(removed)), store.pool.read(predicate_of(added)))
             names = self._learned.setdefault(interface, set())
             if store.wants(name) is not (name in names):
                 names ^= {name}

@@ -11,10 +11,10 @@ Not here: what is sent when (`siena_table`).
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
-from nodes.routing.predicates import COUNT, filters_of
+from nodes.routing.predicates import COUNT, filters_of, predicate_of
 from nodes.wire.codec import WireError
 from nodes.wire.packets import Kind
 from nodes.wire.scheme_payloads import join_issuer, split_issuer
@@ -63,12 +63,12 @@ def payloads(issuer: int, filters: Iterable[bytes]) -> Iterator[bytes]:
     size = 0
     for filter_ in sorted(filters):
         if chosen and size + len(filter_) > PAYLOAD_BYTES:
-            yield join_issuer(issuer, encode(chosen))
+            yield join_issuer(issuer, predicate_of(chosen))
             chosen, size = [], 0
         chosen.append(filter_)
         size += len(filter_)
     if chosen:
-        yield join_issuer(issuer, encode(chosen))
+        yield join_issuer(issuer, predicate_of(chosen))
 
 
 def read(payload: bytes) -> tuple[int, list[bytes]]:
@@ -82,8 +82,3 @@ def read(payload: bytes) -> tuple[int, list[bytes]]:
     if not filters:
         raise WireError("what is announced or withdrawn is at least one filter; this names none")
     return issuer, filters
-
-
-def encode(filters: Collection[bytes]) -> bytes:
-    """The predicate of these filters, encoded."""
-    return COUNT.pack(len(filters)) + b"".join(sorted(filters))
