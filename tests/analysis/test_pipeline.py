@@ -67,6 +67,7 @@ def test_a_faultless_run_is_found_so(spark, hand_made):
         "lost_by": {},
         "publications": 3,
         "unadvertised": 0,
+        "patterns": None,
         "subscriptions": 2,
         "wasted_crossings": 1,
         "delivered_digest": hashlib.sha256(lines.encode()).hexdigest(),
