@@ -38,6 +38,7 @@ from nodes.daemon.loop import Selector
 from nodes.records import to_plain
 from testbed.cluster.collect import write_index
 from testbed.cluster.protocol import KINDS, RUNS, VERSION
+from testbed.cluster.round_trip import least_ns
 from testbed.cluster.share import Share
 from testbed.cluster.unit import ACCOUNT, LEASE_S, socket_of
 from testbed.emu.attachment import end_attached
@@ -76,6 +77,7 @@ class Agent:
         self._commands: dict[str, Callable[[Mapping[str, Any]], object]] = {
             "now": lambda _: time.time_ns(),
             "prepare": self._prepare,
+            "round_trips": lambda r: {name: least_ns(address) for name, address in r["to"].items()},
             "start_nodes": lambda _: self.share.start(),
             "starting": lambda _: self.share.nodes.starting(),
             "statuses": lambda _: self.share.nodes.statuses(),

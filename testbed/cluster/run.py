@@ -71,6 +71,7 @@ class ClusterRun(LiveRun[Live]):
         """Of the machines' clocks, before the workload and after it, in real time."""
         self._frames, self._drops = 0, 0
         self._evidence: Evidence | None = None
+        self._crossing_ns: dict[str, int] = {}
 
     def _results(self) -> Results:
         return Results(
@@ -95,6 +96,7 @@ class ClusterRun(LiveRun[Live]):
             machines={name: each.machine for name, each in measured.items()},
             nodes=tuple(node for each in measured.values() for node in each.nodes),
             links=tuple(link for each in measured.values() for link in each.links),
+            crossing_ns=self._crossing_ns,
             late_starts=tuple(stages.late_starts),
             late_faults=tuple(faults.late),
             faults=tuple(live.applied),
@@ -118,10 +120,29 @@ class ClusterRun(LiveRun[Live]):
         made.callback(self._stop_agents)
         self._log_in()
         together(self._agents.values(), "prepare", self._orders())
+        self._crossing_ns = self._measured_crossings()
         began_ns = self._clock.now_ns()
         together(self._agents.values(), "start_nodes")
         cluster = Cluster(self._plan, self._placement, self._agents, self._offsets_ns())
         return Live(self._plan, cluster, cluster, self._clock), began_ns
+
+    def _measured_crossings(self) -> dict[str, int]:
+        """What the network between machines adds to each link over it, in the run's time."""
+        addresses = {machine.name: machine.address for machine in self._machines}
+        pairs = {
+            link.name: (self._placement.machine_of[link.a], self._placement.machine_of[link.b])
+            for link in self._placement.links_between(self._plan)
+        }
+        asked = {
+            name: {"to": {there: addresses[there] for here, there in {*pairs.values()} if here == name}}
+            for name in addresses
+        }
+        trips = together(self._agents.values(), "round_trips", asked)
+        silent = sorted(f"{a} to {b}" for a, b in {*pairs.values()} if trips[a][b] is None)
+        if silent:
+            self._remarks.append(f"the delay between machines is not known ({', '.join(silent)}): no echo")
+        ways = {link: trips[a][b] for link, (a, b) in pairs.items()}
+        return {link: ns // 2 // self._clock.dilate for link, ns in ways.items() if ns is not None}
 
     def _log_in(self) -> None:
         for machine in self._machines:

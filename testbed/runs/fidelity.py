@@ -24,6 +24,8 @@ class LinkFidelity:
     """Delay, jitter and rate, and the share to be lost, by the plan."""
     measured: LinkMeasure
     probe: ProbeMeasure | None = None
+    crossing_ns: int | None = None
+    """What the network between the machines of its two ends adds to the delay; None: they are on one."""
     delay_error_ns: int | None = None
     """How far it was off the delay asked for, by the account that is worse."""
     carried_bps: int | None = None

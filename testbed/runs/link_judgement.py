@@ -40,6 +40,8 @@ class _Way:
     sent: InterfaceMeasure | None
     received: InterfaceMeasure | None
     probe: ProbeMeasure | None
+    crossing_ns: int | None
+    """What the network between two machines adds."""
     quiet: bool
     """Nothing has happened to the link or a node at its ends."""
     constant: bool
@@ -88,6 +90,7 @@ def _ways(evidence: Evidence) -> list[_Way]:
             sockets.get(measured.source),
             sockets.get(link.b_interface if forth else link.a_interface),
             sent_probes.get(measured.source),
+            evidence.crossing_ns.get(link.name),
             not touched & {link.name, link.a, link.b},
             link.name not in changed,
             evidence.seconds,
@@ -97,7 +100,7 @@ def _ways(evidence: Evidence) -> list[_Way]:
 
 
 def _findings(way: _Way, limits: Limits, chance: float) -> Iterator[Reason]:
-    for look in (_late, _probed, _steady, _overrun, _unasked_loss, _refused, _too_fast):
+    for look in (_late, _crossing, _probed, _steady, _overrun, _unasked_loss, _refused, _too_fast):
         yield from look(way, limits)
     for name, happened, trials, share in _counts(way):
         clump = way.asked.loss_burst if name == "lost" else None
@@ -120,6 +123,17 @@ def _late(way: _Way, limits: Limits) -> Iterator[Reason]:
         text = f"every second frame {duration_text(p50_ns)} late or later (limit {duration_text(most)})"
         text = f"{text}, asked delay {duration_text(delay_ns)}"
         yield Reason(text, ("latency",), p50_ns / most, kind="late")
+
+
+def _crossing(way: _Way, limits: Limits) -> Iterator[Reason]:
+    """Every frame is late by what the network between two machines takes."""
+    adds_ns, most_ns = way.crossing_ns, limits.allowed_median_ns(way.delay_ns)
+    if adds_ns is not None and adds_ns > most_ns:
+        text = (
+            f"the network between its machines adds {duration_text(adds_ns)} (limit {duration_text(most_ns)})"
+        )
+        text = f"{text}, asked delay {duration_text(way.delay_ns)}"
+        yield Reason(text, ("latency",), adds_ns / most_ns, kind="crossing")
 
 
 def _probed(way: _Way, limits: Limits) -> Iterator[Reason]:
@@ -235,6 +249,7 @@ def _row(way: _Way, wrong: Sequence[Reason]) -> LinkFidelity:
         },
         measured=way.measured,
         probe=way.probe,
+        crossing_ns=way.crossing_ns,
         delay_error_ns=_delay_error_ns(way),
         carried_bps=way.carried_bps,
         reasons=tuple(finding.text for finding in wrong),
@@ -242,7 +257,8 @@ def _row(way: _Way, wrong: Sequence[Reason]) -> LinkFidelity:
 
 
 def _delay_error_ns(way: _Way) -> int | None:
-    errors = [] if way.measured.late_p99_ns is None else [way.measured.late_p99_ns]
+    late = (way.measured.late_p99_ns, way.crossing_ns)
+    errors = [] if late == (None, None) else [sum(each or 0 for each in late)]
     if way.probe is not None and way.probe.delay_p50_ns is not None and way.asked.delay_ns is not None:
         errors.append(abs(way.probe.delay_p50_ns - way.asked.delay_ns))
     return max(errors, default=None)

@@ -138,6 +138,8 @@ class Evidence:
     nodes: tuple[NodeMeasure, ...] = ()
     links: tuple[LinkMeasure, ...] = ()
     probes: tuple[ProbeMeasure, ...] = ()
+    crossing_ns: Mapping[str, int] = field(default_factory=dict)
+    """By link: what the network between two machines takes to carry its frames, if its ends are on two."""
     captured_frames: int = 0
     capture_drops: int = 0
     late_starts: tuple[str, ...] = ()

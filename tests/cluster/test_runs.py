@@ -126,6 +126,11 @@ def test_quickstart_delivers_on_three_machines_what_it_does_in_the_simulator(
     assert len(fidelity["links"]) == 28
     assert {row["measured"]["frames"] > 0 for row in fidelity["links"]} == {True}
     assert len(fidelity["nodes"]) == 14
+    crossing = {row["link"] for row in fidelity["links"] if row["crossing_ns"]}
+    place = {node: name for name, machine in machines.items() for node in machine["nodes"]}
+    plan = json.loads((tmp_path / "three" / "plan.json").read_text())
+    assert crossing == {link["name"] for link in plan["links"] if place[link["a"]] != place[link["b"]]}
+    assert all(row["crossing_ns"] < 100_000_000 for row in fidelity["links"] if row["crossing_ns"])
     assert sum(len(machine["nodes"]) for machine in machines.values()) == 14
     for machine in machines.values():
         before_ns, after_ns = (each["answered_ns"] - each["asked_ns"] for each in machine["clock"])

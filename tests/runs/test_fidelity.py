@@ -87,6 +87,19 @@ def test_of_several_machines_the_one_that_lags_is_named_and_the_worst_figures_co
     assert gone.reasons == ("right: nobody measured how late the machine was: the sampler ended early",)
 
 
+def test_what_the_network_between_machines_adds_counts_beside_the_delay_that_is_asked_for(plan: Plan) -> None:
+    link = plan.links[0]
+    near = judged(plan, links=(measured(plan),), crossing_ns={link.name: MS // 4})
+    assert near.verdict == "trusted"
+    assert near.links[0].crossing_ns == near.links[0].delay_error_ns == MS // 4
+    far = judged(plan, links=(measured(plan),), crossing_ns={link.name: 2 * MS})
+    assert far.affected == ("latency",)
+    assert "the network between its machines adds 2 ms (limit 500 us), asked delay 0" in far.reasons[0]
+    assert far.advised == 5, "slowed, it adds less"
+    slow_link = shaped(plan, Impairment(delay_ns=50 * MS))
+    assert judged(slow_link, links=(measured(plan),), crossing_ns={link.name: 2 * MS}).verdict == "trusted"
+
+
 def test_a_lagging_machine_degrades_latency_and_rates_and_says_by_how_much(plan: Plan) -> None:
     busy = replace(IDLE, lag=late((60_000, 900), (4 * MS, 100)), busy=0.93)
     found = judged(plan, machine=busy)
