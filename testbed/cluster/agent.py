@@ -52,6 +52,9 @@ from testbed.runs.directory import RunDirectory
 ALWAYS = ("now", "processes", "deaths", "crash", "stop", "decode", "remove", "end")
 """What is done also when a process has died that was not to."""
 LOOK_S = 1.0
+NO_ROOM = f"no room is left on the disk for the files of runs: make some in {RUNS}"
+FULL_BYTES = 1 << 20
+"""A disk with less room than this is as good as full."""
 LIMITS = Limits(request_bytes=1 << 30, backlog_bytes=1 << 30)
 """Only root can ask, and plans are long."""
 
@@ -154,7 +157,7 @@ class Agent:
                 self._share.watch.wait(0)
             return {"value": command(request)}
         except tuple(KINDS.values()) as error:
-            return {"error": [type(error).__name__, str(error)]}
+            return {"error": [type(error).__name__, f"{error}; {NO_ROOM}" if _is_full() else str(error)]}
         except OSError as error:
             return {"error": [NetworkError.__name__, _reason(error)]}
 
@@ -237,9 +240,14 @@ def _since(run: Running) -> str:
     return f", since {datetime.fromtimestamp(started_ns // 10**9, UTC):%H:%M:%S} UTC"
 
 
+def _is_full() -> bool:
+    """Whether that may be why a process has ended: nodes end if they cannot write their logs."""
+    return RUNS.is_dir() and shutil.disk_usage(RUNS).free < FULL_BYTES
+
+
 def _reason(error: OSError) -> str:
     if error.errno == errno.ENOSPC:
-        return f"no room is left on the disk for the files of runs: make some in {RUNS}"
+        return NO_ROOM
     where = f"{error.filename}: " if error.filename else ""
     return f"{where}{error.strerror or error}"
 

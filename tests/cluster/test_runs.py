@@ -286,7 +286,10 @@ def test_a_disk_that_fills_is_named_and_what_there_is_is_fetched(
     finally:
         provisioned.on("m2", f"sudo umount {runs}")
     assert done.returncode == 4
-    assert f"m2: no room is left on the disk for the files of runs: make some in {runs}" in done.stdout
+    # What notices first differs: the agent, or a node that cannot write its log.
+    assert re.search(
+        f"m2: .*no room is left on the disk for the files of runs: make some in {runs}", done.stdout
+    )
     assert {path.name for path in (tmp_path / "out" / "machines").iterdir()} == set(MACHINES)
     await_idle(provisioned)
     assert provisioned.on("m2", "sudo ip netns; sudo ls /run/cbn-testbed") == ""
