@@ -135,3 +135,32 @@ def provisioned(cluster: Cluster) -> Cluster:
         played = cluster.play()
         assert played.code == 0, played.text
     return cluster
+
+
+RING = """\
+name: ring
+scheme: cbcb
+timing: {settle: 500ms}
+topology:
+  routers: [r1, r2, r3]
+  links: [r1 - r2, r2 - r3, r3 - r1]
+  link_defaults: {delay: 5ms}
+clients:
+  alice: {at: r1, publish: [{message: {n: {uniform: [0, 99]}}, every: 10ms, count: 600, from: 0s}]}
+  bob: {at: r2, subscribe: [n < 50]}
+  carol: {at: r3, subscribe: [n >= 50]}
+faults:
+  - {at: 500ms, link_down: r1 - r2}
+  - {at: 1s, crash: r3}
+  - {at: 1500ms, start: r3}
+  - {at: 2s, link_up: r1 - r2}
+expect: [missing == 0 after recovery, owed > 10 after recovery, duplicate == 0, spurious == 0]
+"""
+
+
+@pytest.fixture
+def ring(tmp_path: Path) -> Path:
+    """A scenario of three routers, with faults."""
+    path = tmp_path / "ring.yaml"
+    path.write_text(RING)
+    return path

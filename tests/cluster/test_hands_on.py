@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from tests.cluster.conftest import MACHINES, ROOT, Cluster
-from tests.cluster.test_runs import await_idle, state
+from tests.cluster.running import await_idle, state
 
 pytestmark = pytest.mark.cluster
 

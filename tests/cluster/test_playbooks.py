@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import sys
 import tarfile
 from pathlib import Path
 
@@ -15,7 +14,6 @@ import pytest
 
 from tests.cluster.conftest import ROOT, Cluster
 
-CBN = Path(sys.executable).with_name("cbn")
 pytestmark = pytest.mark.cluster
 
 
@@ -65,15 +63,6 @@ def test_a_provisioned_machine_has_what_nodes_need(cluster: Cluster) -> None:
     assert cluster.on("m3", "sudo stat -c '%a %U' /var/lib/cbn") == "750 cbn"
     done = cluster.on("m2", "cd /tmp && sudo cbn run single-router --world emu --no-judge --quiet --out made")
     assert "complete" in done
-
-
-def test_a_scenario_is_run_by_a_playbook(provisioned: Cluster, tmp_path: Path) -> None:
-    out = tmp_path / "out"
-    options = ["-e", "run_scenario=single-router", "-e", f"run_out={out}", "-e", f"run_command={CBN}"]
-    played = provisioned.play(*options, "-e", f"run_hosts={provisioned.hosts_file}", playbook="run.yml")
-    assert played.code == 0, played.text
-    assert "complete" in played.text
-    assert (out / "captures" / "index.json").is_file()
 
 
 def test_files_of_a_run_that_nobody_has_fetched_are_collected(provisioned: Cluster, tmp_path: Path) -> None:

@@ -20,7 +20,7 @@ import pytest
 import yaml
 
 from tests.cluster.conftest import ROOT, Cluster
-from tests.cluster.test_runs import command, run
+from tests.cluster.running import command, run
 
 pytestmark = pytest.mark.cluster
 
