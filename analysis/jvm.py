@@ -27,6 +27,7 @@ from pyspark import SparkContext
 from pyspark.find_spark_home import _find_spark_home
 
 from analysis import AnalysisError
+from analysis.settings import warehouse_in
 from nodes.processes import die_with, marks, scratch_prefix
 
 _SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
@@ -112,9 +113,7 @@ def _start(settings: Mapping[str, str]) -> Jvm:
 
 def _command(settings: Mapping[str, str], scratch: Path) -> list[str]:
     java = f"{settings[_JAVA_OPTIONS]} -Djava.io.tmpdir={scratch}"
-    # Spark makes this folder when a table is asked for that is not there; else it is `spark-warehouse` here.
-    warehouse = {"spark.sql.warehouse.dir": (scratch / "warehouse").as_uri()}
-    own = {**warehouse, **settings, _JAVA_OPTIONS: java, **_local_folder(settings, scratch)}
+    own = {**warehouse_in(scratch), **settings, _JAVA_OPTIONS: java, **_local_folder(settings, scratch)}
     options = (word for key, value in own.items() for word in ("--conf", f"{key}={value}"))
     return [f"{_find_spark_home()}/bin/spark-submit", *options, "pyspark-shell"]
 

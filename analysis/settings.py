@@ -108,6 +108,11 @@ def server_settings(cores: int, memory_mb: int) -> dict[str, str]:
     }
 
 
+def warehouse_in(folder: Path) -> dict[str, str]:
+    """Where Spark makes a folder when a table is asked for that is not there: not where people work."""
+    return {"spark.sql.warehouse.dir": (folder / "warehouse").as_uri()}
+
+
 def _large() -> dict[str, str]:
     return {"spark.sql.shuffle.partitions": str(2 * (os.cpu_count() or 1))}
 

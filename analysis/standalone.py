@@ -208,12 +208,13 @@ class _Keeper:
         return ("--host", ADDRESS, "--port", self._ports[port], "--webui-port", self._ports[page])
 
     def _connect_options(self) -> Iterator[object]:
-        from analysis.settings import Asked, server_settings
+        from analysis.settings import Asked, server_settings, warehouse_in
 
         cores = self._wanted.workers * self._wanted.cores
         settings = server_settings(cores, self._wanted.workers * self._wanted.memory_mb) | {
             "spark.connect.grpc.binding.address": ADDRESS,
             "spark.connect.grpc.binding.port": str(self._ports["connect"]),
+            **warehouse_in(self._scratch),
         }
         yield from ("--master", Asked(f"local[{cores}]").url(), "--class", _CONNECT)
         for key, value in settings.items():

@@ -129,6 +129,9 @@ def test_an_analysis_by_spark_connect_gives_the_same_tables_and_verdict(tmp_path
         assert "spark.driver.memory: this belongs to the server of Spark Connect" in failing(
             *refused, cwd=tmp_path
         )
+        query = ("query", "connect", "SELECT * FROM nothing", "--master", server.master)
+        assert "`nothing` cannot be found" in failing(*query, cwd=tmp_path)
+        assert not Path("spark-warehouse").exists()
     finally:
         assert stop(server)
     assert tables(tmp_path / "connect") == tables(tmp_path / "local") != {}
