@@ -9,10 +9,12 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 from analysis.advertising import Advertising, restricted
 from analysis.history import FOREVER, History
+from analysis.matching import Matcher
 from analysis.oracle import Claim, Clock, Oracle, SubscriptionChange, until_known
 from analysis.rundir import Run, read_events
 from nodes.model import (
@@ -23,12 +25,13 @@ from nodes.model import (
     PredicateSyntaxError,
     Value,
     every_match,
-    format_predicate,
-    matches,
     parse_pattern,
     told,
 )
-from nodes.model.patterns import longest_ns
+from nodes.model.patterns import TooManyMatchesError, longest_ns
+
+MOST_MATCHES = 1_000_000
+"""Of one pattern: of one that has more it is not found out what was owed."""
 
 Ids = tuple[tuple[int, int], ...]
 """A match, by the ids of its components."""
@@ -84,6 +87,8 @@ class PatternCounts:
     """Matches that were told more than once."""
     spurious: int = 0
     """What was told and is no match that may be told."""
+    judged: bool = True
+    """Whether there were few enough matches to find out; else all counts are 0."""
 
 
 COUNTED = ("owed", "delivered", "missing", "duplicate", "spurious")
@@ -155,23 +160,51 @@ class PatternJudge:
         if not self.events.sought:
             return None
         messages = sorted(published(), key=lambda each: each.occurrence)
+        concerning = self._concerning(messages)
         told_of: dict[tuple[str, int], Counter[Ids]] = {}
         for each in self.events.told:
             told_of.setdefault((each.client, each.subscription), Counter())[each.components] += 1
         seekers: dict[tuple[str, int], list[Sought]] = {}
         for sought in self.events.sought:
             seekers.setdefault((sought.client, sought.subscription), []).append(sought)
+        ends: dict[tuple[str, int], list[int]] = {}
+        for change in self.changes:
+            if change.predicate is None:
+                ends.setdefault((change.client, change.subscription), []).append(change.time_ns)
         return tuple(
-            self._of_client(rows, told_of.get(key, Counter()), messages) for key, rows in seekers.items()
+            self._of_client(rows, told_of.get(key, Counter()), concerning, ends.get(key, ()))
+            for key, rows in seekers.items()
         )
 
+    def _concerning(self, messages: Sequence[Published]) -> dict[str, list[Published]]:
+        """By pattern the messages that some part of it matches."""
+        texts = [text for text in dict.fromkeys(each.pattern for each in self.events.sought) if _read(text)]
+        unions = [pattern.union for text in texts if (pattern := _read(text))]
+        found: dict[str, list[Published]] = {text: [] for text in texts}
+        matching = Matcher(unions).pairs([each.content for each in messages])
+        for message, union in zip(*(column.tolist() for column in matching), strict=True):
+            found[texts[union]].append(messages[message])
+        return found
+
     def _of_client(
-        self, rows: Sequence[Sought], told_of: Counter[Ids], messages: Sequence[Published]
+        self,
+        rows: Sequence[Sought],
+        told_of: Counter[Ids],
+        concerning: Mapping[str, Sequence[Published]],
+        ends_ns: Sequence[int],
     ) -> PatternCounts:
         owed: set[Ids] = set()
         allowed: set[Ids] = set()
         for row, following in zip(rows, [*rows[1:], None], strict=True):
-            of_row = self._matches(row, None if following is None else following.time_ns, messages)
+            pattern = _read(row.pattern)
+            if pattern is None:
+                continue  # named in `problems_of`
+            ends = [each for each in ends_ns if each >= row.time_ns]
+            ends += [] if following is None else [following.time_ns]
+            try:
+                of_row = self._matches(row, pattern, min(ends, default=None), concerning[row.pattern])
+            except TooManyMatchesError:
+                return PatternCounts(row.client, row.pattern, judged=False)
             owed |= of_row[0]
             allowed |= of_row[1]
         return PatternCounts(
@@ -185,25 +218,17 @@ class PatternJudge:
         )
 
     def _matches(
-        self, row: Sought, next_ns: int | None, messages: Sequence[Published]
+        self, row: Sought, pattern: Pattern, until_ns: int | None, messages: Sequence[Published]
     ) -> tuple[set[Ids], set[Ids]]:
         """Which matches are owed, and which are allowed."""
-        try:
-            pattern = parse_pattern(row.pattern)
-        except PredicateSyntaxError:
-            return set(), set()  # named in `problems_of`
-        until_ns = self._until(row, next_ns)
         client = self.clients.get(row.client, 0)
-        text = format_predicate(pattern.union)
-        (claim,) = until_known([self.clock.claim(client, text, row.time_ns, until_ns)], self.history)
-        oracle = Oracle([claim], self.history)
+        claimed = self.clock.claim(client, "", row.time_ns, until_ns)
+        (claim,) = until_known([claimed], self.history)
         usable: list[Published] = []
         doubtful: set[Occurrence] = set()
         ends_ns = min(self.end_ns, FOREVER if until_ns is None else until_ns)
         for each in messages:
-            if not matches(pattern.union, each.content):
-                continue
-            owed = self._owed(oracle, claim, each)
+            owed = self._owed(claim, each)
             if owed is None:
                 continue
             usable.append(each)
@@ -211,22 +236,10 @@ class PatternJudge:
                 doubtful.add(each.occurrence)
         return self._chosen(pattern, usable, doubtful)
 
-    def _until(self, row: Sought, next_ns: int | None) -> int | None:
-        """When it is sought no longer; None: it is to the end."""
-        ends = (
-            change.time_ns
-            for change in self.changes
-            if (change.client, change.subscription) == (row.client, row.subscription)
-            and change.predicate is None
-            and change.time_ns >= row.time_ns
-        )
-        found = [each for each in (next(ends, None), next_ns) if each is not None]
-        return min(found, default=None)
-
-    def _owed(self, oracle: Oracle, claim: Claim, message: Published) -> bool | None:
+    def _owed(self, claim: Claim, message: Published) -> bool | None:
         """As `Due.owed`: None: the client must not get it."""
         source = message.occurrence.source
-        due = oracle.moment(message.time_ns).due(source, claim)
+        due = Oracle((), self.history).moment(message.time_ns).due(source, claim)
         if due is not None and self.advertising is not None:
             due = restricted(due, self.advertising.standing(source, message.time_ns, message.content))
         return None if due is None else due.owed
@@ -239,7 +252,8 @@ class PatternJudge:
         # No match reaches across a pause that is longer than its window, so what is chosen on one side
         # of it does not depend on the other.
         for run in _without_pause(usable, longest_ns(pattern.expression)):
-            every = every_match(pattern.expression, [(each.occurrence, each.content) for each in run])
+            contents = [(each.occurrence, each.content) for each in run]
+            every = every_match(pattern.expression, contents, MOST_MATCHES)
             unsure = any(each.occurrence in doubtful for each in run)
             if pattern.pairing is Pairing.EVERY or not unsure:
                 every = told(pattern.pairing, every)
@@ -253,13 +267,30 @@ class PatternJudge:
 
 def problems_of(events: PatternEvents) -> list[str]:
     """What was odd about the events."""
-    problems = list(events.problems)
-    for sought in events.sought:
-        try:
-            parse_pattern(sought.pattern)
-        except PredicateSyntaxError as error:
-            problems.append(f"events.jsonl: {sought.client} seeks what is no pattern: {error.reason}")
-    return problems
+    odd = [
+        f"events.jsonl: {each.client} seeks what is no pattern: {each.pattern}"
+        for each in events.sought
+        if _read(each.pattern) is None
+    ]
+    return [*events.problems, *odd]
+
+
+def unjudged(counts: Sequence[PatternCounts] | None) -> list[str]:
+    """A sentence for each pattern of which it is not known what was owed."""
+    return [
+        f"What was owed of a pattern of {each.client} is not known: more than {MOST_MATCHES:,} matches of "
+        f"{each.pattern}."
+        for each in counts or ()
+        if not each.judged
+    ]
+
+
+@lru_cache(maxsize=1 << 16)
+def _read(text: str) -> Pattern | None:
+    try:
+        return parse_pattern(text)
+    except PredicateSyntaxError:
+        return None
 
 
 def _ids(match: Components) -> Ids:

@@ -163,6 +163,7 @@ def problems_of(findings: Findings) -> list[str]:
     return [
         *_outcome(findings.run),
         *findings.notes,
+        *patterns.unjudged(findings.patterns),
         *findings.ingested.problems,
         *_captures(findings),
         *_publications(findings.publications),

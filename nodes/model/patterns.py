@@ -28,6 +28,10 @@ WAIT_DEFAULT_NS = 100_000_000
 WAIT_MAX_NS = 60 * SECOND_NS
 
 
+class TooManyMatchesError(ValueError):
+    """There are more matches, or parts of matches, than were asked for."""
+
+
 class Occurrence(NamedTuple):
     """One published message: its place in the order, which is also its identity."""
 
@@ -180,13 +184,19 @@ def matches_of(
 
 
 def every_match(
-    expression: Expression, published: Iterable[tuple[Occurrence, Mapping[str, Value]]]
+    expression: Expression,
+    published: Iterable[tuple[Occurrence, Mapping[str, Value]]],
+    most: int | None = None,
 ) -> list[Components]:
-    """All matches of an expression, in their order."""
+    """All matches of an expression, in their order.
+
+    Raises:
+        TooManyMatchesError: There are more than `most`, or more that part of it has.
+    """
     once: dict[tuple[int, int], tuple[Occurrence, Mapping[str, Value]]] = {}
     for occurrence, message in sorted(published, key=lambda each: each[0]):
         once.setdefault((occurrence.source, occurrence.sequence), (occurrence, message))
-    found = _Reference(list(once.values())).of(expression, None)
+    found = _Reference(list(once.values()), most).of(expression, None)
     return sorted(set(found), key=order_of)
 
 
@@ -212,8 +222,9 @@ def order_of(match: Components) -> tuple[Occurrence, Components, Components]:
 class _Reference:
     """The definition, operator by operator, over all messages in order."""
 
-    def __init__(self, published: Sequence[tuple[Occurrence, Mapping[str, Value]]]) -> None:
+    def __init__(self, published: Sequence[tuple[Occurrence, Mapping[str, Value]]], most: int | None) -> None:
         self._published = published
+        self._most = most
 
     def of(self, expression: Expression, within_ns: int | None) -> list[Components]:
         """All matches; those that are longer than a window around the expression may be left out."""
@@ -227,8 +238,14 @@ class _Reference:
             return [match for match in found if window_ns is None or _span_ns(match) <= window_ns]
         joined = next(operands)
         for operand in operands:
-            joined = list(_joined(expression.joint, joined, operand, window_ns))
+            joined = list(self._at_most(_joined(expression.joint, joined, operand, window_ns)))
         return joined
+
+    def _at_most(self, found: Iterator[Components]) -> Iterator[Components]:
+        for number, match in enumerate(found):
+            if number == self._most:
+                raise TooManyMatchesError(f"there are more than {self._most} matches")
+            yield match
 
 
 def _joined(

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from analysis import patterns
 from analysis.history import FOREVER, History, SettledPeriod
 from analysis.oracle import Clock, SubscriptionChange
 from analysis.patterns import PatternEvents, PatternJudge, Published, Sought, Told, are_wrong, as_verdict
@@ -144,6 +145,21 @@ def test_a_run_is_judged_by_what_its_client_was_told(run):
         "duplicate": 1,
         "spurious": 0,
     }
+
+
+@pytest.mark.sim
+def test_a_pattern_with_more_matches_than_can_be_judged_makes_the_verdict_doubtful(run, monkeypatch):
+    monkeypatch.setattr(patterns, "MOST_MATCHES", 3)
+    found = judge(run)
+    assert found["verdict"] == "doubtful"
+    assert any("more than 3 matches of [a = 1]" in problem for problem in found["problems"])
+
+
+@pytest.mark.sim
+def test_an_event_that_has_no_pattern_is_told_of(run):
+    kept = [line.replace("[b = 2] within", "[b = 2] withn") for line in lines(run)]
+    (run / "events.jsonl").write_text("".join(kept))
+    assert any("seeker seeks what is no pattern" in problem for problem in judge(run)["problems"])
 
 
 @pytest.mark.sim

@@ -23,7 +23,7 @@ from nodes.model import (
     parse_pattern,
     parse_predicate,
 )
-from nodes.model.patterns import DEPTH_MAX, PARTS_MAX, is_bounded, parts_of
+from nodes.model.patterns import DEPTH_MAX, PARTS_MAX, TooManyMatchesError, is_bounded, parts_of
 
 SECOND = 10**9
 
@@ -100,6 +100,14 @@ def test_what_is_told_is_chosen_in_order_of_the_latest_component(pairing, told):
 def test_a_message_that_is_published_twice_counts_once():
     one, two = published("1 a = 1", "2 b = 1")
     assert len(matches_of(parse_pattern("[a = 1] then [b = 1] within 9s"), [two, one, one, two])) == 1
+
+
+def test_more_matches_than_were_asked_for_are_not_looked_for():
+    expression = parse_pattern("[a = 1] and [a = 1] within 9s").expression
+    messages = published(*(f"{n} a = 1" for n in range(3)))
+    assert len(every_match(expression, messages, 9)) == 9
+    with pytest.raises(TooManyMatchesError, match="more than 8"):
+        every_match(expression, messages, 8)
 
 
 def test_what_is_of_the_same_joint_is_one_expression():

@@ -243,6 +243,19 @@ def test_combinations_without_end_are_not_looked_at(monkeypatch):
     assert recogniser.counts["curtailed"] > 10
 
 
+def test_ten_thousand_patterns_of_one_client_stand_beside_each_other():
+    recogniser = Recogniser()
+    for number in range(10_000):
+        text = f"[topic = {number} and step = 0] then [topic = {number} and step = 1] within 5s wait 0s"
+        recogniser.add(number, parse_pattern(text))
+    rows = [(n, {"topic": n // 2, "step": n % 2}) for n in range(2000)]
+    recogniser.receive(SECOND, [packet(Occurrence(n, 1, n + 1), message) for n, message in rows])
+    assert [found.number for found in recogniser.take()] == list(range(1000))
+    for number in range(10_000):
+        recogniser.remove(number)
+    assert (len(recogniser), recogniser.held, recogniser.next_deadline()) == (0, 0, None)
+
+
 @pytest.mark.parametrize("pairing", list(Pairing))
 def test_memory_stays_within_its_bound(pairing):
     pattern = parse_pattern(f"[a = 1] then [b = 1] within 24h pairing {pairing.value} keep 50 wait 0s")
