@@ -120,8 +120,10 @@ def read_captures(
         split_bytes: the size of a task.
 
     Raises:
-        AnalysisError: none of the captures can be read.
+        AnalysisError: none of the captures can be read, or no folder can be where tables are to go.
     """
+    if out and out.exists() and not out.is_dir():
+        raise AnalysisError(f"{out}: a file is there; name a folder for the tables")
     parent = out.parent if out else None
     if parent:
         parent.mkdir(parents=True, exist_ok=True)

@@ -66,6 +66,17 @@ def test_what_is_no_capture_is_an_error_with_the_reason(tmp_path: Path, cbn: Any
         assert done.stdout == ""
 
 
+def test_a_file_in_the_place_of_the_tables_is_found_before_any_work(
+    captures: list[Path], tmp_path: Path, cbn: Any
+) -> None:
+    (tmp_path / "taken").write_text("mine")
+    done = cbn("ingest", *captures, "--out", "taken")
+    assert done.returncode == 2
+    assert "taken: a file is there; name a folder for the tables" in done.stderr
+    assert "reading the captures" not in done.stderr
+    assert (tmp_path / "taken").read_text() == "mine"
+
+
 @pytest.mark.spark
 def test_spark_does_the_same(captures: list[Path], tmp_path: Path, cbn: Any) -> None:
     here = json.loads(cbn("ingest", *captures, "--out", "here", "--json").stdout)
