@@ -1,9 +1,10 @@
 """Whether the network had converged when it said so, by the control traffic that was captured.
 
-`converged` events are the network's own word. Routers flood two kinds of records, of their
-links and of their clients' interest; each has an origin and a sequence that grows. At a fixpoint, all
-connected routers must have sent or received the same last record of each of them, and each must have
-announced the links that it has by the plan and the faults, and what its clients had subscribed to. A
+`converged` events are the network's own word. Routers flood records of their links, of their
+clients' interest and, where publishers have to advertise, of what they advertise; each has an origin and
+a sequence that grows. At a fixpoint, all connected routers must have sent or received the same last record of
+each of them, and each must have announced the links that it has by the plan and the faults, and what its
+clients had subscribed to (of it what others advertised, where they have to). A
 scheme that does not flood interest has no such records. Not here: when the network was settled (`history`).
 """
 
@@ -32,8 +33,14 @@ from analysis.rundir import Run
 from nodes.wire.packets import Kind
 from topologies.fault_kinds import Failures
 
-LINKS, INTEREST = 0, 1
-RECORDS = {Kind.LINK_STATE: LINKS, Kind.INTEREST: INTEREST, Kind.INTEREST_CHANGE: INTEREST}
+LINKS, INTEREST, OFFERS = 0, 1, 2
+RECORDS = {
+    Kind.LINK_STATE: LINKS,
+    Kind.INTEREST: INTEREST,
+    Kind.INTEREST_CHANGE: INTEREST,
+    Kind.OFFER: OFFERS,
+    Kind.OFFER_CHANGE: OFFERS,
+}
 """Of which kind of record a control payload is."""
 LAST_CLASS = 2**62
 """Sequences from here on belong to forged records, and to owners on their way back (docs/protocols.md)."""
@@ -126,7 +133,7 @@ class Seen:
 def contradictions(seen: Seen, fixpoints: Sequence[Fixpoint]) -> list[Contradiction]:
     """The fixpoints that the captures deny, each with the first reason."""
     ids = np.array(sorted(seen.run.router_ids.values()), dtype=np.int64)
-    last = np.full((2, len(ids), len(ids)), -1, dtype=np.int64)
+    last = np.full((len(_WHAT), len(ids), len(ids)), -1, dtype=np.int64)
     links, interest = _announced_links(seen.announced), announcements_of(seen.announced)
     found: list[Contradiction] = []
     for stage, fixpoint in enumerate(fixpoints):
@@ -232,6 +239,7 @@ def _denials(
         if len(part) > 1:
             yield from held.unequal(LINKS, routers, routers)
             yield from held.unequal(INTEREST, [r for r in routers if r not in fresh], routers)
+            yield from held.unequal(OFFERS, [r for r in routers if r not in offering], routers)
         for origin in routers:
             yield from _untrue(origin, fixpoint, links.get(origin, ()), seen.run.names)
             if origin not in fresh:
@@ -246,7 +254,7 @@ def _denials(
 
 @dataclass(frozen=True, slots=True)
 class _Held:
-    """The greatest sequence that each router had of each origin, for both kinds of records."""
+    """The greatest sequence that each router had of each origin, for all kinds of records."""
 
     last: NDArray[np.int64]
     ids: NDArray[np.int64]
@@ -271,7 +279,7 @@ class _Held:
             yield f"{behind} had seen {knew} of {what}, and others number {newest}"
 
 
-_WHAT = {LINKS: "links", INTEREST: "interest"}
+_WHAT = {LINKS: "links", INTEREST: "interest", OFFERS: "advertisements"}
 
 
 def _untrue(

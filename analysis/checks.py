@@ -36,6 +36,7 @@ class Found:
     """Those that are off, by node."""
     swapped: Sequence[tuple[str, str]] = ()
     unlogged: Sequence[SubscriptionChange] = ()
+    unlogged_advertised: Sequence[SubscriptionChange] = ()
     undone: Sequence[Undone] = ()
     lacking_events: Sequence[str] = ()
     contradictions: Sequence[Contradiction] = ()
@@ -60,7 +61,7 @@ def to_checks(found: Found, busiest: str = "") -> Checks:
             "clock_offsets": len(hosts),
             "swapped_captures": len(found.swapped),
             "pathless": sum(o.count for o in pathless),
-            "unlogged": len(found.unlogged),
+            "unlogged": len(found.unlogged) + len(found.unlogged_advertised),
             "undone": sum(each.count for each in found.undone),
             "convergence_events": len(found.lacking_events),
             "incomplete_captures": len(found.evidence.gaps),
@@ -76,7 +77,8 @@ def to_checks(found: Found, busiest: str = "") -> Checks:
             *_some(altered, lambda oddity: _altered(oddity, found.evidence.run)),
             *_some(otherwise, lambda client: _otherwise(client, names)),
             *_some(pathless, lambda oddity: _flaw(oddity, names)),
-            *_some(found.unlogged, _unlogged),
+            *_some(found.unlogged, lambda change: _unlogged(change, "subscription")),
+            *_some(found.unlogged_advertised, lambda change: _unlogged(change, "advertisement")),
             *_some(found.undone, _undone),
             *_some(Counter(found.lacking_events).items(), lambda item: _lacking(*item)),
             *_some(found.contradictions, lambda each: _denied(each, found.evidence.run.start_ns)),
@@ -179,11 +181,11 @@ def _flaw(oddity: Oddity, names: Mapping[int, str]) -> str:
     return f"{left} without a path: nothing brought it to {router} {first}."
 
 
-def _unlogged(change: SubscriptionChange) -> str:
+def _unlogged(change: SubscriptionChange, what_held: str) -> str:
     did = "withdrew" if change.predicate is None else "made"
     what = "" if change.predicate is None else f" ({change.predicate})"
     return (
-        f"events.jsonl lacks an event: by the capture at its router, {change.client} {did} subscription "
+        f"events.jsonl lacks an event: by the capture at its router, {change.client} {did} {what_held} "
         f"{change.subscription}{what}. It was judged as if it were there."
     )
 

@@ -68,10 +68,12 @@ class Read:
         payloads = list(payloads_of(kept))
         unlogged = logs.unlogged(run, payloads, logged)
         changes = sorted([*logged, *unlogged], key=lambda change: change.time_ns)
+        unlogged_advertised = logs.unlogged(run, payloads, advertised, logs.ADVERTISED)
+        offers = sorted([*advertised, *unlogged_advertised], key=lambda change: change.time_ns)
         claims, odd_claims = claims_of(changes, ids, run.clock)
         claims, unreadable = readable_claims(claims)
         history = history_of(run.plan, self.network_events, run.start_ns)
-        advertising, odd_advertisements = advertising_of(run.plan, advertised, ids, run.clock, history)
+        advertising, odd_advertisements = advertising_of(run.plan, offers, ids, run.clock, history)
         return Known(
             run,
             ingested,
@@ -79,7 +81,8 @@ class Read:
             evidence_of(run, ingested),
             changes,
             unlogged,
-            advertised,
+            offers,
+            unlogged_advertised,
             self.network_events,
             claims,
             advertising,
@@ -112,7 +115,8 @@ class Known:
     """Those that were logged, and those that were captured only."""
     unlogged: Sequence[SubscriptionChange]
     advertised: Sequence[SubscriptionChange]
-    """The changes of advertisements."""
+    """The changes of advertisements, likewise."""
+    unlogged_advertised: Sequence[SubscriptionChange]
     network_events: Sequence[NetworkChange]
     claims: Sequence[Claim]
     advertising: Advertising | None

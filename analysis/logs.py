@@ -1,7 +1,8 @@
 """What the plan, the manifest and the captures list and `events.jsonl` lacks.
 
-A subscription that a capture shows and the log does not is judged as if it were logged: the network is
-not to blame for a damaged log. Plain Python over what clients subscribe to, which is not many rows.
+A subscription, or advertisement, that a capture shows and the log does not is judged as if it were
+logged: the network is not to blame for a damaged log. Plain Python over what clients subscribe to, which is
+not many rows.
 """
 
 from __future__ import annotations
@@ -24,15 +25,25 @@ from nodes.wire.packets import Kind
 _NUMBER_BYTES = 4
 
 
+SUBSCRIBED = Kind.SUBSCRIBE, Kind.UNSUBSCRIBE
+ADVERTISED = Kind.ADVERTISE, Kind.UNADVERTISE
+
+
 def unlogged(
-    run: Run, payloads: Iterable[Payload], changes: Sequence[SubscriptionChange]
+    run: Run,
+    payloads: Iterable[Payload],
+    changes: Sequence[SubscriptionChange],
+    kinds: tuple[Kind, Kind] = SUBSCRIBED,
 ) -> list[SubscriptionChange]:
-    """What clients were captured to subscribe to or withdraw, and their events lack; in order of time."""
+    """What clients were captured to subscribe to (or advertise), or withdraw, and their events lack.
+
+    In order of time.
+    """
     logged: dict[SubscriptionKey, list[int]] = {}
     for change in changes:
         logged.setdefault(_key(change), []).append(change.time_ns)
     most: dict[SubscriptionKey, list[SubscriptionChange]] = {}
-    for of_session in _by_session(captured_changes(run, payloads)).values():
+    for of_session in _by_session(captured_changes(run, payloads, kinds)).values():
         for key, found in of_session.items():
             most[key] = max(most.get(key, []), found, key=len)
     surplus = [
@@ -75,19 +86,23 @@ def _unmatched(found: Sequence[SubscriptionChange], logged_ns: Sequence[int]) ->
     yield from left
 
 
-def captured_changes(run: Run, payloads: Iterable[Payload]) -> Iterator[tuple[Session, SubscriptionChange]]:
-    """Each SUBSCRIBE and UNSUBSCRIBE of a client once in a session, at the time of its first capture."""
+def captured_changes(
+    run: Run, payloads: Iterable[Payload], kinds: tuple[Kind, Kind] = SUBSCRIBED
+) -> Iterator[tuple[Session, SubscriptionChange]]:
+    """Each change of a client once in a session, at the time of its first capture."""
     clients = {c.interface.name: c.peer.name for c in run.captures if c.peer_is_client}
     for payload in payloads:
         client = clients.get(payload.session.interface)
-        change = client and _change(client, payload.time_ns, payload.kind, payload.data)
+        if not client or payload.kind not in kinds:
+            continue
+        change = _change(client, payload.time_ns, payload.data, withdrawn=payload.kind == kinds[1])
         if change:
             yield payload.session, change
 
 
-def _change(client: str, time_ns: int, kind: int, payload: bytes) -> SubscriptionChange | None:
+def _change(client: str, time_ns: int, payload: bytes, *, withdrawn: bool) -> SubscriptionChange | None:
     number = int.from_bytes(payload[:_NUMBER_BYTES], "big")
-    if kind == Kind.UNSUBSCRIBE:
+    if withdrawn:
         return SubscriptionChange(time_ns, client, number, None)
     try:
         predicate = decode_predicate(payload[_NUMBER_BYTES:])

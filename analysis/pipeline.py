@@ -302,6 +302,7 @@ class _Tables:
             clocks.off,
             [*swapped, *swapped_access(run, known.ingested)],
             known.unlogged,
+            known.unlogged_advertised,
             undone,
             list(logs.lacking_events(run, known.network_events)),
             self._contradictions(passed) if clocks.trusted else [],

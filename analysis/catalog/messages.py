@@ -32,13 +32,13 @@ PACKETS = Table(
             "source": (
                 "",
                 "Of a MESSAGE the id of its publisher; of a CONTROL packet that begins a LINK_STATE, an "
-                "INTEREST or an INTEREST_CHANGE the origin of the record; null for others.",
+                "INTEREST, an OFFER, or a change of these, the origin of the record; null for others.",
             ),
             "header_class": ("", "The header class of a MESSAGE; null for others."),
             "sequence": (
                 "",
-                "Of a MESSAGE its number; of a CONTROL packet that begins a LINK_STATE, an INTEREST or an "
-                "INTEREST_CHANGE the sequence of the record; null for others.",
+                "Of a MESSAGE its number; of a CONTROL packet that begins a LINK_STATE, an INTEREST, an "
+                "OFFER, or a change of these, the sequence of the record; null for others.",
             ),
             "publish_time_ns": (
                 "ns",

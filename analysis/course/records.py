@@ -24,8 +24,8 @@ from nodes.wire.packets import Kind, PacketType
 
 KEY = ("interval", "router", "origin", "of")
 SCHEMA = pa.schema([(name, pa.int64()) for name in (*KEY, "sequence", "first_ns")])
-TOLD = 2
-"""Beside `LINKS` and `INTEREST`: what neighbours tell of interest, under the schemes that flood none."""
+TOLD = 3
+"""Beside `LINKS`, `INTEREST` and `OFFERS`: what neighbours tell of it, under schemes that flood none."""
 TELLING = (
     Kind.CBCB_RA,
     Kind.CBCB_UR,

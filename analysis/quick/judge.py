@@ -145,6 +145,7 @@ def _checks(
         publications=publishers,
         clocks=clocks.off,
         unlogged=known.unlogged,
+        unlogged_advertised=known.unlogged_advertised,
         undone=undone,
         lacking_events=list(logs.lacking_events(run, known.network_events)),
         contradictions=_contradictions(known, seen) if clocks.trusted else [],

@@ -195,16 +195,22 @@ class Decoder {
     static constexpr std::size_t FLAGS_AT = 4, KIND_AT = 5, SESSION_AT = 8, SESSION_BYTES = 20, FRAGMENT_AT = 32;
     static constexpr std::size_t RECORD_BYTES = 12;
     static constexpr std::uint8_t FIRST = 2;
-    enum Kind : std::uint8_t { LinkState = 1, Interest = 2, Subscribe = 3, Unsubscribe = 4, InterestChange = 5 };
+    using Kind = wire::Kind;
 
     // Whether a CONTROL packet holds the front of what a router announces of itself: an origin and a sequence.
     static bool begins_record(wire::Bytes packet) noexcept {
-        const std::uint8_t kind = packet[KIND_AT];
-        return is_record(kind) && (packet[FLAGS_AT] & FIRST) != 0 && packet.size() >= FRAGMENT_AT + RECORD_BYTES;
+        return is_record(static_cast<Kind>(packet[KIND_AT])) && (packet[FLAGS_AT] & FIRST) != 0 && packet.size() >= FRAGMENT_AT + RECORD_BYTES;
     }
 
-    static bool is_record(std::uint8_t kind) noexcept {
-        return kind == LinkState || kind == Interest || kind == InterestChange;
+    static bool is_record(Kind kind) noexcept {
+        return kind == Kind::LinkState || kind == Kind::Interest || kind == Kind::InterestChange ||
+               kind == Kind::Offer || kind == Kind::OfferChange;
+    }
+
+    // What a client says that it holds.
+    static bool is_held(Kind kind) noexcept {
+        return kind == Kind::Subscribe || kind == Kind::Unsubscribe || kind == Kind::Advertise ||
+               kind == Kind::Unadvertise;
     }
 
     void read_record(wire::Bytes packet, wire::MessageView& row) {
@@ -213,11 +219,11 @@ class Decoder {
         row.sequence = wire::load<std::uint64_t>(packet.data() + FRAGMENT_AT + 4);
     }
 
-    // What clients subscribe to, and what routers announce of links and interest: whole packets.
+    // What clients subscribe to and advertise, and what routers announce of links and of their clients: whole packets.
     void control_fields(wire::Bytes packet, bool is_control, Direction direction) {
         const std::uint8_t kind = is_control ? packet[KIND_AT] : 0;
-        const bool from_client = (kind == Subscribe || kind == Unsubscribe) && direction == Direction::Received;
-        const bool kept = from_client || (is_record(kind) && direction == Direction::Sent);
+        const bool from_client = is_held(static_cast<Kind>(kind)) && direction == Direction::Received;
+        const bool kept = from_client || (is_record(static_cast<Kind>(kind)) && direction == Direction::Sent);
         out().is_control.push(is_control);
         out().kind.push_back(kind);
         if (!kept) return;

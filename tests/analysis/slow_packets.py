@@ -19,7 +19,7 @@ from nodes.wire.layers import CBN
 from nodes.wire.packets import PORT, PacketType
 
 Row = dict[str, Any]
-RECORDS = {1: "LINK_STATE", 2: "INTEREST", 5: "INTEREST_CHANGE"}
+RECORDS = {1: "LINK_STATE", 2: "INTEREST", 5: "INTEREST_CHANGE", 10: "OFFER", 11: "OFFER_CHANGE"}
 FIRST_FRAGMENT = 2
 MASK = (1 << 64) - 1
 

@@ -18,6 +18,7 @@ from analysis.history import FOREVER, History, SettledPeriod
 from analysis.oracle import Clock, Due
 from analysis.pipeline import analyze
 from analysis.quick.judge import judge
+from tests.analysis.test_planted_contradictions import edit_plan
 
 START, SETTLE = 10_000, 100
 CALM = History([SettledPeriod(START - 1, FOREVER, {})], SETTLE)
@@ -106,15 +107,31 @@ def test_messages_outside_are_counted_apart_by_both_verdicts(run: Path) -> None:
 
 @pytest.mark.sim
 @pytest.mark.spark
-def test_a_message_that_is_delivered_without_having_been_advertised_is_spurious(run: Path) -> None:
+def test_an_advertisement_that_the_log_lacks_is_blamed_on_the_log(run: Path) -> None:
+    before = judge(run)
     events = [json.loads(line) for line in (run / "events.jsonl").read_text().splitlines()]
     kept = [e for e in events if not (e["event"] == "advertise" and e["advertisement"] == 1)]
     lines = [json.dumps(event, separators=(",", ":")) + "\n" for event in kept]
     (run / "events.jsonl").write_text("".join(lines))
-    verdict = analyze(run)
-    assert verdict["verdict"] == "wrong"
-    assert verdict["spurious"] == 10
-    assert any("planned advertisement of pub left no trace" in problem for problem in verdict["problems"])
+    for verdict in (judge(run), analyze(run)):
+        assert (verdict["verdict"], verdict["checks"]["unlogged"]) == ("doubtful", 1)
+        assert verdict["spurious"] == 0
+        assert abs(verdict["owed"] - before["owed"]) <= 1
+        assert any("pub made advertisement 1 (n < 10)" in problem for problem in verdict["problems"])
+
+
+@pytest.mark.sim
+@pytest.mark.spark
+def test_a_message_that_is_delivered_without_having_been_advertised_is_spurious(
+    simulate: Callable[[str, str], Path], tmp_path: Path
+) -> None:
+    """As if its router had been told to hold publishers to what they advertise, and had not."""
+    free = simulate("free", SCENARIO.replace("advertisements: true", "advertisements: false"))
+    run = Path(shutil.copytree(free, tmp_path / "run"))
+    edit_plan(run, lambda plan: plan["scheme_options"].update(advertisements=True))
+    for verdict in (judge(run), analyze(run)):
+        assert verdict["verdict"] == "wrong"
+        assert verdict["spurious"] == 20 + 10
 
 
 @pytest.mark.sim

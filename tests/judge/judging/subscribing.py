@@ -1,6 +1,6 @@
-"""What clients subscribed to: by their events, and what captures show beyond these.
+"""What clients subscribed to and advertised: by their events, and what captures show beyond these.
 
-By docs/analysis.md ("Unlogged") and docs/wire-format.md (SUBSCRIBE, UNSUBSCRIBE, predicates).
+By docs/analysis.md ("Unlogged") and docs/wire-format.md (SUBSCRIBE, ADVERTISE, what withdraws them).
 """
 
 from __future__ import annotations
@@ -14,7 +14,8 @@ from tests.judge.judging.packets import MalformedError, read_value
 from tests.judge.judging.run import Run, Sight
 from tests.judge.judging.texts import Constraint, Predicate, read_predicate
 
-SUBSCRIBE, UNSUBSCRIBE = 3, 4
+SUBSCRIBING, ADVERTISING = (3, 4), (7, 8)
+"""Kinds of payloads: what adds or replaces one, and what withdraws it."""
 SIGNS = ("", "=", "!=", "<", ">", "<=", ">=", ">*", "*<", "*", "any")
 """By number."""
 
@@ -35,30 +36,29 @@ class Change:
 
 
 def advertised_changes_of(run: Run) -> list[Change]:
-    """How what clients advertise changes, by their events; in the form of subscriptions."""
-    found = []
-    for event in run.of("advertise", "unadvertise"):
-        text = event.get("predicate")
-        predicate = None if text is None else read_predicate(text)
-        found.append(Change(event["time_ns"], run.clients[event["node"]], event["advertisement"], predicate))
-    return sorted(found, key=lambda change: change.time_ns)
+    """How what clients advertise changes, in the form of subscriptions."""
+    return _changes_of(run, ("advertise", "unadvertise"), "advertisement", ADVERTISING)
 
 
 def changes_of(run: Run) -> list[Change]:
     """All changes of a run, in order of time; of equal times, those of the events first."""
+    return _changes_of(run, ("subscribe", "unsubscribe"), "subscription", SUBSCRIBING)
+
+
+def _changes_of(run: Run, verbs: tuple[str, str], name: str, kinds: tuple[int, int]) -> list[Change]:
     logged = []
-    for event in run.of("subscribe", "unsubscribe"):
+    for event in run.of(*verbs):
         text = event.get("predicate")
         predicate = None if text is None else read_predicate(text)
-        logged.append(Change(event["time_ns"], run.clients[event["node"]], event["subscription"], predicate))
-    return sorted([*logged, *_unlogged(run, logged)], key=lambda change: change.time_ns)
+        logged.append(Change(event["time_ns"], run.clients[event["node"]], event[name], predicate))
+    return sorted([*logged, *_unlogged(run, logged, kinds)], key=lambda change: change.time_ns)
 
 
-def _unlogged(run: Run, logged: list[Change]) -> list[Change]:
+def _unlogged(run: Run, logged: list[Change], kinds: tuple[int, int]) -> list[Change]:
     """What a session shows more often than the events have it in all."""
     known = Counter(change.what for change in logged)
     found = []
-    for captured in _sessions(run):
+    for captured in _sessions(run, kinds):
         seen: Counter[tuple[int, int, Predicate | None]] = Counter()
         for change in captured:
             seen[change.what] += 1
@@ -66,12 +66,12 @@ def _unlogged(run: Run, logged: list[Change]) -> list[Change]:
     return found
 
 
-def _sessions(run: Run) -> Iterator[list[Change]]:
+def _sessions(run: Run, kinds: tuple[int, int]) -> Iterator[list[Change]]:
     """By session of a client: the payloads that it sent, each once, in order of the session."""
     sessions: dict[tuple[int, int, int], dict[int, Sight]] = {}
     for sight in run.captures.sights:
         packet = sight.packet
-        if sight.at_client and not sight.sent and packet.kind in (SUBSCRIBE, UNSUBSCRIBE):
+        if sight.at_client and not sight.sent and packet.kind in kinds:
             key = sight.peer, packet.incarnation, packet.peer_incarnation
             sessions.setdefault(key, {}).setdefault(packet.sequence, sight)
     for (client, _, _), sights in sessions.items():
@@ -90,7 +90,9 @@ def _changes(client: int, sights: list[Sight]) -> Iterator[Change]:
         if packet.last:
             time_ns, payload = parts.pop(packet.kind)
             number = struct.unpack_from(">I", payload)[0]
-            predicate = decode_predicate(payload[4:]) if packet.kind == SUBSCRIBE else None
+            predicate = (
+                decode_predicate(payload[4:]) if packet.kind in (SUBSCRIBING[0], ADVERTISING[0]) else None
+            )
             yield Change(time_ns, client, number, predicate)
 
 
