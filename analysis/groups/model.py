@@ -15,7 +15,7 @@ from testbed.plan.recorded import VERDICTS
 
 SEED = "seed"
 """Among a run's values, the one that does not tell groups apart."""
-NOT_SET = "as in the scenario"
+NOT_SET = "not set"
 """The value of what only others of the runs had changed."""
 Document = Mapping[str, Any]
 Values = Mapping[str, Any]

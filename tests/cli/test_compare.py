@@ -65,11 +65,11 @@ def test_single_runs_are_compared_with_the_first_in_all_that_differs(cbn: Any, t
         assert cbn("run", "one.yaml", "--world", "sim", "--out", name, *changed).returncode == 0
     done = cbn("compare", "a", "b", "c")
     assert done.returncode == 0, done.stderr
-    as_it_was = "timing.settle as in the scenario"
+    as_it_was = "timing.settle not set"
     assert f"scheme psf, timing.settle 200ms, beside scheme pif, {as_it_was}: " in done.stdout
     assert f"scheme flood, {as_it_was}, beside scheme pif: " in done.stdout
     found = json.loads(cbn("compare", "a", "b", "c", "--json").stdout)
-    assert found["against"] == {"scheme": "pif", "timing.settle": "as in the scenario"}
+    assert found["against"] == {"scheme": "pif", "timing.settle": "not set"}
 
 
 def test_what_cannot_be_compared_is_said(cbn: Any, scenario: Path, tmp_path: Path) -> None:
