@@ -25,6 +25,20 @@ def test_a_machine_that_is_too_small_is_refused_by_name_and_nothing_is_changed(c
     assert played.changed == {"m1": 0}
 
 
+def test_a_machine_of_another_distribution_is_refused_by_name_and_nothing_is_changed(
+    cluster: Cluster,
+) -> None:
+    other = "NAME=Fedora\\nID=fedora\\nVERSION_ID=40\\n"
+    cluster.on("m1", f"printf '{other}' > /tmp/other && sudo mount --bind /tmp/other /usr/lib/os-release")
+    try:
+        played = cluster.play("--limit", "m1")
+    finally:
+        cluster.on("m1", "sudo umount /usr/lib/os-release")
+    assert played.code != 0
+    assert "needed: Debian 12 or newer" in played.text
+    assert played.changed == {"m1": 0}
+
+
 def test_a_wrong_value_is_refused_with_its_name(cluster: Cluster) -> None:
     played = cluster.play("--limit", "m1", "-e", "base_memory_mib=lots")
     assert played.code != 0
