@@ -13,6 +13,7 @@ from dataclasses import replace
 from glob import escape
 from pathlib import Path
 from typing import TYPE_CHECKING
+from uuid import uuid4
 
 from testbed.cli import exits
 from testbed.cli.cells import CellEnded, CellTask, apart_prefix, run_as_task
@@ -24,6 +25,8 @@ if TYPE_CHECKING:
     from analysis.settings import Asked
 
 LOG = "spark.log"
+_SWEEP = "sweep-spark"
+"""How the names of tokens begin."""
 
 
 class Sweep:
@@ -98,7 +101,9 @@ class Sweep:
 def _token(runs: Sequence[Planned]) -> Iterator[Path]:
     """A file by which workers know the folder; what attempts have left there that did not end is removed."""
     folder = runs[0].directory.absolute().parent
-    token = folder / f".{new_run_id('sweep', 'spark')}"
+    for left in folder.glob(f".{_SWEEP}-*"):  # by a sweep that was killed: what goes on of it finds none
+        left.unlink()
+    token = folder / f".{_SWEEP}-{uuid4().hex}"
     token.touch()
     try:
         yield token

@@ -86,9 +86,11 @@ def test_a_sweep_on_spark_goes_on_where_it_stopped(cbn_with_spark: Any, sweep: P
     assert cbn_with_spark("run", sweep, *quietly, "--out", "out", "--only", "size=3").returncode == 0
     before = {p: p.read_bytes() for p in (tmp_path / "out").glob("*/manifest.json")}
     assert len(before) == 2
+    (tmp_path / "out" / ".sweep-spark-of-a-sweep-that-was-killed").touch()
     assert cbn_with_spark("run", sweep, *quietly, "--resume", "out").returncode == 0
     assert len(list((tmp_path / "out").glob("*/manifest.json"))) == 4
     assert {path: path.read_bytes() for path in before} == before
+    assert list((tmp_path / "out").glob(".*")) == []
 
 
 @pytest.mark.spark
