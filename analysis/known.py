@@ -19,7 +19,7 @@ from analysis.findings import Ingested
 from analysis.history import History, NetworkChange, history_of
 from analysis.messages.counting import Excused
 from analysis.oracle import Claim, SubscriptionChange, claims_of, readable_claims
-from analysis.patterns import PatternEvents, PatternJudge, pattern_events, problems_of
+from analysis.patterns import PatternEvents, PatternJudge, carried_times, pattern_events, problems_of
 from analysis.payloads import Payload, payloads_of
 from analysis.rundir import Run, advertisement_changes, network_changes, subscription_changes
 
@@ -95,6 +95,7 @@ class Read:
                 history,
                 advertising,
                 lossy=bool(network.lossy_links(run.plan)),
+                carried_ns=carried_times(run) if clocks and self.patterns.sought else {},
             ),
             history,
             self.fixpoints,

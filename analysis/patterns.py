@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from functools import lru_cache
 from typing import Any, NamedTuple
 
@@ -116,6 +116,18 @@ def pattern_events(run: Run) -> PatternEvents:
     return PatternEvents(sought, found, [*odd_sought, *odd_told])
 
 
+def carried_times(run: Run) -> dict[tuple[int, int], int]:
+    """The publish times that messages carry, by id: those of the events, which are not corrected."""
+    found, _ = read_events(run, '"publish"', _carried)
+    return dict(found)
+
+
+def _carried(event: Mapping[str, Any]) -> tuple[tuple[int, int], int] | None:
+    if event["event"] != "publish":
+        return None
+    return (int(event["source"]), int(event["sequence"])), int(event["time_ns"])
+
+
 def _sought(event: Mapping[str, Any]) -> Sought | None:
     if event["event"] != "subscribe_pattern":
         return None
@@ -143,7 +155,9 @@ class PatternJudge:
         end_ns: When the run ended.
         history: When the network was settled.
         advertising: None: nobody has to advertise.
-        lossy: Clients that may lose messages by plan; nothing is owed to them.
+        lossy: Whether links lose packets by plan: then nothing is owed.
+        carried_ns: The publish times that messages carry, by id, where clocks were corrected: clients go
+            by these, and not by the right ones.
     """
 
     events: PatternEvents
@@ -154,12 +168,13 @@ class PatternJudge:
     history: History
     advertising: Advertising | None
     lossy: bool
+    carried_ns: Mapping[tuple[int, int], int] = field(default_factory=dict)
 
     def counts(self, published: Callable[[], Iterable[Published]]) -> tuple[PatternCounts, ...] | None:
         """What became of each pattern; None: none was sought."""
         if not self.events.sought:
             return None
-        messages = sorted(published(), key=lambda each: each.occurrence)
+        messages = sorted(map(self._as_carried, published()), key=lambda each: each.occurrence)
         concerning = self._concerning(messages)
         told_of: dict[tuple[str, int], Counter[Ids]] = {}
         for each in self.events.told:
@@ -175,6 +190,13 @@ class PatternJudge:
             self._of_client(rows, told_of.get(key, Counter()), concerning, ends.get(key, ()))
             for key, rows in seekers.items()
         )
+
+    def _as_carried(self, message: Published) -> Published:
+        _, source, sequence = message.occurrence
+        carried_ns = self.carried_ns.get((source, sequence))
+        if carried_ns is None:
+            return message
+        return message._replace(occurrence=Occurrence(carried_ns, source, sequence))
 
     def _concerning(self, messages: Sequence[Published]) -> dict[str, list[Published]]:
         """By pattern the messages that some part of it matches."""

@@ -28,7 +28,7 @@ def published(*texts):
         yield Published(Occurrence(time_ns, 1, number), time_ns, parse_message(message))
 
 
-def judged(pattern, messages, told, *, at=-1, until=None, end=60, lossy=False):
+def judged(pattern, messages, told, *, at=-1, until=None, end=60, lossy=False, carried=None):
     """The counts of one client that was told of these matches, by the numbers of messages."""
     times = [START_NS + round(each * SECOND) for each in (at, until) if each is not None]
     changes = [SubscriptionChange(times[0], "c", 1, "a = 1 or b = 1")]
@@ -38,7 +38,17 @@ def judged(pattern, messages, told, *, at=-1, until=None, end=60, lossy=False):
         [Told("c", 1, tuple((1, number) for number in match)) for match in told],
     )
     clock = Clock(START_NS, SETTLE_NS)
-    judge = PatternJudge(events, changes, {"c": 9}, clock, START_NS + end * SECOND, CALM, None, lossy=lossy)
+    judge = PatternJudge(
+        events,
+        changes,
+        {"c": 9},
+        clock,
+        START_NS + end * SECOND,
+        CALM,
+        None,
+        lossy=lossy,
+        carried_ns=carried or {},
+    )
     counts = judge.counts(lambda: published(*messages))
     found = as_verdict(counts)
     assert found.pop("sought") == 1
@@ -94,6 +104,12 @@ def test_one_message_that_is_not_owed_makes_choices_uncertain_until_a_pause():
 def test_a_match_whose_wait_was_not_over_at_the_end_is_not_owed():
     assert judged(f"{A_THEN_B} wait 5s", A_B_B, [], end=6.9) == {}
     assert judged(f"{A_THEN_B} wait 4s", A_B_B, [], end=7) == {"owed": 2, "missing": 2}
+
+
+def test_matches_go_by_the_times_that_messages_carry_where_clocks_were_corrected():
+    carried = {(1, 2): START_NS + 4 * SECOND}
+    assert judged(A_THEN_B, A_B_B, [(1, 3)], carried=carried) == {"owed": 1, "delivered": 1}
+    assert judged(A_THEN_B, A_B_B, [(1, 2)], carried=carried) == {"owed": 1, "missing": 1, "spurious": 1}
 
 
 def test_where_links_lose_messages_nothing_is_owed():
