@@ -24,6 +24,7 @@ from nodes.model.patterns import (
     Occurrence,
     Pairing,
     Pattern,
+    longest_ns,
     order_of,
 )
 
@@ -69,7 +70,11 @@ class Monitor:
             leaf.keeps = True
         _reach(self._root, 0)
         self._ambiguous = build.has_or
-        self._begun: set[Occurrence] = set()
+        self._spent: set[Occurrence] = set()
+        """By `first` and `once`: what keeps a match from being told."""
+        self._spent_until = Occurrence(-FOREVER_NS, 0, 0)
+        self._most_spent = 2 * pattern.keep * len(self._leaves)
+        self._longest_ns = longest_ns(pattern.expression)
 
     @property
     def kept(self) -> int:
@@ -107,23 +112,29 @@ class Monitor:
             self.curtailed += 1
 
     def _chosen(self, found: list[Components]) -> list[Components]:
-        """What the pairing tells of matches that one message completes."""
-        if self._pairing is Pairing.ONCE:
-            used = set(found[0])  # the others have the latest message in common with it
-            for leaf in self._leaves:
-                if leaf.kept:
-                    leaf.kept = deque(each for each in leaf.kept if used.isdisjoint(each.components))
-            return found[:1]
+        """What the pairing tells of matches with the same latest component, in their order."""
         told = []
         for match in found:
-            earliest = min(match)
-            if earliest not in self._begun:
-                self._begun.add(earliest)
+            spent = match if self._pairing is Pairing.ONCE else (min(match),)
+            if min(match) > self._spent_until and self._spent.isdisjoint(spent):
+                self._spent.update(spent)
                 told.append(match)
-        if len(self._begun) > 2 * self._keep * len(self._leaves):
-            kept = {each for leaf in self._leaves for piece in leaf.kept for each in piece.components}
-            self._begun &= kept.union(*told)
+        if told and self._pairing is Pairing.ONCE:
+            for leaf in self._leaves:
+                if leaf.kept:
+                    used = self._spent
+                    leaf.kept = deque(each for each in leaf.kept if used.isdisjoint(each.components))
+        if len(self._spent) > self._most_spent:
+            self._forget_spent(max(found[0]).time_ns - self._longest_ns)
         return told
+
+    def _forget_spent(self, from_ns: int) -> None:
+        """What is older can be in no match any more; if that is not enough, all of some age is spent."""
+        left = sorted(each for each in self._spent if each.time_ns >= from_ns)
+        dropped = max(0, len(left) - self._most_spent // 2)
+        self.forgotten += dropped
+        self._spent_until = left[dropped - 1] if dropped else self._spent_until
+        self._spent = set(left[dropped:])
 
     def _store(self, piece: Piece, places: Iterable[int]) -> None:
         for place in places:
