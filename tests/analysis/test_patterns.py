@@ -131,6 +131,32 @@ clients:
 """
 
 
+DISTURBED = """
+name: disturbed
+timing: {settle: 100ms}
+topology: {generate: ring, size: 6}
+populations:
+  pub: {count: 6, publish: [{every: 40ms, count: 50, message: {x: {uniform: [1, 5]}, y: {uniform: [1, 3]}}}]}
+  seek:
+    count: 6
+    patterns:
+      - "[x = 1] then [x = 2] within 60ms pairing once"
+      - {pattern: "([x = 1] or [y = 2]) and another [x = 3 and y = 1] within 30ms", at: 500ms}
+faults:
+  - {at: 700ms, crash: r2}
+  - {at: 1200ms, start: r2}
+"""
+
+
+@pytest.mark.sim
+def test_while_a_router_is_down_matches_are_allowed_and_not_owed(simulate):
+    found = judge(simulate("disturbed", DISTURBED))
+    assert found["verdict"] in ("clean", "partly judged")
+    counts = found["patterns"]
+    assert counts["sought"] == 12
+    assert counts["delivered"] > counts["owed"] > 100
+
+
 @pytest.fixture(scope="module")
 def simulated(simulate):
     return simulate("sought", SCENARIO)
