@@ -20,7 +20,7 @@ from tests.judge.judging.tables import Tables
 Row = dict[str, Any]
 SLICES = 60
 MESSAGE, CONTROL, PAD = PacketType.MESSAGE, PacketType.CONTROL, PacketType.PAD
-RECORDS = {1: "links", 2: "interest", 5: "interest"}
+RECORDS = {1: "links", 2: "interest", 5: "interest", 10: "offers", 11: "offers"}
 TELLING = (16, 18, 20, 21, 22, 23)
 
 
