@@ -66,6 +66,7 @@ class ScriptedClient:
         self._timed = deque(sorted((s for s in steps if s.at_ns >= 0), key=lambda step: step.at_ns))
         self.deliveries = Deliveries()
         self._last_id = max((step.number for step in steps if step.do == "subscribe"), default=0)
+        self._last_advertised = max((step.number for step in steps if step.do == "advertise"), default=0)
         self._zero_ns: int | None = None
         self._events = Events(core.config.name)
         self._wanted: dict[int, Predicate] = {}
@@ -114,6 +115,24 @@ class ScriptedClient:
         event = self._execute(now_ns, _Step(now_ns, "unsubscribe", subscription))
         self.deliveries.leave(subscription)
         return event
+
+    def advertise(self, now_ns: int, text: str) -> EventRecord:
+        """Advertise something now, under an id that no action of the script has; returns the event.
+
+        Raises:
+            PredicateSyntaxError, UsageError: The text is no predicate.
+        """
+        predicate = parse_predicate(text)
+        self._last_advertised += 1
+        return self._execute(now_ns, _Step(now_ns, "advertise", self._last_advertised, predicate))
+
+    def unadvertise(self, now_ns: int, advertisement: int) -> EventRecord:
+        """Withdraw an advertisement now; returns the event.
+
+        Raises:
+            UsageError: There is none of this id.
+        """
+        return self._execute(now_ns, _Step(now_ns, "unadvertise", advertisement))
 
     def step_aside(self, now_ns: int) -> None:
         """Withdraw subscriptions and advertisements, for as long as a program takes the client's place."""

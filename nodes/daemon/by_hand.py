@@ -20,7 +20,7 @@ MOST_AT_ONCE = 1000
 def commands(
     client: ScriptedClient, now_ns: Callable[[], int], done: Callable[[], None]
 ) -> dict[str, Command]:
-    """`publish`, `subscribe`, `unsubscribe`, `deliveries`, `latency`.
+    """`publish`, `subscribe`, `unsubscribe`, `advertise`, `unadvertise`, `deliveries`, `latency`.
 
     Args:
         client: who does it.
@@ -42,6 +42,14 @@ def commands(
         event = client.unsubscribe(now_ns(), _number(request, "subscription"))
         return {key: event[key] for key in ("subscription", "time_ns")}
 
+    def advertise(request: Request) -> object:
+        event = client.advertise(now_ns(), _text(request, "predicate"))
+        return {key: event[key] for key in ("advertisement", "predicate", "time_ns")}
+
+    def unadvertise(request: Request) -> object:
+        event = client.unadvertise(now_ns(), _number(request, "advertisement"))
+        return {key: event[key] for key in ("advertisement", "time_ns")}
+
     def deliveries(request: Request) -> object:
         most = _number(request, "most", MOST_AT_ONCE, MOST_AT_ONCE)
         return client.deliveries.take(_number(request, "subscription"), most)
@@ -49,7 +57,7 @@ def commands(
     def latency(_: Request) -> object:
         return client.deliveries.latency()
 
-    made = (publish, subscribe, unsubscribe, deliveries, latency)
+    made = (publish, subscribe, unsubscribe, advertise, unadvertise, deliveries, latency)
     return {command.__name__: _carried_out(command, done) for command in made}
 
 

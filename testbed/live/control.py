@@ -96,6 +96,8 @@ class Control:
             "fault": self._fault,
             "publish": self._publish,
             "subscribe": self._subscribe,
+            "advertise": self._advertise,
+            "unadvertise": self._unadvertise,
             "exec": self._exec,
             "exec_ended": self._exec_ended,
             "top": self._top,
@@ -244,6 +246,22 @@ class Control:
         client = self._find_client(_text(request, "client"))
         keep = request.get("keep", KEPT)
         return self.streams.open(caller, client.name, _text(request, "predicate"), keep)
+
+    def _advertise(self, _: Caller, request: Request) -> object:
+        client = self._find_client(_text(request, "client"))
+        made = self._live.ask(client.name, "advertise", predicate=_text(request, "predicate"))
+        return {"client": client.name, **made, "required": self._must_advertise}
+
+    def _unadvertise(self, _: Caller, request: Request) -> object:
+        client = self._find_client(_text(request, "client"))
+        number = request.get("advertisement")
+        withdrawn = self._live.ask(client.name, "unadvertise", advertisement=number)
+        return {"client": client.name, **withdrawn, "required": self._must_advertise}
+
+    @property
+    def _must_advertise(self) -> bool:
+        """Whether advertisements have any effect."""
+        return bool(self._live.plan.scheme_options.get("advertisements"))
 
     def _exec(self, caller: Caller, request: Request) -> object:
         """A program of the caller takes a client's place, until it has ended or the caller goes."""

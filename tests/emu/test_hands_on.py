@@ -98,6 +98,34 @@ def test_what_one_terminal_publishes_another_is_shown(lab: Terminal) -> None:
     assert rows[0]["message"] == 'n = 1, what = "round trip"'
 
 
+def test_what_is_advertised_by_hand_is_taken_until_it_is_withdrawn(tmp_path: Path) -> None:
+    def refused() -> dict[str, int]:
+        return dict(json.loads(lab.on("node", "a", "status"))["core"]["refused"])
+
+    more = ("--set", "scheme.name=siena", "--set", "scheme.advertisements=true")
+    with network(tmp_path, f"advertising-{os.getpid()}", *more) as lab:
+        assert "advertises what = 1 (advertisement 1)" in lab.on("advertise", "a", "what = 1")
+        subscriber = lab.start("sub", "--run", lab.name, "c", "what any integer", "--count", "1", "--json")
+        wait_for(subscriber, "the whole network knows")
+        lab.on("pub", "a", "what = 2")
+        lab.on("pub", "a", "what = 1")
+        out, _ = subscriber.communicate(timeout=30)
+        assert json.loads(out)["message"] == "what = 1"
+        assert "has withdrawn advertisement 1" in lab.on("advertise", "a", "--withdraw", "1")
+        assert "no advertisement 1" in lab.on("advertise", "a", "--withdraw", "1", code=2)
+        lab.on("pub", "a", "what = 1")
+        while refused() != {"unadvertised": 2}:
+            pass  # told with the next HELLO at the latest; pytest's own timeout bounds this
+
+
+def test_advertising_where_nobody_has_to_says_so(lab: Terminal) -> None:
+    told = lab.start("advertise", "--run", lab.name, "a", "n any integer")
+    _, said = told.communicate(timeout=30)
+    assert "nobody has to advertise in this network" in said
+    lab.on("advertise", "a", "--withdraw", "1")
+    assert "PREDICATE" in lab.on("advertise", "a", code=2)
+
+
 def test_two_subscribers_of_one_client_are_each_shown_their_own(lab: Terminal) -> None:
     words = [("one", "1"), ("two", "2")]
     both = [lab.start("sub", "--run", lab.name, "c", f'pair = "{w}"', "--count", n) for w, n in words]
