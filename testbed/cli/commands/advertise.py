@@ -24,7 +24,7 @@ def _arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("client", metavar="CLIENT", help="the client that publishes")
     what = parser.add_mutually_exclusive_group(required=True)
     what.add_argument("predicate", metavar="PREDICATE", nargs="?", help="read as an advertisement")
-    what.add_argument("--withdraw", type=count, metavar="N", help="take back the advertisement of this number")
+    what.add_argument("--withdraw", type=count, metavar="N", help="take back the one of this number")
     add_network(parser)
     add_json(parser)
 

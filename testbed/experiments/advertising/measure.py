@@ -1,7 +1,8 @@
 """Runs schemes with advertisements and without, over the same network and clients, and counts what they tell.
 
-All in this process, as for the kind `schemes`: a recorder at each router interface counts what is sent there,
-and the routers' own tables are counted when the network is at its fixpoint.
+Publishers advertise before the run begins, then subscribers come one after another, then messages are
+published. All in this process, as for the kind `schemes`: a recorder at each router interface counts what
+is sent there, and the routers' own tables are counted at the end.
 """
 
 from __future__ import annotations
@@ -22,13 +23,16 @@ from testbed.plan.load import plan_of
 from testbed.plan.model import Plan
 from testbed.runs.world import Progress
 from testbed.sim.frames import HEADER_BYTES, Tap, is_sent_by
-from testbed.sim.simulation import EPOCH_NS, Simulation, SimulationFailedError
+from testbed.sim.simulation import Simulation, SimulationFailedError
 from topologies.generators import generate
 
 VALUES, WIDTH = 1000, 100
 """A subscriber wants so many of so many values of its topic."""
+JOIN_MS = 10
+"""From one subscription to the next."""
+SETTLE_MS = 500
 GAP_MS = 2
-MILLISECOND = 1_000_000
+"""From one message to the next, once all have subscribed."""
 SCHEMES: Mapping[str, tuple[str, Mapping[str, OptionValue]]] = {
     "siena": ("siena", {}),
     "siena/source": ("siena", {"tree": "source"}),
@@ -73,14 +77,12 @@ class Row:
     crossings: int
     """Messages over links between routers."""
     signals: int
-    """Packets that tell of interest and advertisements, over links between routers, until the fixpoint."""
+    """Packets that tell of interest and advertisements, over links between routers."""
     signal_bytes: int
     links_packets: int
     """Packets of link states, likewise."""
     entries: int
-    """Filters at interfaces to other routers, in the tables of all routers."""
-    converged_ms: float
-    """Simulated time from the start until the fixpoint."""
+    """Filters at interfaces to other routers, in the tables of all routers, at the end."""
 
 
 def measure(sweep: Sweep, seed: int, shown: Progress) -> Iterator[Row]:
@@ -139,8 +141,6 @@ def _run(sweep: Sweep, topics: int, scheme: str, advertisements: bool, seed: int
     traffic, events = _Traffic(), list[dict[str, Any]]()
     simulation = Simulation(plan, "case", events.append, captures=_recorders(plan, traffic))
     simulation.get_ready()
-    told = traffic.signals, traffic.signal_bytes, traffic.links_packets
-    entries = sum(_entries(plan, simulation, node.name) for node in plan.routers)
     simulation.work()
     simulation.drain()
     ids = {node.name: node.node_id for node in plan.nodes}
@@ -159,11 +159,10 @@ def _run(sweep: Sweep, topics: int, scheme: str, advertisements: bool, seed: int
         owed=judged.counts.owed,
         wrong=len(judged.missing) + len(judged.duplicate) + len(judged.spurious),
         crossings=traffic.crossings,
-        signals=told[0],
-        signal_bytes=told[1],
-        links_packets=told[2],
-        entries=entries,
-        converged_ms=(simulation.start_ns - EPOCH_NS) / MILLISECOND,
+        signals=traffic.signals,
+        signal_bytes=traffic.signal_bytes,
+        links_packets=traffic.links_packets,
+        entries=sum(_entries(plan, simulation, node.name) for node in plan.routers),
     )
 
 
@@ -201,7 +200,8 @@ def scenario(sweep: Sweep, topics: int, scheme: str, advertisements: bool, seed:
         home, luck, low = rng.choice(routers), rng.random(), rng.randrange(VALUES - WIDTH)
         topic = f"t{int(luck * topics)}"
         wanted = f'topic = "{topic}" and value >= {low} and value < {low + WIDTH}'
-        clients[f"s{at}"] = {"at": home, "subscribe": [wanted]}
+        when = f"{at * JOIN_MS}ms"
+        clients[f"s{at}"] = {"at": home, "subscribe": [{"predicate": wanted, "at": when}]}
     return {
         "name": "case",
         "seed": seed,
@@ -209,15 +209,15 @@ def scenario(sweep: Sweep, topics: int, scheme: str, advertisements: bool, seed:
         "topology": {"routers": routers, "links": [{"between": list(pair)} for pair in links]},
         "clients": clients,
         "record": {"captures": False},
-        "timing": {"ready_timeout": "600s"},
+        "timing": {"ready_timeout": "600s", "settle": f"{SETTLE_MS}ms"},
     }
 
 
 def _publisher(number: int, router: str, sweep: Sweep, rng: Random) -> dict[str, Any]:
-    topic = f"t{number}"
+    topic, begin_ms = f"t{number}", sweep.subscribers * JOIN_MS + 2 * SETTLE_MS
     sent = [
         {
-            "at": f"{GAP_MS * (at * sweep.publishers + number)}ms",
+            "at": f"{begin_ms + GAP_MS * (at * sweep.publishers + number)}ms",
             "message": f'topic = "{topic}", value = {rng.randrange(VALUES)}',
         }
         for at in range(sweep.messages)

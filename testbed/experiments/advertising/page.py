@@ -19,10 +19,11 @@ LEAST = 5
 """So many times fewer of `siena`'s signals and entries were asked for."""
 HOW = (
     "Every run is in the simulator, in one process and without captures on disk: a recorder at each router "
-    "interface counts what is sent. Nothing here depends on the machine. *Signals* are the packets that tell "
-    "of interest and advertisements over links between routers until the network is at its fixpoint, without "
-    "acknowledgements; link states are the same with and without. *Entries* are the filters at interfaces to "
-    "other routers, in the tables of all routers. *Crossings* are messages over links between routers. The "
+    "interface counts what is sent. Nothing here depends on the machine. Publishers advertise before the run "
+    "begins, then a subscriber comes every 10 ms, then messages are published. *Signals* are packets that "
+    "tell of interest and advertisements over links between routers, without acknowledgements; link states "
+    "are the same with and without. *Entries* are the filters at interfaces to other routers, in the tables "
+    "of all routers, at the end. *Crossings* are messages over links between routers. The "
     "times count how often fewer there are with advertisements than without."
 )
 
@@ -92,7 +93,7 @@ def figures(experiment: Experiment, results: Measured) -> Mapping[str, Figure]:
     """Signals and entries by the number of topics."""
     return {
         "": line_chart(
-            (experiment.name, "What is told until the network is ready", "By the number of topics."),
+            (experiment.name, "What routers tell each other", "By the number of topics."),
             (Scale("topics", short_count), Scale("packets", short_count)),
             list(_lines(results, lambda row: row.signals)),
         ),
@@ -137,7 +138,6 @@ COLUMNS: tuple[Column[Row], ...] = (
     Column("link states", lambda r: count(r.links_packets)),
     Column("entries", lambda r: count(r.entries)),
     Column("crossings", lambda r: count(r.crossings)),
-    Column("ready", lambda r: f"{r.converged_ms:.0f} ms"),
 )
 
 KIND = Kind(
