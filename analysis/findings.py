@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from analysis.counts import Counts
 from analysis.history import FOREVER, Disturbance
 from analysis.network import RouterState
+from analysis.oracle import SubscriptionChange
 from analysis.patterns import PatternCounts
 from analysis.rundir import Run
 from nodes.scheme_formulas import Figures
@@ -313,6 +314,8 @@ class Findings:
     """The tables of `analysis.catalog.course`, by name; None: tables were not made."""
     course: Sequence[ScopeCounts] = ()
     """What became of the messages that were published in each of many short times, in order."""
+    advertised: Sequence[SubscriptionChange] | None = None
+    """Changes of advertisements; None: nobody had to advertise."""
     patterns: Sequence[PatternCounts] | None = None
     """What became of matches, by client and pattern; None: nobody sought a pattern."""
 

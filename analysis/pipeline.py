@@ -227,6 +227,7 @@ class _Tables:
             by_time=by_time(sums.times, slices),
             over_time=over_time,
             course=scopes[len(parts) :],
+            advertised=None if known.advertising is None else known.advertised,
             patterns=known.patterns.counts(lambda: published_in(self.folder)),
         )
         self._step()

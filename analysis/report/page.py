@@ -12,6 +12,7 @@ from analysis.expectations import measured_text
 from analysis.findings import Findings
 from analysis.headline import CLEAN, WRONG
 from analysis.report import (
+    advertisements,
     course,
     disturbances,
     fidelity,
@@ -40,6 +41,7 @@ SECTIONS = (
     network.SECTION,
     routers.SECTION,
     messages.SECTION,
+    advertisements.SECTION,
     patterns.SECTION,
     latency.SECTION,
     hops.SECTION,

@@ -6,6 +6,7 @@ pub, mute - r1 --- r2 - sub
 from __future__ import annotations
 
 import json
+import re
 import shutil
 from collections.abc import Callable
 from pathlib import Path
@@ -15,9 +16,11 @@ import pytest
 
 from analysis.advertising import Advertising, Standing, restricted
 from analysis.history import FOREVER, History, SettledPeriod
-from analysis.oracle import Clock, Due
+from analysis.oracle import Clock, Due, SubscriptionChange
 from analysis.pipeline import analyze
 from analysis.quick.judge import judge
+from analysis.report.advertisements import Advertised as Stood
+from analysis.report.advertisements import advertised as stood
 from tests.analysis.test_planted_contradictions import edit_plan
 
 START, SETTLE = 10_000, 100
@@ -80,6 +83,22 @@ def test_what_is_left_of_what_is_due() -> None:
     assert [restricted(allowed, s) for s in Standing] == [allowed, allowed, nothing]
 
 
+def test_the_report_says_for_how_long_each_advertisement_stood() -> None:
+    second = 1_000_000_000
+    changes = [
+        SubscriptionChange(9 * second, "p", 1, "x = 1"),
+        SubscriptionChange(12 * second, "p", 1, "x = 2"),
+        SubscriptionChange(13 * second, "q", 1, "y = 1"),
+        SubscriptionChange(14 * second, "p", 1, None),
+        SubscriptionChange(15 * second, "p", 7, None),
+    ]
+    assert stood(changes, 10 * second) == [
+        Stood("p", "x = 1", 0.0, 2.0),
+        Stood("p", "x = 2", 2.0, 4.0),
+        Stood("q", "y = 1", 3.0, None),
+    ]
+
+
 @pytest.fixture(scope="module")
 def simulated(simulate: Callable[[str, str], Path]) -> Path:
     return simulate("advertised", SCENARIO)
@@ -103,6 +122,9 @@ def test_messages_outside_are_counted_apart_by_both_verdicts(run: Path) -> None:
         assert verdict["problems"] == []
         assert (verdict["missing"], verdict["spurious"]) == (0, 0)
     assert f"{whole['unadvertised']} of 120 messages were outside" in " ".join(whole["notes"])
+    page = (run / "report.html").read_text(encoding="utf-8")
+    assert "<code>n &lt; 10</code>" in page
+    assert re.search(r'"row">mute</th>\s*<td class="n">20</td>\s*<td class="n">20</td>', page)
 
 
 @pytest.mark.sim
