@@ -119,13 +119,15 @@ def cluster(metal: Metal, tmp_path_factory: pytest.TempPathFactory) -> Iterator[
     name = f"test-{os.getpid()}-cluster"
     done = metal("up", 3, "--name", name, "--json")
     assert done.returncode == 0, done.stderr
-    hosts_file = Path(json.loads(done.stdout)["hosts"])
-    path = tmp_path_factory.mktemp("cluster") / "inventory.json"
-    path.write_text(json.dumps(inventory(read_hosts(hosts_file))))
-    subprocess.run(["make", "wheels"], cwd=ROOT, check=True, capture_output=True)
-    made = Cluster(hosts_file, path)
-    yield replace(made, bare={machine: made.everything(machine) for machine in MACHINES})
-    metal("down", "--name", name)
+    try:
+        hosts_file = Path(json.loads(done.stdout)["hosts"])
+        path = tmp_path_factory.mktemp("cluster") / "inventory.json"
+        path.write_text(json.dumps(inventory(read_hosts(hosts_file))))
+        subprocess.run(["make", "wheels"], cwd=ROOT, check=True, capture_output=True)
+        made = Cluster(hosts_file, path)
+        yield replace(made, bare={machine: made.everything(machine) for machine in MACHINES})
+    finally:
+        metal("down", "--name", name)
 
 
 @pytest.fixture(scope="session")
