@@ -12,7 +12,7 @@ from analysis.counts import Counts
 from analysis.history import FOREVER, Disturbance
 from analysis.network import RouterState
 from analysis.oracle import SubscriptionChange
-from analysis.patterns import PatternCounts
+from analysis.pattern_counts import PatternCounts
 from analysis.rundir import Run
 from nodes.scheme_formulas import Figures
 from nodes.wire.packets import PacketType

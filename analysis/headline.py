@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Collection, Iterator, Sequence
 
-from analysis import patterns
+from analysis import pattern_counts
 from analysis.counts import Counts
 from analysis.figures import axes
 from analysis.findings import Findings
@@ -80,7 +80,7 @@ def notes(findings: Findings) -> list[str]:
 
 
 def _patterns(findings: Findings) -> Iterator[str]:
-    counts = patterns.as_verdict(findings.patterns)
+    counts = pattern_counts.as_verdict(findings.patterns)
     if counts is None:
         return
     kinds = [f"{counts[kind]:,} {kind}" for kind in ("missing", "duplicate", "spurious") if counts[kind]]

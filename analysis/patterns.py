@@ -8,14 +8,16 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any, NamedTuple
 
+from analysis import pattern_counts
 from analysis.advertising import Advertising, restricted
 from analysis.history import FOREVER, History
 from analysis.matching import Matcher
 from analysis.oracle import Claim, Clock, Oracle, SubscriptionChange, until_known
+from analysis.pattern_counts import PatternCounts
 from analysis.rundir import Run, read_events
 from nodes.model import (
     Components,
@@ -29,9 +31,6 @@ from nodes.model import (
     told,
 )
 from nodes.model.patterns import TooManyMatchesError, longest_ns
-
-MOST_MATCHES = 1_000_000
-"""Of one pattern: of one that has more it is not found out what was owed."""
 
 Ids = tuple[tuple[int, int], ...]
 """A match, by the ids of its components."""
@@ -71,40 +70,6 @@ class PatternEvents:
     sought: Sequence[Sought] = ()
     told: Sequence[Told] = ()
     problems: Sequence[str] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class PatternCounts:
-    """What became of the matches of one pattern of one client."""
-
-    client: str
-    pattern: str
-    owed: int = 0
-    delivered: int = 0
-    """Those that were owed, and those that were allowed."""
-    missing: int = 0
-    duplicate: int = 0
-    """Matches that were told more than once."""
-    spurious: int = 0
-    """What was told and is no match that may be told."""
-    judged: bool = True
-    """Whether there were few enough matches to find out; else all counts are 0."""
-
-
-COUNTED = ("owed", "delivered", "missing", "duplicate", "spurious")
-
-
-def as_verdict(counts: Sequence[PatternCounts] | None) -> dict[str, int] | None:
-    """The value of the key `patterns`; None: no pattern was sought."""
-    if counts is None:
-        return None
-    rows = [asdict(each) for each in counts]
-    return {"sought": len(rows), **{name: sum(row[name] for row in rows) for name in COUNTED}}
-
-
-def are_wrong(counts: Sequence[PatternCounts] | None) -> bool:
-    """Whether something is missing, or was told that should not have been."""
-    return any(each.missing or each.duplicate or each.spurious for each in counts or ())
 
 
 def pattern_events(run: Run) -> PatternEvents:
@@ -275,7 +240,7 @@ class PatternJudge:
         # of it does not depend on the other.
         for run in _without_pause(usable, longest_ns(pattern.expression)):
             contents = [(each.occurrence, each.content) for each in run]
-            every = every_match(pattern.expression, contents, MOST_MATCHES)
+            every = every_match(pattern.expression, contents, pattern_counts.MOST_MATCHES)
             unsure = any(each.occurrence in doubtful for each in run)
             if pattern.pairing is Pairing.EVERY or not unsure:
                 every = told(pattern.pairing, every)
@@ -295,16 +260,6 @@ def problems_of(events: PatternEvents) -> list[str]:
         if _read(each.pattern) is None
     ]
     return [*events.problems, *odd]
-
-
-def unjudged(counts: Sequence[PatternCounts] | None) -> list[str]:
-    """A sentence for each pattern of which it is not known what was owed."""
-    return [
-        f"What was owed of a pattern of {each.client} is not known: more than {MOST_MATCHES:,} matches of "
-        f"{each.pattern}."
-        for each in counts or ()
-        if not each.judged
-    ]
 
 
 @lru_cache(maxsize=1 << 16)

@@ -10,7 +10,7 @@ from collections.abc import Collection, Iterable, Sequence
 from dataclasses import asdict
 from typing import Any
 
-from analysis import patterns
+from analysis import pattern_counts
 from analysis.expectations import to_expectations
 from analysis.findings import (
     CHECKS,
@@ -80,7 +80,7 @@ def to_judged(findings: Findings, unchecked: Collection[str]) -> dict[str, Any]:
 def _shared(findings: Findings) -> dict[str, Any]:
     """What both documents have."""
     problems = problems_of(findings)
-    word = word_of(findings.counts, problems, wrong=patterns.are_wrong(findings.patterns))
+    word = word_of(findings.counts, problems, wrong=pattern_counts.are_wrong(findings.patterns))
     return {
         "format": FORMAT,
         "verdict": word,
@@ -91,7 +91,7 @@ def _shared(findings: Findings) -> dict[str, Any]:
         "publications": findings.published,
         "unadvertised": findings.unadvertised,
         "subscriptions": findings.subscriptions,
-        "patterns": patterns.as_verdict(findings.patterns),
+        "patterns": pattern_counts.as_verdict(findings.patterns),
         "delivered_digest": findings.digest,
         "latency_ns": _latency(findings.curves),
         "latency_curve_ns": list(findings.curves[0].quantiles_ns) if findings.curves else [],
@@ -163,7 +163,7 @@ def problems_of(findings: Findings) -> list[str]:
     return [
         *_outcome(findings.run),
         *findings.notes,
-        *patterns.unjudged(findings.patterns),
+        *pattern_counts.unjudged(findings.patterns),
         *findings.ingested.problems,
         *_captures(findings),
         *_publications(findings.publications),

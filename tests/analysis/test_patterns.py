@@ -5,10 +5,11 @@ from pathlib import Path
 
 import pytest
 
-from analysis import patterns
+from analysis import pattern_counts
 from analysis.history import FOREVER, History, SettledPeriod
 from analysis.oracle import Clock, SubscriptionChange
-from analysis.patterns import PatternEvents, PatternJudge, Published, Sought, Told, are_wrong, as_verdict
+from analysis.pattern_counts import are_wrong, as_verdict
+from analysis.patterns import PatternEvents, PatternJudge, Published, Sought, Told
 from analysis.pipeline import analyze
 from analysis.quick.judge import judge
 from nodes.model import Occurrence, parse_message
@@ -191,7 +192,7 @@ def test_a_run_is_judged_by_what_its_client_was_told(run):
 
 @pytest.mark.sim
 def test_a_pattern_with_more_matches_than_can_be_judged_makes_the_verdict_doubtful(run, monkeypatch):
-    monkeypatch.setattr(patterns, "MOST_MATCHES", 3)
+    monkeypatch.setattr(pattern_counts, "MOST_MATCHES", 3)
     found = judge(run)
     assert found["verdict"] == "doubtful"
     assert any("more than 3 matches of [a = 1]" in problem for problem in found["problems"])
