@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping
 from enum import IntEnum
 from typing import Any
 
-from analysis.history import History, history_of, network_change
+from analysis.history import FOREVER, History, history_of, network_change
 from analysis.oracle import (
     Claim,
     Clock,
@@ -22,7 +22,7 @@ from analysis.oracle import (
     readable_claims,
     until_known,
 )
-from nodes.model import Predicate, Value, advertised
+from nodes.model import Predicate, Value, advertised, advertisement_overlaps
 from testbed.plan.model import Plan
 
 
@@ -65,9 +65,25 @@ class Advertising:
                 found = Standing.UNSURE
         return found
 
+    def changes_concerning(self, wanted: Predicate) -> list[int]:
+        """When, since the start, something was advertised or withdrawn that overlaps it; ascending."""
+        found = {
+            time_ns
+            for held in self._held.values()
+            for offered, claim in held
+            if _overlaps(offered, wanted)
+            for time_ns in (claim.from_ns, claim.until_ns)
+            if claim.clock.start_ns <= time_ns < FOREVER
+        }
+        return sorted(found)
+
     def restrict(self, due: Due, source: int, time_ns: int, content: Mapping[str, Value]) -> Due:
         """What is due of a message where nobody had to advertise, as far as it was advertised."""
         return restricted(due, self.standing(source, time_ns, content))
+
+
+def _overlaps(offered: Predicate, wanted: Predicate) -> bool:
+    return any(advertisement_overlaps(a, f) for a in offered.filters for f in wanted.filters)
 
 
 def advertising_in(plan: Plan, events: Iterable[Mapping[str, Any]], start_ns: int) -> Advertising | None:

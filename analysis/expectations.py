@@ -38,6 +38,7 @@ _OCCASIONS: Mapping[str, tuple[tuple[str, ...], str]] = {
         ("patterns.delivered", "patterns.spurious"),
         "no match was told, so none could be spurious",
     ),
+    "patterns.lost": (("patterns.sought",), "nobody sought a pattern, so no match could be lost"),
     "captures.drops": (("captures.frames",), "no frame was captured, so none could be dropped"),
 }
 """What there has to be some of, or a count of 0 shows nothing; and what is said if there is none."""

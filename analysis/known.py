@@ -96,6 +96,7 @@ class Read:
                 advertising,
                 lossy=bool(network.lossy_links(run.plan)),
                 carried_ns=carried_times(run) if clocks and self.patterns.sought else {},
+                factored=run.plan.scheme_options.get("patterns") == "factored",
             ),
             history,
             self.fixpoints,

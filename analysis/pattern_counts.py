@@ -5,11 +5,28 @@ Not here: which matches were owed (`patterns`), which needs packages that runs d
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Mapping, Sequence, Set
+from dataclasses import dataclass
 
 MOST_MATCHES = 1_000_000
 """Of one pattern: of one that has more it is not found out what was owed."""
+MOST_SHOWN = 40
+"""Matches of one pattern that are kept for the report, those with something wrong first."""
+
+Ids = tuple[tuple[int, int], ...]
+"""A match, by the ids of its components."""
+
+
+@dataclass(frozen=True, slots=True)
+class ShownMatch:
+    """What became of one match."""
+
+    components: Ids
+    verdict: str
+    """delivered, missing, duplicate, spurious or lost."""
+    owed: bool
+    told_ns: int | None
+    """When its client was first told; None: it was not."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,19 +43,56 @@ class PatternCounts:
     """Matches that were told more than once."""
     spurious: int = 0
     """What was told and is no match that may be told."""
+    lost: int = 0
+    """What would have been owed, was not told, and need not be: the network changed meanwhile."""
     judged: bool = True
     """Whether there were few enough matches to find out; else all counts are 0."""
+    shown: Sequence[ShownMatch] = ()
 
 
-COUNTED = ("owed", "delivered", "missing", "duplicate", "spurious")
+VERDICTS = ("missing", "spurious", "duplicate", "lost", "delivered")
+"""The worst first."""
+COUNTED = ("owed", "delivered", "missing", "duplicate", "spurious", "lost")
 
 
 def as_verdict(counts: Sequence[PatternCounts] | None) -> dict[str, int] | None:
     """The value of the key `patterns`; None: no pattern was sought."""
     if counts is None:
         return None
-    rows = [asdict(each) for each in counts]
-    return {"sought": len(rows), **{name: sum(row[name] for row in rows) for name in COUNTED}}
+    return {"sought": len(counts), **{name: sum(getattr(each, name) for each in counts) for name in COUNTED}}
+
+
+def shown(
+    told_ns: Mapping[Ids, Sequence[int]], owed: Set[Ids], allowed: Set[Ids], lost: Set[Ids]
+) -> list[ShownMatch]:
+    """Some matches of one pattern.
+
+    Args:
+        told_ns: When the client was told of each.
+        owed: Those that had to be told.
+        allowed: Those that could be told.
+        lost: Those that were not told and need not be.
+    """
+    found = [
+        ShownMatch(
+            each,
+            _verdict(told_ns.get(each, ()), may=each in allowed, must=each in owed),
+            each in owed,
+            min(told_ns.get(each, ()), default=None),
+        )
+        for each in {*told_ns, *owed, *lost}
+    ]
+    return sorted(found, key=lambda each: (VERDICTS.index(each.verdict), each.told_ns or 0, each.components))[
+        :MOST_SHOWN
+    ]
+
+
+def _verdict(told_ns: Sequence[int], *, may: bool, must: bool) -> str:
+    if not told_ns:
+        return "missing" if must else "lost"
+    if not may:
+        return "spurious"
+    return "duplicate" if len(told_ns) > 1 else "delivered"
 
 
 def are_wrong(counts: Sequence[PatternCounts] | None) -> bool:

@@ -6,34 +6,26 @@ known here.
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any, NamedTuple
 
-from analysis import pattern_counts
 from analysis.advertising import Advertising, restricted
 from analysis.history import FOREVER, History
 from analysis.matching import Matcher
 from analysis.oracle import Claim, Clock, Oracle, SubscriptionChange, until_known
-from analysis.pattern_counts import PatternCounts
+from analysis.pattern_calm import Calm, calm_of
+from analysis.pattern_choice import Chosen, Published
+from analysis.pattern_counts import Ids, PatternCounts, shown
 from analysis.rundir import Run, read_events
 from nodes.model import (
-    Components,
     Occurrence,
-    Pairing,
     Pattern,
     PredicateSyntaxError,
-    Value,
-    every_match,
     parse_pattern,
-    told,
 )
-from nodes.model.patterns import TooManyMatchesError, longest_ns
-
-Ids = tuple[tuple[int, int], ...]
-"""A match, by the ids of its components."""
+from nodes.model.patterns import TooManyMatchesError
 
 
 class Sought(NamedTuple):
@@ -51,16 +43,7 @@ class Told(NamedTuple):
     client: str
     subscription: int
     components: Ids
-
-
-class Published(NamedTuple):
-    """A message."""
-
-    occurrence: Occurrence
-    """With the publish time that it carries."""
-    time_ns: int
-    """By which it is judged what was owed of it."""
-    content: Mapping[str, Value]
+    time_ns: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,7 +88,7 @@ def _told(event: Mapping[str, Any]) -> Told | None:
     if event["event"] != "deliver_match":
         return None
     components = tuple((int(source), int(sequence)) for source, sequence, _ in event["components"])
-    return Told(str(event["node"]), int(event["subscription"]), components)
+    return Told(str(event["node"]), int(event["subscription"]), components, int(event["time_ns"]))
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,6 +106,7 @@ class PatternJudge:
         lossy: Whether links lose packets by plan: then nothing is owed.
         carried_ns: The publish times that messages carry, by id, where clocks were corrected: clients go
             by these, and not by the right ones.
+        factored: Whether routers recognise the patterns, and clients have no messages of them.
     """
 
     events: PatternEvents
@@ -134,6 +118,7 @@ class PatternJudge:
     advertising: Advertising | None
     lossy: bool
     carried_ns: Mapping[tuple[int, int], int] = field(default_factory=dict)
+    factored: bool = False
 
     def counts(self, published: Callable[[], Iterable[Published]]) -> tuple[PatternCounts, ...] | None:
         """What became of each pattern; None: none was sought."""
@@ -141,9 +126,10 @@ class PatternJudge:
             return None
         messages = sorted(map(self._as_carried, published()), key=lambda each: each.occurrence)
         concerning = self._concerning(messages)
-        told_of: dict[tuple[str, int], Counter[Ids]] = {}
+        told_of: dict[tuple[str, int], dict[Ids, list[int]]] = {}
         for each in self.events.told:
-            told_of.setdefault((each.client, each.subscription), Counter())[each.components] += 1
+            of_pattern = told_of.setdefault((each.client, each.subscription), {})
+            of_pattern.setdefault(each.components, []).append(each.time_ns)
         seekers: dict[tuple[str, int], list[Sought]] = {}
         for sought in self.events.sought:
             seekers.setdefault((sought.client, sought.subscription), []).append(sought)
@@ -152,7 +138,7 @@ class PatternJudge:
             if change.predicate is None:
                 ends.setdefault((change.client, change.subscription), []).append(change.time_ns)
         return tuple(
-            self._of_client(rows, told_of.get(key, Counter()), concerning, ends.get(key, ()))
+            self._of_client(rows, told_of.get(key, {}), concerning, ends.get(key, ()))
             for key, rows in seekers.items()
         )
 
@@ -176,12 +162,11 @@ class PatternJudge:
     def _of_client(
         self,
         rows: Sequence[Sought],
-        told_of: Counter[Ids],
+        told_ns: Mapping[Ids, Sequence[int]],
         concerning: Mapping[str, Sequence[Published]],
         ends_ns: Sequence[int],
     ) -> PatternCounts:
-        owed: set[Ids] = set()
-        allowed: set[Ids] = set()
+        found = Chosen()
         for row, following in zip(rows, [*rows[1:], None], strict=True):
             pattern = _read(row.pattern)
             if pattern is None:
@@ -189,39 +174,53 @@ class PatternJudge:
             ends = [each for each in ends_ns if each >= row.time_ns]
             ends += [] if following is None else [following.time_ns]
             try:
-                of_row = self._matches(row, pattern, min(ends, default=None), concerning[row.pattern])
+                self._find(found, row, pattern, min(ends, default=None), concerning[row.pattern])
             except TooManyMatchesError:
                 return PatternCounts(row.client, row.pattern, judged=False)
-            owed |= of_row[0]
-            allowed |= of_row[1]
+        lost = {each for each in found.disturbed - found.owed if each not in told_ns}
         return PatternCounts(
             rows[0].client,
             rows[-1].pattern,
-            owed=len(owed),
-            delivered=sum(each in allowed for each in told_of),
-            missing=sum(each not in told_of for each in owed),
-            duplicate=sum(count > 1 for each, count in told_of.items() if each in allowed),
-            spurious=sum(each not in allowed for each in told_of),
+            owed=len(found.owed),
+            delivered=sum(each in found.allowed for each in told_ns),
+            missing=sum(each not in told_ns for each in found.owed),
+            duplicate=sum(len(times) > 1 for each, times in told_ns.items() if each in found.allowed),
+            spurious=sum(each not in found.allowed for each in told_ns),
+            lost=len(lost),
+            shown=shown(told_ns, found.owed, found.allowed, lost),
         )
 
-    def _matches(
-        self, row: Sought, pattern: Pattern, until_ns: int | None, messages: Sequence[Published]
-    ) -> tuple[set[Ids], set[Ids]]:
-        """Which matches are owed, and which are allowed."""
+    def _find(
+        self,
+        found: Chosen,
+        row: Sought,
+        pattern: Pattern,
+        until_ns: int | None,
+        messages: Sequence[Published],
+    ) -> None:
+        """Note which matches are owed, and which are allowed."""
         client = self.clients.get(row.client, 0)
         claimed = self.clock.claim(client, "", row.time_ns, until_ns)
         (claim,) = until_known([claimed], self.history)
         usable: list[Published] = []
         doubtful: set[Occurrence] = set()
         ends_ns = min(self.end_ns, FOREVER if until_ns is None else until_ns)
+        # What a router recognises has a way to go until the client is told.
+        under_way_ns = pattern.wait_ns + (self.clock.settle_ns if self.factored else 0)
         for each in messages:
             owed = self._owed(claim, each)
             if owed is None:
                 continue
             usable.append(each)
-            if not owed or self.lossy or each.occurrence.time_ns + pattern.wait_ns > ends_ns:
+            if not owed or self.lossy or each.occurrence.time_ns + under_way_ns > ends_ns:
                 doubtful.add(each.occurrence)
-        return self._chosen(pattern, usable, doubtful)
+        found.choose(pattern, usable, doubtful, self._calm(pattern))
+
+    def _calm(self, pattern: Pattern) -> Calm | None:
+        """None: a client that recognises its patterns is owed matches if it is owed their messages."""
+        if not self.factored:
+            return None
+        return calm_of(self.history, self.advertising, pattern.union, pattern.wait_ns)
 
     def _owed(self, claim: Claim, message: Published) -> bool | None:
         """As `Due.owed`: None: the client must not get it."""
@@ -230,26 +229,6 @@ class PatternJudge:
         if due is not None and self.advertising is not None:
             due = restricted(due, self.advertising.standing(source, message.time_ns, message.content))
         return None if due is None else due.owed
-
-    def _chosen(
-        self, pattern: Pattern, usable: Sequence[Published], doubtful: set[Occurrence]
-    ) -> tuple[set[Ids], set[Ids]]:
-        owed: set[Ids] = set()
-        allowed: set[Ids] = set()
-        # No match reaches across a pause that is longer than its window, so what is chosen on one side
-        # of it does not depend on the other.
-        for run in _without_pause(usable, longest_ns(pattern.expression)):
-            contents = [(each.occurrence, each.content) for each in run]
-            every = every_match(pattern.expression, contents, pattern_counts.MOST_MATCHES)
-            unsure = any(each.occurrence in doubtful for each in run)
-            if pattern.pairing is Pairing.EVERY or not unsure:
-                every = told(pattern.pairing, every)
-            allowed |= set(map(_ids, every))
-            if pattern.pairing is Pairing.EVERY:
-                owed |= {_ids(match) for match in every if doubtful.isdisjoint(match)}
-            elif not unsure:
-                owed |= set(map(_ids, every))
-        return owed, allowed
 
 
 def problems_of(events: PatternEvents) -> list[str]:
@@ -268,16 +247,3 @@ def _read(text: str) -> Pattern | None:
         return parse_pattern(text)
     except PredicateSyntaxError:
         return None
-
-
-def _ids(match: Components) -> Ids:
-    return tuple((each.source, each.sequence) for each in match)
-
-
-def _without_pause(messages: Sequence[Published], pause_ns: int) -> list[list[Published]]:
-    runs: list[list[Published]] = []
-    for each in messages:
-        if not runs or each.occurrence.time_ns - runs[-1][-1].occurrence.time_ns > pause_ns:
-            runs.append([])
-        runs[-1].append(each)
-    return runs

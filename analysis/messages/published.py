@@ -13,7 +13,7 @@ from analysis.catalog.messages import PUBLICATIONS
 from analysis.contents import content_of
 from analysis.messages.numbering import UNKNOWN_NS, Messages
 from analysis.messages.rows import numbers
-from analysis.patterns import Published
+from analysis.pattern_choice import Published
 from nodes.model import Occurrence
 
 _COLUMNS = (

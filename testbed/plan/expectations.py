@@ -26,7 +26,7 @@ SCOPED = ("publications", *_PAIRS, *_RATIOS, *(f"latency.{q}" for q in _LATENCIE
 """Quantities that can be asked for of a part of the run."""
 WHOLE = (
     "unadvertised", "patterns.owed", "patterns.delivered", "patterns.missing", "patterns.duplicate",
-    "patterns.spurious", "wasted_crossings", "problems", "fidelity", "captures.drops",
+    "patterns.spurious", "patterns.lost", "wasted_crossings", "problems", "fidelity", "captures.drops",
     "convergence.start", "convergence.p50",
     "convergence.max", "convergence.disturbances", "convergence.interrupted", "control.packets",
     "control.bytes", "messages.packets", "messages.bytes", "hops.min", "hops.mean", "hops.max",

@@ -34,7 +34,15 @@ VERDICT = {
     "fidelity": {"verdict": "degraded", "reasons": ["late by 5 ms"]},
     "problems": ["one"],
     "unadvertised": 2,
-    "patterns": {"sought": 1, "owed": 1, "delivered": 1, "missing": 0, "duplicate": 0, "spurious": 0},
+    "patterns": {
+        "sought": 1,
+        "owed": 1,
+        "delivered": 1,
+        "missing": 0,
+        "duplicate": 0,
+        "spurious": 0,
+        "lost": 0,
+    },
 }
 
 
