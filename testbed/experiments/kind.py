@@ -30,6 +30,7 @@ ROOM = Path(__file__).parent
 FWD = '"Forwarding in a Content-Based Network" (SIGCOMM 2003)'
 RTE = '"Understanding Content-Based Routing Schemes" (Lugano 2006/05)'
 ADR = '"Content-Based Addressing and Routing" (Colorado, CU-CS-902-00, 2000)'
+MM = '"Matchmaker: Signaling for Dynamic Publish/Subscribe Applications" (ICNP 2003)'
 DRAWN = (
     "What is drawn depends on the seed alone and on no machine; all of it can be compared. "
     "The paper's curves are not in its text, only what it says of them."

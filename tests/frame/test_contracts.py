@@ -20,6 +20,8 @@ VIOLATIONS = {
     "The wire room opens no socket and knows no router": ("nodes/wire", "import socket"),
     "Only the layer file imports Scapy": ("nodes/daemon", "from scapy.packet import Packet"),
     "Routing is sans-IO": ("nodes/routing", "import time"),
+    "Markings are computed from trees and numbers alone": ("nodes/matchmaker", "import nodes.routing"),
+    "A router needs no solver": ("nodes/routing", "import nodes.matchmaker.optimum"),
     "Nodes know nothing of the testbed": ("nodes/daemon", "import testbed.plan"),
     "The name cbn stands for nodes alone": ("cbn", "import testbed.plan"),
     "No room imports the name cbn": ("nodes/client", "import cbn"),
