@@ -57,6 +57,8 @@ class LimitConfig:
     window_packets: int = 64
     unlisted_origins: int = 4_096
     unlisted_bytes: int = 16 * 1024 * 1024
+    patterns_per_neighbour: int = 10_000
+    pattern_bytes: int = 64 * 1024
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,6 +22,8 @@ class Option:
     meaning: str
     choices: tuple[OptionValue, ...] = ()
     least: float | None = None
+    needs: tuple[tuple[OptionValue, str], ...] = ()
+    """(Value, option): with this value, that option must be true."""
 
     def problem(self, value: OptionValue) -> str:
         """What was expected instead of this value; empty if it may be."""
@@ -52,8 +54,18 @@ _ADVERTISEMENTS = Option(
     "whether clients have to advertise what they publish: the first router refuses what is outside of it",
 )
 
+_PATTERNS = Option(
+    "patterns",
+    "union",
+    "who recognises what clients seek: they themselves, subscribed to all parts of a pattern (`union`); or "
+    "routers, close to where its messages come from (`factored`; needs `advertisements: true`)",
+    choices=("union", "factored"),
+    needs=(("factored", "advertisements"),),
+)
+
 _CBCB = (
     _ADVERTISEMENTS,
+    _PATTERNS,
     Option(
         "mode",
         "safe",
@@ -79,6 +91,7 @@ _CBCB = (
 
 _SIENA = (
     _ADVERTISEMENTS,
+    _PATTERNS,
     Option(
         "tree",
         "shared",
@@ -113,8 +126,8 @@ CATALOG: Mapping[str, SchemeEntry] = {
     "flood": SchemeEntry("flood:Flood", (_BROADCAST,)),
     "ipsf": SchemeEntry("ipsf:Ipsf"),
     "multicast": SchemeEntry("multicast:Multicast"),
-    "pif": SchemeEntry("pif:Pif", (_BROADCAST, _ADVERTISEMENTS)),
-    "psf": SchemeEntry("psf:Psf", (_ADVERTISEMENTS,)),
+    "pif": SchemeEntry("pif:Pif", (_BROADCAST, _ADVERTISEMENTS, _PATTERNS)),
+    "psf": SchemeEntry("psf:Psf", (_ADVERTISEMENTS, _PATTERNS)),
     "siena": SchemeEntry("siena:Siena", _SIENA),
     "unicast": SchemeEntry("unicast:Unicast", routed=True),
 }
@@ -127,6 +140,22 @@ def option_problem(scheme: str, name: str, value: OptionValue) -> str:
     if name not in options:
         return f"one of {', '.join(options)}" if options else "no options"
     return options[name].problem(value)
+
+
+def lacking(scheme: str, options: Mapping[str, OptionValue]) -> dict[str, str]:
+    """What else has to be said, by the option whose value needs it; of options without problems."""
+    whole = complete(scheme, options)
+    return {
+        option.name: f"{other}: true beside it"
+        for option in CATALOG[scheme].options
+        for value, other in option.needs
+        if whole[option.name] == value and not whole[other]
+    }
+
+
+def factors_patterns(options: Mapping[str, OptionValue]) -> bool:
+    """Whether routers recognise patterns, by the options of a scheme."""
+    return options.get("patterns") == "factored"
 
 
 def complete(scheme: str, given: Mapping[str, OptionValue]) -> dict[str, OptionValue]:

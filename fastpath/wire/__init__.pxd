@@ -166,6 +166,20 @@ cdef extern from "wire/codec.hpp" namespace "cbn::wire" nogil:
 
     Status parse_refused(Bytes, RefusedView &)
 
+    cdef cppclass PatternView:
+        uint32_t id
+        string_view text
+
+    Status parse_subscribe_pattern(Bytes, PatternView &)
+    Status parse_unsubscribe_pattern(Bytes, uint32_t &)
+
+    cdef cppclass MatchCursor:
+        MatchCursor()
+        MatchCursor(Bytes)
+        cbool next(Bytes &)
+        Status status()
+        uint32_t pattern
+
     cdef cppclass ChangeView:
         uint32_t origin
         uint64_t sequence

@@ -327,6 +327,57 @@ def decode_refused(bytes data not None):
     return (refused.reason, refused.count, refused.sequence)
 
 
+def encode_subscribe_pattern(pattern, text_):
+    cdef string out
+    put_u32(out, unsigned(pattern, "pattern", 0, U32))
+    cdef string encoded = text(text_, "text", U32)
+    if encoded.empty():
+        raise UsageError("the text of a pattern is empty")
+    out.append(encoded)
+    return to_bytes(out)
+
+
+def decode_subscribe_pattern(bytes data not None):
+    cdef PatternView pattern
+    check(parse_subscribe_pattern(view(data), pattern))
+    return (pattern.id, to_str(pattern.text))
+
+
+def encode_unsubscribe_pattern(pattern):
+    cdef string out
+    put_u32(out, unsigned(pattern, "pattern", 0, U32))
+    return to_bytes(out)
+
+
+def decode_unsubscribe_pattern(bytes data not None):
+    cdef uint32_t pattern = 0
+    check(parse_unsubscribe_pattern(view(data), pattern))
+    return pattern
+
+
+def encode_match(pattern, messages):
+    cdef string out
+    put_u32(out, unsigned(pattern, "pattern", 0, U32))
+    for message in messages:
+        if not isinstance(message, bytes) or not c_validate_message(view(message)).ok():
+            raise UsageError(f"{message!r} is no encoded MESSAGE")
+        out.append(PyBytes_AS_STRING(message), PyBytes_GET_SIZE(message))
+    if out.size() == 4:
+        raise UsageError("a match has no messages; expected one at least")
+    return to_bytes(out)
+
+
+def decode_match(bytes data not None):
+    """The messages are checked, and left as they are."""
+    cdef MatchCursor cursor = MatchCursor(view(data))
+    cdef Bytes message
+    cdef list messages = []
+    while cursor.next(message):
+        messages.append(copy(message))
+    check(cursor.status())
+    return (cursor.pattern, messages)
+
+
 def encode_interest_change(origin, sequence, digest, removed, added):
     cdef string out
     put_u32(out, unsigned(origin, "origin", 1, U32))

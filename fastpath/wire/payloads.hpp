@@ -1,6 +1,7 @@
 // The control payloads by kind.
 #pragma once
 
+#include "wire/packets.hpp"
 #include "wire/predicates.hpp"
 
 namespace cbn::wire {
@@ -16,7 +17,10 @@ enum class Kind : std::uint8_t {
     Unadvertise = 8,
     Refused = 9,
     Offer = 10,
-    OfferChange = 11
+    OfferChange = 11,
+    SubscribePattern = 12,
+    UnsubscribePattern = 13,
+    Match = 14
 };
 
 struct NeighbourView {
@@ -71,6 +75,44 @@ struct RefusedView {
     std::uint8_t reason = 0;
     std::uint32_t count = 0;
     std::uint64_t sequence = 0;
+};
+
+// SUBSCRIBE_PATTERN: what it means is for the model to say.
+struct PatternView {
+    std::uint32_t id = 0;
+    std::string_view text{};
+};
+
+// Walks a MATCH payload and checks it, its messages one by one. `pattern` is there from the start.
+class MatchCursor {
+  public:
+    explicit MatchCursor(Bytes payload = {}) noexcept : payload_(payload) {
+        Reader in(payload);
+        pattern = in.number<std::uint32_t>("pattern");
+        in.require(in.left() != 0, Fault::Truncated, "message", in.at());
+        at_ = in.at();
+        status_ = in.status();
+    }
+
+    [[nodiscard]] bool next(Bytes& message) noexcept {
+        if (!status_.ok() || at_ == payload_.size()) return false;
+        Frame frame;
+        status_ = detail::read_frame(payload_, at_, frame);
+        if (!status_.ok()) return false;
+        message = payload_.subspan(at_, frame.length);
+        status_ = validate_message(message);
+        status_.offset += at_;
+        at_ += frame.length;
+        return status_.ok();
+    }
+    [[nodiscard]] const Status& status() const noexcept { return status_; }
+
+    std::uint32_t pattern = 0;
+
+  private:
+    Bytes payload_;
+    Status status_{};
+    std::size_t at_ = 0;
 };
 
 // INTEREST_CHANGE or OFFER_CHANGE. Two predicates follow each other, each ending where its last filter does.
@@ -162,6 +204,25 @@ namespace detail {
     return in.status();
 }
 
+[[nodiscard]] inline Status parse_subscribe_pattern(Bytes payload, PatternView& out) noexcept {
+    Reader in(payload);
+    out.id = in.number<std::uint32_t>("pattern");
+    in.require(in.left() != 0, Fault::Truncated, "text", in.at());
+    out.text = in.text(in.left(), "text");
+    return in.status();
+}
+
+[[nodiscard]] inline Status parse_unsubscribe_pattern(Bytes payload, std::uint32_t& pattern) noexcept {
+    return detail::parse_number(payload, "pattern", "UNSUBSCRIBE_PATTERN", pattern);
+}
+
+[[nodiscard]] inline Status validate_match(Bytes payload) noexcept {
+    MatchCursor cursor(payload);
+    for (Bytes message; cursor.next(message);) {
+    }
+    return cursor.status();
+}
+
 [[nodiscard]] inline Status parse_interest_change(Bytes payload, ChangeView& out) noexcept {
     Reader in(payload);
     out.origin = in.nonzero<std::uint32_t>("origin");
@@ -190,6 +251,7 @@ namespace detail {
     PredicateView view;
     ChangeView change;
     RefusedView refused;
+    PatternView pattern;
     std::uint32_t number = 0;
     switch (static_cast<Kind>(kind)) {
         case Kind::LinkState: {
@@ -208,6 +270,9 @@ namespace detail {
         case Kind::Advertise: return parse_advertise(payload, view);
         case Kind::Unadvertise: return parse_unadvertise(payload, number);
         case Kind::Refused: return parse_refused(payload, refused);
+        case Kind::SubscribePattern: return parse_subscribe_pattern(payload, pattern);
+        case Kind::UnsubscribePattern: return parse_unsubscribe_pattern(payload, number);
+        case Kind::Match: return validate_match(payload);
     }
     return {Fault::BadKind, "kind", 0};
 }

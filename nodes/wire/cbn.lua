@@ -21,7 +21,7 @@ local KNOWN_FLAGS = { [0] = 0, 3, 1, 7, 1 }
 local ROLES = { "router", "client" }
 local KINDS = { [0] = "none", "LINK_STATE", "INTEREST", "SUBSCRIBE", "UNSUBSCRIBE",
     "INTEREST_CHANGE", "RECORD_REQUEST", "ADVERTISE", "UNADVERTISE", "REFUSED",
-    "OFFER", "OFFER_CHANGE",
+    "OFFER", "OFFER_CHANGE", "SUBSCRIBE_PATTERN", "UNSUBSCRIBE_PATTERN", "MATCH",
     [16] = "CBCB_RA", [17] = "CBCB_SR", [18] = "CBCB_UR", [19] = "CBCB_ERA",
     [20] = "SIENA_SUBSCRIBE", [21] = "SIENA_UNSUBSCRIBE",
     [22] = "SIENA_ADVERTISE", [23] = "SIENA_UNADVERTISE" }
@@ -53,12 +53,12 @@ declare("uint8", "algorithm", base.DEC, ALGORITHMS)
 declare("uint8", "reason", base.DEC, REFUSALS)
 declare("uint16", "length route_length attribute_count value_length payload_length key_id hold_time_ms window")
 declare("uint32", "source header_class destination node seen_node link_sequence ack")
-declare("uint32", "origin count neighbour cost subscription advertisement issuer revision request router")
+declare("uint32", "origin count neighbour cost subscription advertisement pattern issuer revision request router")
 declare("uint8", "narrowed periodic", base.HEX)
 declare("uint64", "message_sequence publish_time_ns origin_sequence renewal")
 declare("uint64", "incarnation seen_incarnation peer_incarnation era nonce", base.HEX)
 declare("bytes", "padding route payload tag fragment digest")
-declare("string", "attribute name value predicate removed added filter constraint")
+declare("string", "attribute name value predicate removed added filter constraint text")
 for name, mask in pairs({ auth = 1, carries = 2, first = 2, last = 4 }) do
     f[name] = ProtoField.bool("cbn.flags." .. name, name:upper(), 8, nil, mask)
     fields[#fields + 1] = f[name]
@@ -227,6 +227,21 @@ local PAYLOADS = {
         r:add(f.digest, r:take(16, "digest"))
         r:predicate(f.removed, true)
         r:predicate(f.added)
+    end,
+    function(r)
+        r:number("pattern", 4)
+        r:require(r.at < r.to, "text", r.at, "runs past the end")
+        local sought, range = r:text(r.to - r.at, "text")
+        r:add(f.text, range, sought)
+    end,
+    function(r)
+        r:number("pattern", 4)
+        r:finish("UNSUBSCRIBE_PATTERN")
+    end,
+    function(r)
+        r:number("pattern", 4)
+        r:require(r.at < r.to, "message", r.at, "runs past the end")
+        while r.at < r.to do r:component() end
     end,
     [16] = function(r)
         r:cbcb("revision", "narrowed")
@@ -408,6 +423,20 @@ local function read_packet(r, kind)
     local summary = BODIES[kind](r, flags)
     if to then r:trailer(to) end
     return summary
+end
+
+-- A message within a payload: its packet, and nothing that belongs to the packet around it.
+function Reader:component()
+    local start, to = self.at, self.to
+    self:require(start + 1 > to or self.tvb(start, 1):uint() == VERSION, "version", start, "is not 1")
+    self:require(start + 4 <= to, "packet", start, "runs past the end")
+    self:require(self.tvb(start + 1, 1):uint() == MESSAGE, "type", start + 1, "is not MESSAGE")
+    local size = self.tvb(start + 2, 2):uint()
+    self:require(size >= MINIMUM[MESSAGE], "length", start + 2, "is below the minimum")
+    self:require(start + size <= to, "length", start + 2, "runs past the end")
+    self.to = start + size
+    read_packet(self, MESSAGE)
+    self.to, self.is_message = to, false
 end
 
 local function dissect_packet(tvb, at, size, tree)

@@ -262,6 +262,23 @@ class CBNRefused(Part):
     ]
 
 
+class CBNSubscribePattern(Part):
+    """Control payload: a client, or a router that delegates, adds or replaces a pattern."""
+
+    name = "CBN SUBSCRIBE_PATTERN"
+    fields_desc = [
+        IntField("pattern", 0),
+        Utf8LenField("text", b"", length_from=lambda part: max(0, len(part.original) - 4)),
+    ]
+
+
+class CBNUnsubscribePattern(Part):
+    """Control payload: a pattern is withdrawn."""
+
+    name = "CBN UNSUBSCRIBE_PATTERN"
+    fields_desc = [IntField("pattern", 0)]
+
+
 def _cbcb_head(number: str) -> list[Field[Any, Any]]:
     return [IntField("origin", 1), XLongField("era", 0), IntField(number, 0)]
 
@@ -345,6 +362,8 @@ PAYLOADS: dict[int, type[Part]] = {
     Kind.REFUSED: CBNRefused,
     Kind.OFFER: CBNOffer,
     Kind.OFFER_CHANGE: CBNOfferChange,
+    Kind.SUBSCRIBE_PATTERN: CBNSubscribePattern,
+    Kind.UNSUBSCRIBE_PATTERN: CBNUnsubscribePattern,
     Kind.CBCB_RA: CBNCbcbRA,
     Kind.CBCB_SR: CBNCbcbSR,
     Kind.CBCB_UR: CBNCbcbUR,

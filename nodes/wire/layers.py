@@ -69,9 +69,11 @@ from nodes.wire.layer_parts import (
     CBNSienaUnadvertise,
     CBNSienaUnsubscribe,
     CBNSubscribe,
+    CBNSubscribePattern,
     CBNTrailer,
     CBNUnadvertise,
     CBNUnsubscribe,
+    CBNUnsubscribePattern,
     Part,
     RouteField,
 )
@@ -96,6 +98,7 @@ __all__ = [
     "CBNInterest",
     "CBNInterestChange",
     "CBNLinkState",
+    "CBNMatch",
     "CBNMessage",
     "CBNNeighbour",
     "CBNOffer",
@@ -110,9 +113,11 @@ __all__ = [
     "CBNSienaUnadvertise",
     "CBNSienaUnsubscribe",
     "CBNSubscribe",
+    "CBNSubscribePattern",
     "CBNTrailer",
     "CBNUnadvertise",
     "CBNUnsubscribe",
+    "CBNUnsubscribePattern",
     "Layer",
     "Part",
     "frame_size",
@@ -286,6 +291,16 @@ class CBNMessage(CBN):
     def mysummary(self) -> str:
         """The message's id and how far it has come."""
         return str(self.sprintf("CBN MESSAGE %source%:%sequence% after %hop_count% hops"))
+
+
+class CBNMatch(Part):
+    """Control payload: the messages of one match of a pattern, upon each other as in a datagram."""
+
+    name = "CBN MATCH"
+    fields_desc = [IntField("pattern", 0), PacketField("messages", CBNMessage(), CBN)]
+
+
+PAYLOADS[Kind.MATCH] = CBNMatch
 
 
 class CBNHello(CBN):

@@ -49,6 +49,9 @@ class Kind(IntEnum):
     REFUSED = 9
     OFFER = 10
     OFFER_CHANGE = 11
+    SUBSCRIBE_PATTERN = 12
+    UNSUBSCRIBE_PATTERN = 13
+    MATCH = 14
     CBCB_RA = 16
     CBCB_SR = 17
     CBCB_UR = 18

@@ -16,7 +16,7 @@ from random import Random
 from typing import Any
 
 from nodes.config import Action, LimitConfig, TimerConfig
-from nodes.scheme_catalog import CATALOG, option_problem
+from nodes.scheme_catalog import CATALOG, lacking, option_problem
 from testbed.plan.addresses import lay_out
 from testbed.plan.arrivals import likely_count
 from testbed.plan.background import read_background
@@ -276,6 +276,9 @@ def _scheme(source: Source, data: Mapping[str, Any]) -> tuple[str, dict[str, Any
             source.complain(("scheme", option), why, expected, did_you_mean(option, known), True)
         elif expected := option_problem(name, option, value):
             source.complain(("scheme", option), f"{value!r} is no {option} of {name}", expected)
+    if not source.problems:
+        for option, expected in lacking(name, options).items():
+            source.complain(("scheme", option), f"{options[option]!r} is not enough", expected)
     return name, options
 
 

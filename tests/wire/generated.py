@@ -13,6 +13,7 @@ from tests.wire.payloads import (
     Interest,
     InterestChange,
     LinkState,
+    Match,
     Offer,
     OfferChange,
     Payload,
@@ -23,8 +24,10 @@ from tests.wire.payloads import (
     SienaUnadvertise,
     SienaUnsubscribe,
     Subscribe,
+    SubscribePattern,
     Unadvertise,
     Unsubscribe,
+    UnsubscribePattern,
     encode_payload,
     kind_of,
 )
@@ -35,7 +38,7 @@ EDGES = [0, 1, -1, 2**31, 2**32, -(2**63), 2**63 - 1, 255, 256, 65535]
 FLOATS = [0.0, 1.0, -1.0, 0.1, 1e300, -1e-300, 5e-324, float("inf"), float("-inf"), 2.0**53]
 PAYLOAD_KINDS = [
     *("link_state", "interest", "subscribe", "unsubscribe", "change", "request"),
-    *("advertise", "unadvertise", "refused", "offer", "cbcb", "siena"),
+    *("advertise", "unadvertise", "refused", "offer", "pattern", "cbcb", "siena"),
 ]
 PACKET_WEIGHTS = {"message": 10, "control": 5, "hello": 3, "ack": 2, "pad": 1}
 
@@ -193,6 +196,14 @@ class Generator:
 
     def _refused(self) -> Refused:
         return Refused(self._bits(8, 1), self._bits(32, 1), self._bits(63))
+
+    def _pattern(self) -> SubscribePattern | UnsubscribePattern | Match:
+        match self._random.randrange(3):
+            case 0:
+                return SubscribePattern(self._bits(32), self._text(40) or "[all]")
+            case 1:
+                return UnsubscribePattern(self._bits(32))
+        return Match(self._bits(32), tuple(self._message() for _ in range(1 + self._few(3))))
 
     def _cbcb(self) -> Payload:
         head = (self._bits(32, 1), self._bits(64), self._bits(32))

@@ -14,8 +14,8 @@ from fastpath.wire import codec as compiled
 from fastpath.wire.codec import WireError
 from nodes.model import Predicate, UsageError
 from nodes.wire import scheme_payloads
-from nodes.wire.codec import encode_predicate, encoder, predicate_tuples, predicate_value
-from nodes.wire.packets import Kind
+from nodes.wire.codec import decode, encode, encode_predicate, encoder, predicate_tuples, predicate_value
+from nodes.wire.packets import Kind, Message
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,6 +116,29 @@ class Refused:
 
 
 @dataclass(frozen=True, slots=True)
+class SubscribePattern:
+    """A client, or a router that delegates, adds or replaces a pattern."""
+
+    pattern: int
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class UnsubscribePattern:
+    """A pattern is withdrawn."""
+
+    pattern: int
+
+
+@dataclass(frozen=True, slots=True)
+class Match:
+    """What a pattern's sender is told: the messages of one match."""
+
+    pattern: int
+    messages: tuple[Message, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class CbcbAdvertisement:
     """`cbcb`, RA: what a router wants besides what it said before in this era."""
 
@@ -197,6 +220,9 @@ Payload = (
     | Advertise
     | Unadvertise
     | Refused
+    | SubscribePattern
+    | UnsubscribePattern
+    | Match
     | CbcbAdvertisement
     | CbcbRequest
     | CbcbReply
@@ -219,6 +245,9 @@ _KINDS: dict[type[Payload], Kind] = {
     Advertise: Kind.ADVERTISE,
     Unadvertise: Kind.UNADVERTISE,
     Refused: Kind.REFUSED,
+    SubscribePattern: Kind.SUBSCRIBE_PATTERN,
+    UnsubscribePattern: Kind.UNSUBSCRIBE_PATTERN,
+    Match: Kind.MATCH,
     CbcbAdvertisement: Kind.CBCB_RA,
     CbcbRequest: Kind.CBCB_SR,
     CbcbReply: Kind.CBCB_UR,
@@ -260,6 +289,8 @@ def encode_payload(payload: Payload) -> bytes:
             return compiled.encode_record_request(payload.origin)
         case Refused() as p:
             return compiled.encode_refused(p.reason, p.count, p.sequence)
+        case SubscribePattern() | UnsubscribePattern() | Match():
+            return _encode_of_pattern(payload)
         case CbcbAdvertisement() as p:
             predicate = encode_predicate(p.predicate)
             return scheme_payloads.Advertisement(p.origin, p.era, p.revision, p.narrowed, predicate).encode()
@@ -285,6 +316,16 @@ def _encode_held(payload: Subscribe | Unsubscribe | Advertise | Unadvertise) -> 
             return compiled.encode_advertise(payload.advertisement, predicate_tuples(payload.predicate))
         case Unadvertise():
             return compiled.encode_unadvertise(payload.advertisement)
+
+
+def _encode_of_pattern(payload: SubscribePattern | UnsubscribePattern | Match) -> bytes:
+    match payload:
+        case SubscribePattern():
+            return compiled.encode_subscribe_pattern(payload.pattern, payload.text)
+        case UnsubscribePattern():
+            return compiled.encode_unsubscribe_pattern(payload.pattern)
+        case Match():
+            return compiled.encode_match(payload.pattern, [encode(message) for message in payload.messages])
 
 
 def decode_payload(kind: int, data: bytes) -> Payload:
@@ -333,6 +374,12 @@ def _advertise(data: bytes) -> Advertise:
     return Advertise(advertisement, predicate_value(filters))
 
 
+def _match(data: bytes) -> Match:
+    pattern, packets = compiled.decode_match(data)
+    messages = [decode(packet) for packet in packets]
+    return Match(pattern, tuple(each for each in messages if isinstance(each, Message)))
+
+
 def _advertisement(data: bytes) -> CbcbAdvertisement:
     a = scheme_payloads.Advertisement.decode(data)
     predicate = predicate_value(compiled.decode_predicate(a.predicate))
@@ -371,6 +418,9 @@ _DECODERS: dict[int, Callable[[bytes], Payload]] = {
     Kind.ADVERTISE: _advertise,
     Kind.UNADVERTISE: lambda data: Unadvertise(compiled.decode_unadvertise(data)),
     Kind.REFUSED: lambda data: Refused(*compiled.decode_refused(data)),
+    Kind.SUBSCRIBE_PATTERN: lambda data: SubscribePattern(*compiled.decode_subscribe_pattern(data)),
+    Kind.UNSUBSCRIBE_PATTERN: lambda data: UnsubscribePattern(compiled.decode_unsubscribe_pattern(data)),
+    Kind.MATCH: _match,
     Kind.CBCB_RA: _advertisement,
     Kind.CBCB_SR: _request,
     Kind.CBCB_UR: _reply,

@@ -7,7 +7,7 @@ are accepted if the values read from them, built again, give the same bytes.
 from __future__ import annotations
 
 import struct
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, TypeVar
 
 from fastpath.wire.codec import WireError
@@ -23,6 +23,7 @@ from tests.wire.payloads import (
     Interest,
     InterestChange,
     LinkState,
+    Match,
     Offer,
     OfferChange,
     Payload,
@@ -33,8 +34,10 @@ from tests.wire.payloads import (
     SienaUnadvertise,
     SienaUnsubscribe,
     Subscribe,
+    SubscribePattern,
     Unadvertise,
     Unsubscribe,
+    UnsubscribePattern,
 )
 
 AUTH, FIRST, LAST = 1, 2, 4
@@ -44,6 +47,7 @@ _NUMBERED: dict[type[Any], tuple[type[Any], str]] = {
     Unsubscribe: (layers.CBNUnsubscribe, "subscription"),
     Advertise: (layers.CBNAdvertise, "advertisement"),
     Unadvertise: (layers.CBNUnadvertise, "advertisement"),
+    UnsubscribePattern: (layers.CBNUnsubscribePattern, "pattern"),
     SienaSubscribe: (layers.CBNSienaSubscribe, "issuer"),
     SienaUnsubscribe: (layers.CBNSienaUnsubscribe, "issuer"),
     SienaAdvertise: (layers.CBNSienaAdvertise, "issuer"),
@@ -273,6 +277,10 @@ def payload_to_layer(payload: Payload) -> layers.Part:
             return _cbcb_layer(payload)
         case Refused() as p:
             return layers.CBNRefused(reason=p.reason, count=p.count, sequence=p.sequence)
+        case SubscribePattern() as p:
+            return layers.CBNSubscribePattern(pattern=p.pattern, text=p.text)
+        case Match() as p:
+            return layers.CBNMatch(pattern=p.pattern, messages=_stacked(p.messages))
     layer, number = _NUMBERED[type(payload)]
     fields = {number: getattr(payload, number)}
     if hasattr(payload, "predicate"):
@@ -306,10 +314,34 @@ def payload_from_layer(layer: layers.Part) -> Payload:
         case layers.CBNRefused():
             require(layer, nonzero=["reason", "count"], bits63=["sequence"])
             return Refused(layer.reason, layer.count, layer.sequence)
+        case layers.CBNSubscribePattern():
+            return _pattern(layer)
+        case layers.CBNMatch():
+            return _match(layer)
     for cls, (of, number) in _NUMBERED.items():
         if isinstance(layer, of):
             return _numbered(cls, layer, number)
     raise WireError(f"{layer.summary()} is no control payload")
+
+
+def _stacked(messages: Sequence[Message]) -> layers.Layer:
+    """Layers upon each other, as of a datagram."""
+    return layers.CBN(b"".join(bytes(_message_layer(message)) for message in messages))
+
+
+def _pattern(layer: layers.CBNSubscribePattern) -> SubscribePattern:
+    text = bytes(layer.fields["text"]).decode()
+    if not text:
+        raise WireError("the text of a pattern is empty")
+    return SubscribePattern(layer.pattern, text)
+
+
+def _match(layer: layers.CBNMatch) -> Match:
+    packets = decode_datagram(bytes(layer.messages))
+    messages = tuple(packet for packet in packets if isinstance(packet, Message))
+    if len(messages) < len(packets):
+        raise WireError("a match holds messages alone")
+    return Match(layer.pattern, messages)
 
 
 def _numbered(cls: type[Any], layer: Any, number: str) -> Payload:

@@ -16,13 +16,13 @@ from nodes.model import format_filter, format_message
 from nodes.wire import codec
 from nodes.wire.packets import PORT, Ack, Control, Hello, Message, PacketType, Role, Trailer
 from tests.wire import vectors
-from tests.wire.payloads import CbcbEra, InterestChange, LinkState, OfferChange, Refused
+from tests.wire.payloads import CbcbEra, InterestChange, LinkState, Match, OfferChange, Refused
 from tests.wire.vectors import PACKET_FILES, PAYLOAD_FILES, Vector, kind_number, packet_of, payload_of
 
 SCRIPT = Path(__file__).parents[2] / "nodes" / "wire" / "cbn.lua"
 BETWEEN_FIELDS, BETWEEN_VALUES = "\x1e", "\x1f"
 IN_PAYLOADS = [
-    *("origin", "subscription", "advertisement", "issuer", "reason"),
+    *("origin", "subscription", "advertisement", "pattern", "issuer", "reason"),
     *("era", "revision", "narrowed", "request", "periodic"),
 ]
 NUMBERS = [
@@ -33,6 +33,7 @@ NUMBERS = [
     *(
         "subscription",
         "advertisement",
+        "pattern",
         "reason",
         "issuer",
         "destination",
@@ -46,7 +47,7 @@ NUMBERS = [
 ]
 TEXTS = [
     *("padding", "route", "payload", "tag", "fragment", "attribute", "predicate", "filter"),
-    *("digest", "removed", "added"),
+    *("digest", "removed", "added", "text"),
 ]
 FIELDS = [f"cbn.{name}" for name in [*NUMBERS, *TEXTS]] + ["_ws.expert.message"]
 
@@ -69,7 +70,7 @@ INVALID = [v for v in vectors.load("invalid") if v.name not in UNTOLD and v.fiel
 
 
 # Of which the codec names the field that is missing, and the dissector the packet.
-HALF_HEADERS = {"half a header", "a good packet and a byte too many"}
+HALF_HEADERS = {"half a header", "a good packet and a byte too many", "MATCH: a byte after the message"}
 
 
 def tshark(pcap: Path, *options: str) -> str:
@@ -193,6 +194,10 @@ def test_a_payload_in_one_fragment_is_shown_by_its_fields(seen, vector: Vector):
     if isinstance(payload, CbcbEra):
         records = zip(*(shown[name] for name in ("router", "renewal", "nonce")), strict=True)
         assert list(records) == list(payload.records)
+    assert shown["text"] == ([payload.text] if hasattr(payload, "text") else [])
+    if isinstance(payload, Match):
+        assert shown["source"] == [message.source for message in payload.messages]
+        assert shown["attribute"] == [format_message(m.attributes) for m in payload.messages if m.attributes]
     if hasattr(payload, "sequence"):
         name = "message_sequence" if isinstance(payload, Refused) else "origin_sequence"
         assert shown[name] == [payload.sequence]

@@ -23,6 +23,7 @@ from nodes.wire.layers import (
     CBNInterest,
     CBNInterestChange,
     CBNLinkState,
+    CBNMatch,
     CBNMessage,
     CBNNeighbour,
     CBNPad,
@@ -32,8 +33,10 @@ from nodes.wire.layers import (
     CBNSienaSubscribe,
     CBNSienaUnsubscribe,
     CBNSubscribe,
+    CBNSubscribePattern,
     CBNTrailer,
     CBNUnsubscribe,
+    CBNUnsubscribePattern,
 )
 from nodes.wire.packets import Message, Pad
 
@@ -90,6 +93,12 @@ LAYERS = [
             origin=2, sequence=3, digest=bytes(range(16)), removed=PREDICATE, added=PREDICATE
         ),
     ),
+    CBNControl(
+        kind="SUBSCRIBE_PATTERN",
+        fragment_data=CBNSubscribePattern(pattern=2, text="[a = 1] then [b = 1] within 5s"),
+    ),
+    CBNControl(kind="UNSUBSCRIBE_PATTERN", fragment_data=CBNUnsubscribePattern(pattern=2)),
+    CBNControl(kind="MATCH", fragment_data=CBNMatch(pattern=2, messages=CBNMessage(source=3) / CBNMessage())),
     CBNControl(kind="RECORD_REQUEST", fragment_data=CBNRecordRequest(origin=2)),
     CBNControl(
         kind="CBCB_RA",

@@ -21,6 +21,7 @@ from tests.wire.payloads import (
     Interest,
     InterestChange,
     LinkState,
+    Match,
     Offer,
     OfferChange,
     Payload,
@@ -31,15 +32,17 @@ from tests.wire.payloads import (
     SienaUnadvertise,
     SienaUnsubscribe,
     Subscribe,
+    SubscribePattern,
     Unadvertise,
     Unsubscribe,
+    UnsubscribePattern,
 )
 
 FOLDER = Path(__file__).parents[1] / "vectors"
 PACKET_FILES = ["pad", "message", "hello", "control", "ack"]
 PAYLOAD_FILES = [
     *("link_state", "interest", "subscribe", "unsubscribe"),
-    *("interest_change", "record_request", "advertise", "offer", "cbcb", "siena"),
+    *("interest_change", "record_request", "advertise", "offer", "patterns", "cbcb", "siena"),
 ]
 
 Json = dict[str, Any]
@@ -138,6 +141,9 @@ _PAYLOADS = {
     "ADVERTISE": lambda v: Advertise(**v | {"predicate": predicate_of(v["predicate"])}),
     "UNADVERTISE": lambda v: Unadvertise(**v),
     "REFUSED": lambda v: Refused(**v),
+    "SUBSCRIBE_PATTERN": lambda v: SubscribePattern(**v),
+    "UNSUBSCRIBE_PATTERN": lambda v: UnsubscribePattern(**v),
+    "MATCH": lambda v: Match(**v | {"messages": tuple(map(_message, v["messages"]))}),
     "CBCB_RA": lambda v: CbcbAdvertisement(**v | {"predicate": predicate_of(v["predicate"])}),
     "CBCB_SR": lambda v: CbcbRequest(**v),
     "CBCB_UR": lambda v: CbcbReply(**v | {"predicate": predicate_of(v["predicate"])}),

@@ -6,7 +6,7 @@ from importlib import import_module
 
 from nodes.model import UsageError
 from nodes.routing.schemes.base import Options, Scheme
-from nodes.scheme_catalog import CATALOG, complete, option_problem
+from nodes.scheme_catalog import CATALOG, complete, lacking, option_problem
 
 
 def _load(code: str) -> type[Scheme]:
@@ -29,4 +29,6 @@ def make_scheme(name: str, options: Options) -> Scheme:
     for option, value in options.items():
         if expected := option_problem(name, option, value):
             raise UsageError(f"scheme {name}, option {option} = {value!r}: expected {expected}")
+    for option, expected in lacking(name, options).items():
+        raise UsageError(f"scheme {name}, option {option} = {options[option]!r}: expected {expected}")
     return SCHEMES[name](complete(name, options))
