@@ -1,4 +1,4 @@
-"""What went over links, how long deliveries took and what clients got, by when the message was published.
+"""What went where, how long and how far deliveries went, and what clients got, by time of publication.
 
 For the report, in which a part of the run is chosen: its figures are sums over slices of time. Not here: how
 they are counted (`messages.times`).
@@ -23,6 +23,8 @@ OF_CLIENT = (
     "published", "wanted", "owed", "delivered", "missing", "duplicate", "spurious", "lost", "unknown",
 )  # fmt: skip
 """What is counted of each client, in the order of the report's table."""
+OF_ROUTER = ("entered", "received", "forwarded", "delivered", "wasted")
+"""What is counted of each router, in the order of the report's table."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,6 +38,10 @@ class ByTime:
     """In the order of `OF_CLIENT`."""
     latencies: Mapping[int, Mapping[int, int]]
     """How many were in each bin (`bin_of`)."""
+    hops: Mapping[int, Mapping[int, int]]
+    """How many deliveries passed so many routers."""
+    routers: Mapping[int, Mapping[int, Sequence[int]]]
+    """In the order of `OF_ROUTER`."""
 
 
 def bin_of(latency_ns: Numbers) -> Numbers:

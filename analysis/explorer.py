@@ -22,6 +22,7 @@ from analysis.oracle import Claim, predicate_of
 from analysis.rundir import Run
 from analysis.tables import open_table
 from nodes.model import Value, format_message, matches
+from nodes.wire.packets import Role
 
 MOST_MESSAGES = 1_000
 MOST_ROWS = 24_000
@@ -35,7 +36,7 @@ Row = Mapping[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class Crossing:
-    """A message over a link, away from a router."""
+    """A message over a link, away from a router; clients say themselves when it arrived."""
 
     from_id: int
     to_id: int
@@ -104,7 +105,8 @@ def explore(run: Run, tables: Path, claims: Sequence[Claim]) -> Explored:
         claims: What its clients subscribed to.
     """
     files = {
-        name: open_table(tables, name) for name in ("publications", "crossings", "verdicts", "deliveries")
+        name: open_table(tables, name)
+        for name in ("publications", "crossings", "verdicts", "deliveries", "hops")
     }
     total = files["publications"].count_rows()
     rows = files["crossings"].count_rows() + files["verdicts"].count_rows()
@@ -114,10 +116,11 @@ def explore(run: Run, tables: Path, claims: Sequence[Claim]) -> Explored:
         (row["source"], row["sequence"]): _message(row)
         for row in _rows(files["publications"], chosen, PUBLICATION)
     }
+    reported = _reported(run, files["hops"], chosen)
     for row in _rows(files["crossings"], chosen, CROSSING):
         message = found.get((row["source"], row["sequence"]))
         if message is not None:
-            message.crossings.append(_crossing(row))
+            message.crossings.append(_crossing(row, reported))
     latencies = {
         (row["source"], row["sequence"], row["subscriber"]): row["latency_ns"]
         for row in _rows(files["deliveries"], chosen, DELIVERY)
@@ -146,6 +149,9 @@ CROSSING = (
 )  # fmt: skip
 VERDICT = ("source", "sequence", "subscriber", "verdict", "owed", "reason", "copies")
 DELIVERY = ("source", "sequence", "subscriber", "latency_ns")
+HOP = ("source", "sequence", "to_id", "sent_ns", "received_ns")
+Sending = tuple[int, int, int, int | None]
+"""A message to a node at a moment."""
 
 
 def _chosen(publications: ds.Dataset, verdicts: ds.Dataset, most: int) -> set[MessageId]:
@@ -193,13 +199,25 @@ def _message(row: Row) -> Message:
     return Message(row["source"], row["sequence"], time_ns, text, row["node_id"])
 
 
-def _crossing(row: Row) -> Crossing:
+def _reported(run: Run, hops: ds.Dataset, chosen: set[MessageId]) -> Mapping[Sending, int]:
+    """When clients say that they got what was sent to them."""
+    clients = [node.node_id for node in run.plan.nodes if node.role == Role.CLIENT]
+    rows = _rows(hops.filter(pc.field("to_id").isin(clients)), chosen, HOP)
+    return {
+        (row["source"], row["sequence"], row["to_id"], row["sent_ns"]): row["received_ns"]
+        for row in rows
+        if row["received_ns"] is not None
+    }
+
+
+def _crossing(row: Row, reported: Mapping[Sending, int]) -> Crossing:
+    sending = (row["source"], row["sequence"], row["to_id"], row["time_ns"])
     return Crossing(
         row["from_id"],
         row["to_id"],
         row["hop_count"],
         row["time_ns"],
-        row["received_ns"],
+        reported.get(sending) if row["access"] else row["received_ns"],
         row["copies"],
         row["wasted"],
         row["access"],

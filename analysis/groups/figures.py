@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 
 from analysis.figures.axes import duration
 from analysis.figures.chart import Scale, Series, line_chart
@@ -116,15 +116,3 @@ def _is_number(value: object) -> bool:
 
 def _plain(value: float) -> str:
     return f"{value:g}"
-
-
-def to_csv(rows: Sequence[Mapping[str, object]]) -> str:
-    """Rows of plain values as CSV, for a figure's download."""
-    import csv
-    import io
-
-    out = io.StringIO()
-    writer = csv.DictWriter(out, list(rows[0]), lineterminator="\n")
-    writer.writeheader()
-    writer.writerows(rows)
-    return out.getvalue()

@@ -65,7 +65,6 @@ def _environment() -> Environment:
         written=lambda value, quantity: written(quantity.unit)(value),
         value_of=lambda quantity, group: with_spread(quantity, group.spread(quantity)),
         phase_value=lambda quantity, name, group: with_spread(quantity, Phase(name, group).spread(quantity)),
-        csv_link=lambda rows: "data:text/csv;charset=utf-8," + quote(figures.to_csv(rows)),
     )
     return found
 

@@ -1,21 +1,22 @@
-"""What went over links, how long deliveries took and what clients got, by slices of the run's time.
+"""What went where, how long and how far deliveries went, and what clients got, by slices of the run's time.
 
 A message belongs to the slice in which it was published.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, fields
 
 import numpy as np
 
 from analysis.by_time import MOST_NUMBERS, OF_CLIENT, ByTime, bin_of
-from analysis.columns import Grouped
+from analysis.columns import Grouped, Numbers
 from analysis.findings import Slices
 from analysis.messages.bucket import Judged
 from analysis.messages.counting import COUNTED
 from analysis.messages.numbering import UNKNOWN_NS
+from analysis.messages.rows import numbers
 
 _PUBLISHED, *_OF_PAIRS = OF_CLIENT
 
@@ -30,18 +31,23 @@ class TimeSums:
     """By client and slice: as in `OF_CLIENT`."""
     latencies: Grouped
     """By slice and bin: how many."""
+    hops: Grouped
+    """By slice and hop count: how many deliveries."""
+    routers: Grouped
+    """By router and slice: as in `OF_ROUTER`."""
 
     @property
     def numbers(self) -> int:
         """How many a page would have."""
-        return int(self.links.sums.size + self.clients.sums.size)
+        return sum(int(each.sums.size) for each in (self.links, self.clients, self.routers))
 
 
 def times_of(judged: Judged) -> TimeSums | None:
     """Count; None if it is too much for a page, or there is no time to speak of."""
     if not judged.context.slices.count:
         return None
-    return _unless_too_many(TimeSums(_links(judged), _clients(judged), _latencies(judged)))
+    parts = (_links, _clients, _latencies, _hops, _routers)
+    return _unless_too_many(TimeSums(*(part(judged) for part in parts)))
 
 
 def _unless_too_many(sums: TimeSums) -> TimeSums | None:
@@ -53,7 +59,7 @@ def added_times(parts: Sequence[TimeSums | None]) -> TimeSums | None:
     known = [part for part in parts if part is not None]
     if len(known) < len(parts):
         return None
-    names = ("links", "clients", "latencies")
+    names = [field.name for field in fields(TimeSums)]
     return _unless_too_many(TimeSums(*(Grouped.added([getattr(p, name) for p in known]) for name in names)))
 
 
@@ -64,8 +70,8 @@ def _links(judged: Judged) -> Grouped:
     sender, receiver, copies = met.sender[rows], met.receiver[rows], met.copies[rows]
     wasted = judged.crossings.wasted[rows] & ~met.access[rows]
     up = sender < receiver
-    numbers = [np.where(chosen, copies, 0) for chosen in (up, ~up, wasted)]
-    return Grouped.of([np.minimum(sender, receiver), np.maximum(sender, receiver), slot[rows]], numbers)
+    sums = [np.where(chosen, copies, 0) for chosen in (up, ~up, wasted)]
+    return Grouped.of([np.minimum(sender, receiver), np.maximum(sender, receiver), slot[rows]], sums)
 
 
 def _clients(judged: Judged) -> Grouped:
@@ -80,9 +86,9 @@ def _clients(judged: Judged) -> Grouped:
         np.concatenate([pairs.client[known], messages.source[own]]),
         np.concatenate([slot[known], judged.slot[own]]),
     ]
-    numbers = [np.concatenate([column, np.zeros(len(own), np.int64)]) for column in of_pairs.T]
+    sums = [np.concatenate([column, np.zeros(len(own), np.int64)]) for column in of_pairs.T]
     published = np.concatenate([np.zeros(len(known), np.int64), np.ones(len(own), np.int64)])
-    return _without_empty(Grouped.of(keys, [published, *numbers]))
+    return _without_empty(Grouped.of(keys, [published, *sums]))
 
 
 def _without_empty(found: Grouped) -> Grouped:
@@ -96,17 +102,58 @@ def _latencies(judged: Judged) -> Grouped:
     return Grouped.of([slot[rows], bin_of(judged.latency_ns[rows])], [np.ones(len(rows), np.int64)])
 
 
+def _hops(judged: Judged) -> Grouped:
+    slot = judged.slot[judged.pairs.message]
+    rows = np.flatnonzero((slot >= 0) & (judged.pairs.copies > 0))
+    return Grouped.of([slot[rows], judged.pairs.hop_count[rows]], [np.ones(len(rows), np.int64)])
+
+
+def _routers(judged: Judged) -> Grouped:
+    """What entered at each, what it received from others and sent to them, what it delivered."""
+    met = judged.crossings.met
+    known = (judged.slot[met.message] >= 0) & (met.copies + met.arrived > 0)
+    on, out = np.flatnonzero(known & ~met.access), np.flatnonzero(known & met.access)
+    own = np.flatnonzero((judged.messages.entered_ns != UNKNOWN_NS) & (judged.slot >= 0))
+    of_message = (own, met.message[on], met.message[on], met.message[out], met.message[on])
+    homes = numbers(judged.messages.entered["node_id"])[own]
+    routers = (homes, met.receiver[on], met.sender[on], met.sender[out], met.receiver[on])
+    wasted = np.where(judged.crossings.wasted[on], met.copies[on], 0)
+    counts = (np.ones(len(own), np.int64), met.arrived[on], met.copies[on], met.copies[out], wasted)
+    keys = [np.concatenate(routers), np.concatenate([judged.slot[which] for which in of_message])]
+    return _without_empty(Grouped.of(keys, _apart(counts)))
+
+
+def _apart(columns: Sequence[Numbers]) -> list[Numbers]:
+    """Each below the ones before it, beside zeros."""
+    number = np.repeat(np.arange(len(columns)), [len(column) for column in columns])
+    values = np.concatenate(columns)
+    return [np.where(number == at, values, 0) for at in range(len(columns))]
+
+
 def by_time(sums: TimeSums | None, slices: Slices) -> ByTime | None:
     """As the report has it; None, if it has none."""
     if sums is None:
         return None
     links: dict[tuple[int, int], dict[int, Sequence[int]]] = {}
-    clients: dict[int, dict[int, Sequence[int]]] = {}
-    latencies: dict[int, dict[int, int]] = {}
-    for (a, b, slot), numbers in sums.links.rows():
-        links.setdefault((a, b), {})[slot] = numbers
-    for (client, slot), numbers in sums.clients.rows():
-        clients.setdefault(client, {})[slot] = numbers
-    for (slot, at), (count,) in sums.latencies.rows():
-        latencies.setdefault(slot, {})[at] = count
-    return ByTime(slices, links, clients, latencies)
+    for (a, b, slot), counts in sums.links.rows():
+        links.setdefault((a, b), {})[slot] = counts
+    return ByTime(
+        slices,
+        links,
+        _by_first(sums.clients),
+        {slot: _counts(of) for slot, of in _by_first(sums.latencies).items()},
+        {slot: _counts(of) for slot, of in _by_first(sums.hops).items()},
+        _by_first(sums.routers),
+    )
+
+
+def _by_first(sums: Grouped) -> dict[int, dict[int, Sequence[int]]]:
+    """By the first part of a key, then by the second."""
+    found: dict[int, dict[int, Sequence[int]]] = {}
+    for (first, second), counts in sums.rows():
+        found.setdefault(first, {})[second] = counts
+    return found
+
+
+def _counts(of: Mapping[int, Sequence[int]]) -> dict[int, int]:
+    return {key: count for key, (count,) in of.items()}

@@ -12,10 +12,9 @@ from analysis.figures.svg import Figure, element, path, text
 from analysis.findings import Findings, ScopeCounts
 from analysis.history import FOREVER
 from analysis.report.section import Data, Section
-from analysis.report.span import data_of
+from analysis.report.span import LEFT, RIGHT, WIDTH, chosen, data_of
 from topologies.fault_kinds import in_words
 
-WIDTH, LEFT, RIGHT = 1040.0, 52.0, 20.0
 PHASES_AT, FAULTS_AT = 14.0, 34.0
 RATIO_TOP, RATIO_FOOT = 52.0, 152.0
 BARS_TOP, BARS_FOOT = 182.0, 262.0
@@ -75,7 +74,7 @@ class _Course:
         """What a part of the run is chosen on, and the mark of that part."""
         place = {"x": LEFT, "y": FAULTS_AT, "width": WIDTH - RIGHT - LEFT, "height": BARS_FOOT - FAULTS_AT}
         ground = element("rect", **place, class_="ground", data_span="all")
-        return ground + element("rect", **{**place, "width": 0.0}, class_="chosen")
+        return ground + chosen(FAULTS_AT, BARS_FOOT)
 
     def bands(self) -> str:
         """The times in which the network was not settled."""
@@ -252,8 +251,9 @@ SECTION = Section(
 <label>to <input type="range" id="span-until" min="0" max="{{ course | length }}"
 value="{{ course | length }}" /></label>
 <button type="button" id="span-whole">the whole run</button>
-<span class="note">Drag over the drawing to choose a part of the run: the figures below are then of what was
-published in it, and the latencies of it are a red line.</span>
+<span class="note">Drag over the drawing to choose a part of the run. Figures in blue, and the drawings below,
+are then of what was published in it, and the latencies of it are a red line; disturbances outside of it are
+pale.</span>
 </div>
 <script type="application/json" id="span-data">{{ by_time }}</script>
 {% endif %}

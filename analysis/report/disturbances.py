@@ -40,6 +40,10 @@ SECTION = Section(
     "disturbances",
     "Disturbances",
     """
+{% macro lasting(from_ns, until_ns) %}
+{% if from_ns is not none %} data-from="{{ from_ns - start_ns }}"
+{%- if until_ns is not none %} data-until="{{ until_ns - start_ns }}"{% endif %}{% endif %}
+{% endmacro %}
 {% macro taken(episode) %}
 {% if episode %}
 {{ cell(episode.took_ns | duration if episode.took_ns is not none else dash) }}
@@ -53,14 +57,15 @@ SECTION = Section(
               "#Converged in", "#Last news", "#Control", "#bytes",
               "#Messages", "#Wanted", "#Lost", "#Duplicate", "#Arrived"]) %}
 {% if start %}
-<tr><th scope="row" class="long">start of the network</th>
+<tr{{ lasting(start.from_ns, start_ns) }}><th scope="row" class="long">start of the network</th>
 {{- cell((start.from_ns - start_ns) | duration if start.from_ns is not none else dash) }}
 {{- cell((start_ns - start.from_ns) | duration if start.from_ns is not none and start_ns else dash) }}
 {{- taken(start) }}{{ number(start.published) }}{{ number(start.wanted) }}{{ number(start.lost) }}
 {{- number(start.duplicate) }}{{ cell(start.arrived | share(start.wanted)) }}</tr>
 {% endif %}
 {% for row, name, arrived, episode in rows %}
-<tr><th scope="row" class="long">{{ name }}</th>{{ cell((row.from_ns - start_ns) | duration) }}
+<tr{{ lasting(row.from_ns, row.until_ns) }}><th scope="row" class="long">{{ name }}</th>
+{{- cell((row.from_ns - start_ns) | duration) }}
 {{- cell((row.until_ns - row.from_ns) | duration if row.until_ns is not none else "to the end") }}
 {{- taken(episode) }}{{ number(row.publications) }}{{ number(row.wanted) }}{{ number(row.lost) }}
 {{- number(row.duplicate + row.duplicate_allowed) }}{{ cell(arrived | share(row.wanted)) }}</tr>
@@ -80,7 +85,8 @@ wanted, for the last time. <em>Control</em>: packets of control traffic.
 {% call table("What became of what was published while each lasted", ["Fault", "#At", "#Lasted", "#Messages",
               "#Wanted", "#Owed", "#Lost", "#of them cut off", "#Missing", "#Late", "#Arrived"]) %}
 {% for name, row in faults %}
-<tr><th scope="row" class="long">{{ name }}</th>{{ cell((row.time_ns - start_ns) | duration) }}
+<tr{{ lasting(row.time_ns, row.until_ns) }}><th scope="row" class="long">{{ name }}</th>
+{{- cell((row.time_ns - start_ns) | duration) }}
 {{- cell((row.until_ns - row.time_ns) | duration if row.until_ns is not none else "to the end") }}
 {{- number(row.published) }}{{ number(row.wanted) }}{{ number(row.owed) }}{{ number(row.lost) }}
 {{- number(row.cut_off) }}{{ number(row.missing, true) }}{{ number(row.late) }}

@@ -44,14 +44,20 @@ def hop_figure(curves: Sequence[LatencyCurve]) -> Figure | None:
 
 
 def _bar(hop_count: int, deliveries: int, x: float, slot: float, up: Axis, *, named: bool) -> str:
-    """A bar with its count above and its hop count below; of crowded bars only some are named."""
+    """A bar with its count above and its hop count below; of crowded bars only some are named.
+
+    By its numbers it is drawn anew where a part of the run is chosen (`span.js`).
+    """
     width = min(BAR_MAX, max(slot - GAP, 1.0))
     top, bottom = up.at(deliveries), up.start
     parts = []
     if deliveries:
-        parts.append(element("path", d=_rounded(x - width / 2, top, width, bottom - top), class_="bar"))
+        shape = _rounded(x - width / 2, top, width, bottom - top)
+        size = {"data_height": (bottom - top), "data_foot": bottom, "data_most": bottom - up.end}
+        parts.append(element("path", d=shape, class_="bar", data_hops=hop_count, **size))
     if slot >= WORDS:
-        parts.append(element("text", count(deliveries), x=x, y=top - 7, class_="value middle"))
+        value = element("text", count(deliveries), x=x, y=top - 7, class_="value middle", data_hops=hop_count)
+        parts.append(value)
     if named:
         parts.append(element("text", str(hop_count), x=x, y=bottom + 20, class_="tick middle"))
     return "".join(parts)
@@ -89,7 +95,7 @@ SECTION = Section(
 </figure>
 {% call table("Deliveries", ["Routers passed", "#Deliveries", "#Share"]) %}
 {% for c in curves if c.hop_count is not none %}
-<tr><th scope="row">{{ c.hop_count }}</th>{{ number(c.deliveries) }}
+<tr data-hops="{{ c.hop_count }}"><th scope="row">{{ c.hop_count }}</th>{{ number(c.deliveries) }}
 {{- cell(c.deliveries | share(curves[0].deliveries)) }}</tr>
 {% endfor %}
 {% endcall %}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from markupsafe import Markup
 
@@ -97,7 +97,18 @@ def _data(findings: Findings, _verdict: Data) -> Data:
         "figure": figure and Markup(figure.to_svg()),
         "curves": [curve for curve in findings.curves if curve.quantiles_ns],
         "shades": shades_of(findings.curves),
+        "points": list(_points(findings.curves)),
     }
+
+
+def _points(curves: Sequence[LatencyCurve]) -> Iterator[Mapping[str, object]]:
+    """The curves that are drawn, as numbers."""
+    drawn = shades_of(curves)
+    for curve in curves:
+        if curve.hop_count in drawn and curve.quantiles_ns:
+            routers = "all" if curve.hop_count is None else curve.hop_count
+            for share, latency_ns in zip(QUANTILES, curve.quantiles_ns, strict=True):
+                yield {"routers": routers, "share": share, "latency_ns": latency_ns}
 
 
 SECTION = Section(
@@ -108,7 +119,8 @@ SECTION = Section(
 <div class="beside">
 <figure><div class="scroll">{{ figure }}</div>
 <figcaption>Share of deliveries that took no longer. From the first capture of the message on its publisher's
-access link to its first capture leaving on the subscriber's.</figcaption></figure>
+access link to its first capture leaving on the subscriber's.
+<a class="csv" download="latency-curves.csv" href="{{ points | csv_link }}">CSV</a></figcaption></figure>
 {% call table("By routers passed", ["Routers", "#Deliveries", "#min", "#median", "#99 %", "#max"]) %}
 {% for c in curves %}
 <tr{% if c.hop_count is none %} class="total"{% endif %}><th scope="row">

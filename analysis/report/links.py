@@ -12,9 +12,9 @@ from markupsafe import Markup
 from analysis.figures.axes import Axis, axis_for, duration, moment
 from analysis.figures.svg import Figure, element, path, text
 from analysis.findings import Findings
-from analysis.report.course import LEFT, RIGHT, WIDTH
 from analysis.report.fidelity import bits
 from analysis.report.section import Data, Section
+from analysis.report.span import LEFT, RIGHT, WIDTH, chosen
 
 SHOWN_ROWS, SHOWN_LINKS = 8, 40
 """The busiest directions of links: how many are drawn, and how many are in the table."""
@@ -110,7 +110,7 @@ def links_figure(carried: Carried) -> Figure:
     across = Axis(0.0, float(carried.slices * carried.width_ns), LEFT, WIDTH - RIGHT)
     drawn = _Drawing(carried, across)
     foot = ROWS_TOP + ROW * len(carried.directions[:SHOWN_ROWS])
-    body = "".join(drawn.bars()) + "".join(drawn.strips()) + drawn.times(foot)
+    body = chosen(BARS_TOP, foot) + "".join(drawn.bars()) + "".join(drawn.strips()) + drawn.times(foot)
     return Figure("links", "Links over time", _description(carried), WIDTH, foot + 44, body)
 
 

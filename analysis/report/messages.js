@@ -237,7 +237,7 @@ class Explorer {
 
   crossingText(c) {
     const sent = c.sent === null ? "its sending is in no capture" : `sent after ${timeText(c.sent)}`;
-    const came = c.client ? "" : c.received === null ? ", never arrived" : `, arrived after ${timeText(c.received)}`;
+    const came = c.received !== null ? `, arrived after ${timeText(c.received)}` : c.client ? "" : ", never arrived";
     return `${this.name(c.from)} to ${this.name(c.to)}: ${sent}${came}${c.wasted && !c.client ? ", for nothing" : ""}`;
   }
 
@@ -273,9 +273,9 @@ class Explorer {
     }
     const rows = message.crossings.map((c) => {
       const before = arrived.get(`${c.from} ${c.hop - 1}`);
-      const within = c.sent !== null && before !== undefined && c.hop > 1 ? c.sent - before : null;
+      const within = c.sent !== null && before !== undefined ? c.sent - before : null;
       return [this.name(c.from), this.name(c.to), String(c.hop), timeText(within), timeText(c.sent),
-        c.client ? "\u2013" : c.received === null ? "never" : timeText(c.received),
+        c.received !== null ? timeText(c.received) : c.client ? "\u2013" : "never",
         c.sent !== null && c.received !== null ? timeText(c.received - c.sent) : "\u2013",
         [c.copies > 1 ? `${c.copies} copies` : "", c.wasted && !c.client ? "for nothing" : ""].filter(Boolean).join(", ")];
     });

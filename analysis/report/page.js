@@ -1,6 +1,6 @@
 "use strict";
 // Tables are sorted by a click on the head of a column: numbers from large to small first, text from a to z; and
-// each can be saved as CSV.
+// each can be saved as CSV, and each drawing as SVG.
 
 const UNITS = { ns: 1e-9, "\u00b5s": 1e-6, ms: 1e-3, s: 1, B: 1, kB: 1e3, MB: 1e6, GB: 1e9, "%": 1 };
 
@@ -57,5 +57,29 @@ for (const table of document.querySelectorAll("table.sortable")) {
   link.download = `${section.id}.csv`;
   link.href = "#";
   link.addEventListener("click", () => { link.href = `data:text/csv;charset=utf-8,${encodeURIComponent(csvOf(table))}`; });
-  table.closest(".scroll").after(link);
+  const scroll = table.closest(".scroll"), holder = document.createElement("div"); // one cell of a grid
+  scroll.replaceWith(holder);
+  holder.append(scroll, link);
+}
+
+// With the style of this page, so that it looks the same elsewhere; in dark where its reader prefers that.
+function svgOf(drawing) {
+  const copy = drawing.cloneNode(true);
+  const style = document.createElementNS(copy.namespaceURI, "style");
+  style.textContent = document.querySelector("style").textContent;
+  copy.prepend(style);
+  copy.style.background = "var(--paper)";
+  for (const [name, at] of [["width", 2], ["height", 3]]) copy.setAttribute(name, copy.getAttribute("viewBox").split(" ")[at]);
+  return new XMLSerializer().serializeToString(copy);
+}
+
+for (const drawing of document.querySelectorAll("figure svg.figure")) {
+  const link = document.createElement("a");
+  link.className = "csv";
+  link.textContent = "SVG";
+  link.setAttribute("aria-label", `Save this drawing of ${drawing.querySelector("title").textContent} as SVG`);
+  link.download = `${drawing.classList[1]}.svg`;
+  link.href = "#";
+  link.addEventListener("click", () => { link.href = `data:image/svg+xml;charset=utf-8,${encodeURIComponent(svgOf(drawing))}`; });
+  drawing.closest("figure").querySelector("figcaption").append(" ", link);
 }

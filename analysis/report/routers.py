@@ -30,7 +30,7 @@ SECTION = Section(
               "#To routers", "#To clients", "#For nothing", "#Median stay", "#p99",
               "#Control sent", "#received", "#Dropped"]) %}
 {% for row, dropped, reasons in routers %}
-<tr><th scope="row">{{ row.name }}</th>{{ number(row.entered) }}
+<tr data-router="{{ row.node_id }}"><th scope="row">{{ row.name }}</th>{{ number(row.entered) }}
 {{- number(row.received) }}{{ number(row.forwarded) }}{{ number(row.delivered) }}{{ number(row.wasted) }}
 {{- cell(row.waited_p50_ns | duration if row.waited_p50_ns is not none else dash) }}
 {{- cell(row.waited_p99_ns | duration if row.waited_p99_ns is not none else dash) }}

@@ -1,6 +1,15 @@
 // Choosing a part of the run: by dragging over its course, or with two sliders. All figures then are of what was
 // published in it: sums over slices of time.
 
+// As `share` of `analysis.figures.axes`: a rest is never rounded away to none nor to all.
+function share(part, whole) {
+  if (!whole) return "\u2013";
+  const percent = 100 * part / whole;
+  if (percent > 0 && percent < 0.1) return "<0.1 %";
+  if (percent > 99.9 && percent < 100) return ">99.9 %";
+  return percent === 0 || percent === 100 ? `${percent} %` : `${percent.toFixed(1)} %`;
+}
+
 class Span {
   constructor(data) {
     this.data = data;
@@ -10,9 +19,10 @@ class Span {
     this.said = document.getElementById("span-said");
     this.whole = document.getElementById("span-whole");
     this.ground = this.figure.querySelector("[data-span]");
-    this.marked = this.figure.querySelector(".chosen");
+    this.marks = [...document.querySelectorAll("svg .chosen")];
     this.curve = document.querySelector("svg.latency .span");
-    this.kept = new Map(); // what cells and drawings were before
+    this.kept = new Map(); // what cells and labels had in them before
+    this.drawn = new Map(); // by element and attribute: what drawings had before
   }
 
   start() {
@@ -62,9 +72,12 @@ class Span {
     if (all) this.restore();
     else {
       this.links(from, until);
-      this.clients(from, until);
+      this.rows("#clients tr[data-client]", (row) => this.data.clients[row.dataset.client], from, until);
+      this.rows("#routers tr[data-router]", (row) => this.data.routers[row.dataset.router], from, until, this.data.ofRouter);
+      this.hops(from, until);
     }
     this.latencies(from, until, all);
+    this.disturbances(from * this.data.width, until * this.data.width);
     document.dispatchEvent(new CustomEvent("span", { detail: { from: from * this.data.width, until: until * this.data.width, all } }));
   }
 
@@ -75,6 +88,16 @@ class Span {
       counts.forEach((count, at) => { sums[at] = (sums[at] ?? 0) + count; });
     }
     return sums;
+  }
+
+  // Of rows that hold values with how many have each.
+  counted(rows, from, until) {
+    const found = new Map();
+    for (const [slot, ...pairs] of rows) {
+      if (slot < from || slot >= until) continue;
+      for (let at = 0; at < pairs.length; at += 2) found.set(pairs[at], (found.get(pairs[at]) ?? 0) + pairs[at + 1]);
+    }
+    return found;
   }
 
   say() {
@@ -89,8 +112,10 @@ class Span {
 
   mark(from, until) {
     const [x, width] = ["x", "width"].map((name) => Number(this.ground.getAttribute(name)));
-    this.marked.setAttribute("x", x + from / this.data.count * width);
-    this.marked.setAttribute("width", from === 0 && until === this.data.count ? 0 : (until - from) / this.data.count * width);
+    for (const mark of this.marks) {
+      mark.setAttribute("x", x + from / this.data.count * width);
+      mark.setAttribute("width", from === 0 && until === this.data.count ? 0 : (until - from) / this.data.count * width);
+    }
   }
 
   set(element, text) {
@@ -98,17 +123,35 @@ class Span {
     element.textContent = text;
   }
 
-  restore() {
-    for (const [element, children] of this.kept) element.replaceChildren(...children);
-    for (const [element, width] of this.widths ?? []) element.setAttribute("stroke-width", width);
-    for (const row of document.querySelectorAll("tr.of-span")) row.classList.remove("of-span");
+  draw(element, name, value) {
+    if (!this.drawn.has(element)) this.drawn.set(element, new Map());
+    const before = this.drawn.get(element);
+    if (!before.has(name)) before.set(name, element.getAttribute(name));
+    element.setAttribute(name, value);
   }
 
-  cells(row, numbers) {
-    row.classList.add("of-span");
-    [...row.cells].slice(1, 1 + numbers.length).forEach((cell, at) => {
-      this.set(cell, numbers[at].toLocaleString("en").replaceAll(",", "\u202f"));
+  restore() {
+    for (const [element, children] of this.kept) element.replaceChildren(...children);
+    for (const [element, attributes] of this.drawn) for (const [name, value] of attributes) {
+      if (value === null) element.removeAttribute(name);
+      else element.setAttribute(name, value);
+    }
+    for (const cell of document.querySelectorAll("td.of-span")) cell.classList.remove("of-span");
+  }
+
+  cells(row, texts) {
+    texts.forEach((text, at) => {
+      const cell = row.cells[at + 1];
+      this.set(cell, typeof text === "number" ? text.toLocaleString("en").replaceAll(",", "\u202f") : text);
+      cell.classList.add("of-span");
     });
+  }
+
+  rows(selector, counts, from, until, columns) {
+    for (const row of document.querySelectorAll(selector)) {
+      const sums = this.sums(counts(row), from, until);
+      this.cells(row, Array.from({ length: columns ?? row.cells.length - 1 }, (_, at) => sums[at] ?? 0));
+    }
   }
 
   links(from, until) {
@@ -119,23 +162,39 @@ class Span {
       return a < b ? [there, back, wasted] : [back, there, wasted];
     };
     const lines = [...document.querySelectorAll("svg.topology .link.trunk")];
-    this.widths ??= lines.map((line) => [line, line.getAttribute("stroke-width")]);
     const most = Math.max(1, ...lines.map((line) => of(line)[0] + of(line)[1]));
-    for (const line of lines) line.setAttribute("stroke-width", 1.25 + 7.75 * Math.sqrt((of(line)[0] + of(line)[1]) / most));
+    for (const line of lines) this.draw(line, "stroke-width", 1.25 + 7.75 * Math.sqrt((of(line)[0] + of(line)[1]) / most));
     for (const label of document.querySelectorAll("svg.topology .load[data-link]")) {
       const [there, back, wasted] = of(label);
       this.set(label, `${(there + back).toLocaleString("en")}${wasted ? ` \u00b7 ${wasted.toLocaleString("en")} wasted` : ""}`);
     }
     for (const row of document.querySelectorAll("#network tr[data-link]")) {
       const [there, back, wasted] = of(row);
-      this.cells(row, [there + back, there, back, wasted]);
+      this.cells(row, [there + back, there, back, wasted, share(wasted, there + back)]);
     }
   }
 
-  clients(from, until) {
-    for (const row of document.querySelectorAll("#clients tr[data-client]")) {
-      const sums = this.sums(this.data.clients[row.dataset.client], from, until);
-      this.cells(row, Array.from({ length: row.cells.length - 1 }, (_, at) => sums[at] ?? 0));
+  // The highest bar is as high as that of the whole run.
+  hops(from, until) {
+    const counts = this.counted(this.data.hops, from, until);
+    const most = Math.max(1, ...counts.values());
+    const total = [...counts.values()].reduce((a, b) => a + b, 0);
+    const of = (element) => counts.get(Number(element.dataset.hops)) ?? 0;
+    for (const bar of document.querySelectorAll("svg.hops .bar")) {
+      const { height, foot, most: room } = bar.dataset;
+      this.draw(bar, "transform", `translate(0 ${foot}) scale(1 ${of(bar) / most * room / height}) translate(0 ${-foot})`);
+      const value = document.querySelector(`svg.hops text[data-hops="${bar.dataset.hops}"]`);
+      if (!value) continue;
+      this.draw(value, "y", foot - of(bar) / most * room - 7);
+      this.set(value, of(bar).toLocaleString("en"));
+    }
+    for (const row of document.querySelectorAll("#hops tr[data-hops]")) this.cells(row, [of(row), share(of(row), total)]);
+  }
+
+  disturbances(from, until) {
+    for (const row of document.querySelectorAll("#disturbances tr[data-from]")) {
+      const outside = Number(row.dataset.from) >= until || Number(row.dataset.until ?? Infinity) < from;
+      row.classList.toggle("outside", outside && !(from === 0 && until === this.data.count * this.data.width));
     }
   }
 
@@ -143,11 +202,7 @@ class Span {
   latencies(from, until, all) {
     if (!this.curve) return;
     const { low, high, start, end, log, foot, top } = Object.fromEntries(Object.entries(this.curve.dataset).map(([k, v]) => [k, Number(v)]));
-    const bins = new Map();
-    for (const [slot, ...pairs] of this.data.latencies) {
-      if (slot < from || slot >= until) continue;
-      for (let at = 0; at < pairs.length; at += 2) bins.set(pairs[at], (bins.get(pairs[at]) ?? 0) + pairs[at + 1]);
-    }
+    const bins = this.counted(this.data.latencies, from, until);
     const total = [...bins.values()].reduce((a, b) => a + b, 0);
     if (all || !total) return this.curve.setAttribute("d", "M0 0");
     const scaled = (v) => (log ? Math.log10(Math.max(v, low)) : v);

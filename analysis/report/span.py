@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from typing import Any
 
-from analysis.by_time import BINS_A_DECADE, ByTime
+from analysis.by_time import BINS_A_DECADE, OF_ROUTER, ByTime
+from analysis.figures.svg import element
 from analysis.findings import Findings
 from analysis.report.messages import in_page
 from analysis.report.section import Data
@@ -16,6 +18,7 @@ def to_document(findings: Findings, found: ByTime) -> dict[str, Any]:
         "width": found.slices.width_ns,
         "count": found.slices.count,
         "perDecade": BINS_A_DECADE,
+        "ofRouter": len(OF_ROUTER),
         "course": [
             [part.publications, *(getattr(part.counts, name) for name in COURSE)] for part in findings.course
         ],
@@ -23,15 +26,33 @@ def to_document(findings: Findings, found: ByTime) -> dict[str, Any]:
             f"{a} {b}": [[slot, *counts] for slot, counts in sorted(by_slot.items())]
             for (a, b), by_slot in found.links.items()
         },
-        "clients": {
-            client: [[slot, *counts] for slot, counts in sorted(by_slot.items())]
-            for client, by_slot in found.clients.items()
-        },
-        "latencies": [
-            [slot, *(each for pair in sorted(bins.items()) for each in pair)]
-            for slot, bins in sorted(found.latencies.items())
-        ],
+        "clients": _by_node(found.clients),
+        "routers": _by_node(found.routers),
+        "latencies": _by_value(found.latencies),
+        "hops": _by_value(found.hops),
     }
+
+
+def _by_node(counts: Mapping[int, Mapping[int, Sequence[int]]]) -> dict[int, list[list[int]]]:
+    return {
+        node: [[slot, *found] for slot, found in sorted(by_slot.items())] for node, by_slot in counts.items()
+    }
+
+
+def _by_value(counts: Mapping[int, Mapping[int, int]]) -> list[list[int]]:
+    """A slice, then each value with how many have it."""
+    return [
+        [slot, *(each for pair in sorted(of.items()) for each in pair)] for slot, of in sorted(counts.items())
+    ]
+
+
+WIDTH, LEFT, RIGHT = 1040.0, 52.0, 20.0
+"""Of drawings over the time of the run: all have the same place for it."""
+
+
+def chosen(top: float, foot: float) -> str:
+    """The mark of the part that is chosen, in a drawing over the time of the run; as yet without a width."""
+    return element("rect", x=LEFT, y=top, width=0.0, height=foot - top, class_="chosen")
 
 
 COURSE = ("wanted", "owed", "arrived", "lost", "missing", "unknown")

@@ -26,7 +26,7 @@ def test_runs_that_are_too_large_or_took_no_time_have_none(monkeypatch: pytest.M
     assert times_of(judge(seen, context=context_of(slices=NO_SLICES))) is None
     found = times_of(judge(seen, context=context_of(slices=Slices(0, 1, 10))))
     assert found is not None
-    assert found.numbers == 4 * 3 + 4 * 9
+    assert found.numbers == 4 * 3 + 4 * 9 + 8 * 5
     assert added_times([found, None]) is None
     monkeypatch.setattr(times, "MOST_NUMBERS", found.numbers)
     both = added_times([found, found])

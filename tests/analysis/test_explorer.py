@@ -31,7 +31,7 @@ class Tables:
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         self.rows: dict[str, list[dict[str, Any]]] = {
-            name: [] for name in ("publications", "crossings", "verdicts", "deliveries")
+            name: [] for name in ("publications", "crossings", "verdicts", "deliveries", "hops")
         }
 
     def publish(self, sequence: int, text: str, router: int | None = 1) -> None:
@@ -89,6 +89,7 @@ class Tables:
             "crossings": explorer.CROSSING,
             "verdicts": (*explorer.VERDICT, "wanted"),
             "deliveries": explorer.DELIVERY,
+            "hops": explorer.HOP,
         }
         for name, rows in self.rows.items():
             kinds = pa.schema([(column, KINDS.get(column, pa.int64())) for column in columns[name]])
@@ -124,6 +125,19 @@ def test_a_receiver_is_shown_with_the_subscriptions_that_matched(tables: Tables,
     (receiver,) = message.receivers
     assert [found.filters[at] for at in receiver.filters] == ["x = 1", "x any integer"]
     assert (receiver.latency_ns, receiver.last_seen) == (25, None)
+
+
+def test_a_client_says_itself_when_a_message_arrived(tables: Tables, hand_made: Any) -> None:
+    tables.publish(1, "x = 1")
+    for client, sequence in ((4, 1), (5, 1)):
+        tables.cross(sequence, 1, client, 1, arrived=False)
+    sent_ns = tables.rows["crossings"][0]["time_ns"]
+    hop = {"source": 3, "sequence": 1, "sent_ns": sent_ns}
+    tables.rows["hops"] = [
+        {**hop, "to_id": 4, "received_ns": sent_ns + 7}, {**hop, "to_id": 5, "received_ns": None},
+    ]  # fmt: skip
+    (message,) = explored(tables, hand_made).messages
+    assert [(c.to_id, c.received_ns) for c in message.crossings] == [(4, sent_ns + 7), (5, None)]
 
 
 def test_a_subscription_that_came_later_is_no_reason(tables: Tables, hand_made: Any) -> None:

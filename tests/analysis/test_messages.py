@@ -430,7 +430,7 @@ def test_what_was_published_while_the_network_was_not_settled_need_not_be_captur
     assert calm.not_captured == 2
 
 
-def test_slices_count_links_clients_and_latencies_by_when_the_message_was_published():
+def test_slices_count_what_passed_by_when_the_message_was_published():
     slices = Slices(1000, 1000, 3)
     seen = []
     for n in (0, 1, 2, 7):
@@ -446,6 +446,11 @@ def test_slices_count_links_clients_and_latencies_by_when_the_message_was_publis
         assert (counts["wanted"], counts["owed"], counts["missing"], counts["delivered"]) == (1, 1, 1, 0)
     assert [counts[0] for counts in found.clients[P].values()] == [1, 1, 1]
     assert {slot: sum(bins.values()) for slot, bins in found.latencies.items()} == dict.fromkeys(range(3), 1)
+    assert found.hops == {slot: {3: 1} for slot in range(3)}
+    of_routers = {1: (1, 0, 1, 0, 0), 2: (0, 1, 0, 0, 1), 3: (0, 0, 0, 1, 0)}
+    assert found.routers == {
+        router: {slot: [*of_routers[router]] for slot in range(3)} for router in of_routers
+    }
     assert by_time(None, slices) is None
 
 

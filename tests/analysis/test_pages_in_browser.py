@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
+from urllib.parse import unquote
+from xml.etree import ElementTree as ET
 
 import pytest
 
@@ -132,9 +134,11 @@ def test_tables_are_sorted_by_a_click(page: Page) -> None:
 
 
 NUMBERS = (
-    "[...document.querySelectorAll('#network tr[data-link], #clients tr[data-client]')].map("
-    "r => [...r.cells].slice(1, 5).map(c => Number(c.textContent.replaceAll('\u202f', ''))))"
+    "[...document.querySelectorAll('#network tr[data-link], #clients tr[data-client],"
+    "#routers tr[data-router], #hops tr[data-hops]')].map(r => [...r.cells].slice(1, r.dataset.hops ? 2 : 5)"
+    ".map(c => Number(c.textContent.replaceAll('\u202f', ''))))"
 )
+HEIGHTS = "[...document.querySelectorAll('svg.hops .bar')].map(b => b.getBoundingClientRect().height)"
 
 
 def test_all_figures_follow_the_part_of_the_run_that_is_chosen(page: Page) -> None:
@@ -144,14 +148,40 @@ def test_all_figures_follow_the_part_of_the_run_that_is_chosen(page: Page) -> No
         page.drag("svg.course [data-span]", from_share + 0.004, to_share - 0.004)
         parts.append(page.value(NUMBERS))
         assert page.value("document.querySelector('svg.latency .span').getAttribute('d')") != "M0 0"
+        marks = page.value("[...document.querySelectorAll('svg .chosen')].map(m => m.getAttribute('width'))")
+        assert len(marks) == 2, "the course of the run, and links over time"
+        assert set(map(float, marks)) == {484.0}
         assert int(text(page, COUNT).split()[0]) < 150
     for first, second, both in zip(*parts, whole, strict=True):
         assert [a + b for a, b in zip(first, second, strict=True)] == both
     assert parts[0] != whole
     page.click("#span-whole")
+    assert page.value("document.querySelectorAll('td.of-span, svg.hops [transform]').length") == 0
     assert (page.value(NUMBERS), text(page, "#span-said")) == (whole, said)
     assert text(page, COUNT) == "150 found"
     assert page.errors == []
+
+
+def test_bars_of_hops_are_as_high_as_in_the_part_of_the_run_that_is_chosen(page: Page) -> None:
+    whole = page.value(HEIGHTS)
+    page.drag("svg.course [data-span]", 0.45, 0.55)  # the link to d is down
+    assert len(whole) == len(page.value(HEIGHTS)) == 2
+    counts = page.value(
+        "[...document.querySelectorAll('#hops tr[data-hops]')].map(r => Number(r.cells[1].textContent))"
+    )
+    assert counts[0] > counts[1] == 0
+    assert page.value(HEIGHTS) == pytest.approx([max(whole), 0], abs=0.01)
+
+
+def test_disturbances_outside_of_the_part_that_is_chosen_are_pale(page: Page) -> None:
+    pale = "[...document.querySelectorAll('#disturbances tbody tr')].map(r => r.className)"
+    page.drag("svg.course [data-span]", 0.004, 0.1)
+    found = page.value(pale)
+    assert found[1] == "outside"
+    page.drag("svg.course [data-span]", 0.3, 0.5)
+    assert page.value(pale)[:2] == ["outside", ""], "the start, and the link that is down"
+    page.click("#span-whole")
+    assert "outside" not in page.value(pale)
 
 
 def test_a_part_of_the_run_is_chosen_with_the_keyboard(page: Page) -> None:
@@ -164,11 +194,30 @@ def test_a_part_of_the_run_is_chosen_with_the_keyboard(page: Page) -> None:
 
 
 def test_every_table_can_be_saved(page: Page) -> None:
-    page.value("document.querySelector('#network a.csv').addEventListener('click', e => e.preventDefault())")
-    page.click("#network a.csv")
-    rows = page.value("decodeURIComponent(document.querySelector('#network a.csv').href.split(',')[1])")
+    link = "document.querySelector('#network a.csv[download$=csv]')"
+    page.value(f"{link}.addEventListener('click', e => e.preventDefault())")
+    page.click("#network a.csv[download$=csv]")
+    rows = page.value(f"decodeURIComponent({link}.href.split(',')[1])")
     assert rows.splitlines()[0].startswith("Link,Messages")
     assert len(rows.splitlines()) == 5
+
+
+@pytest.mark.parametrize("which", ["report", "comparison"])
+def test_every_drawing_can_be_saved_with_its_numbers(which: str, request: pytest.FixtureRequest) -> None:
+    page = request.getfixturevalue("page" if which == "report" else "comparison")
+    drawings = page.value("document.querySelectorAll('figure').length")
+    assert drawings >= 5
+    numbers = "f.closest('section').querySelector('a.csv[download$=csv]')"
+    assert page.value(f"[...document.querySelectorAll('figure')].every(f => {numbers})")
+    page.value("for (const a of document.querySelectorAll('a.csv')) a.onclick = e => e.preventDefault()")
+    page.value("for (const a of document.querySelectorAll('a.csv[download$=svg]')) a.click()")
+    links = page.value("[...document.querySelectorAll('a.csv[download$=svg]')].map(a => a.href)")
+    assert len(links) == drawings
+    for link in links:
+        drawing = ET.fromstring(unquote(link.split(",", 1)[1]))
+        assert drawing.tag == "{http://www.w3.org/2000/svg}svg"
+        assert "--paper" in drawing[0].text
+    assert page.errors == []
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
