@@ -12,8 +12,8 @@ from typing import Any
 Status = Mapping[str, Any]
 Statuses = Mapping[str, Status]
 DIGESTS = ("link_state_digest", "interest_digest", "offer_digest")
-HELD = {"subscriptions": "subscribed to", "advertisements": "advertised"}
-"""What clients hold and tell their routers, and the verb for it."""
+HELD = {"subscriptions": "subscribed to", "advertisements": "advertised", "patterns": "seeks"}
+"""What clients hold and tell their routers, and the verb for it; patterns where routers recognise them."""
 
 
 def unconverged(
@@ -135,7 +135,7 @@ def _client_reasons(clients: Statuses, attachable: Collection[str]) -> Iterator[
                 yield f"{name} has not noticed that its router is out of reach"
         elif not status["attached"]:
             yield f"{name} is not attached"
-        elif late := [what for what in HELD if status[f"{what}_acknowledged"] != status[what]]:
+        elif late := [w for w in HELD if status.get(f"{w}_acknowledged") != status.get(w)]:
             for what in late:
                 yield f"{name} has {status[f'{what}_acknowledged']} of {status[what]} {what} acknowledged"
         elif not status["settled"]:
@@ -149,5 +149,5 @@ def _held_reasons(routers: Statuses, clients: Statuses, down: Collection[str]) -
             if client is None:
                 continue
             for what, verb in HELD.items():
-                if adjacency[f"{what}_digest"] != client[f"{what}_digest"]:
+                if adjacency.get(f"{what}_digest") != client.get(f"{what}_digest"):
                     yield f"{router} does not hold what {adjacency['peer']} {verb}"

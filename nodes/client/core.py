@@ -1,7 +1,7 @@
-"""A client's end of the protocols, sans-IO: attach, subscribe, advertise, publish, deliver.
+"""A client's end of the protocols, sans-IO: attach, subscribe, advertise, seek patterns, publish, deliver.
 
 The same core runs in the simulator, in the daemon and under the library people
-write applications with. Subscriptions and advertisements are the client's own and outlive the
+write applications with. Subscriptions, advertisements and patterns are the client's own and outlive the
 session with its router (`held`).
 
 Not here: sockets, the asyncio face (`aio`), scripts (`script`).
@@ -11,16 +11,17 @@ from __future__ import annotations
 
 import random
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from fastpath.wire import codec
 from nodes.client.held import Held
 from nodes.config import NodeConfig
-from nodes.model import Predicate, Time, UsageError, Value, check_message
+from nodes.model import Pattern, Predicate, Time, UsageError, Value, check_message, format_pattern
 from nodes.routing.adjacency import draw_incarnation
-from nodes.routing.effects import Deliver, Drop, Log, Output, Reason
+from nodes.routing.effects import Deliver, DeliverMatch, Drop, Log, Output, Reason
 from nodes.routing.link import Arrived, Link, LinkEvent, LinkUp
-from nodes.wire.codec import WireError, decode, encode, encode_messages
+from nodes.scheme_catalog import factors_patterns
+from nodes.wire.codec import WireError, decode, encode, encode_messages, encode_predicate
 from nodes.wire.packets import Kind, Message, PacketType, Refusal, Role
 
 TYPE_AT = 1
@@ -54,12 +55,18 @@ class ClientCore:
         """How many of our messages the router has not taken in this session, by why not."""
         self._subscriptions = Held("subscription", Kind.SUBSCRIBE, Kind.UNSUBSCRIBE, self.link.send)
         self._advertisements = Held("advertisement", Kind.ADVERTISE, Kind.UNADVERTISE, self.link.send)
+        self._patterns = Held("pattern", Kind.SUBSCRIBE_PATTERN, Kind.UNSUBSCRIBE_PATTERN, self.link.send)
+        self._factors_patterns = factors_patterns(config.scheme_options)
         self._changes = 0
         self._sequence = last_sequence
         self._published = 0
         self._delivered = 0
         self._outputs: list[Output] = []
         self._begun = False
+        self._handlers: dict[int, Callable[[bytes], None]] = {
+            Kind.REFUSED: self._take_refused,
+            Kind.MATCH: self._take_match,
+        }
 
     @property
     def attached(self) -> bool:
@@ -73,7 +80,8 @@ class ClientCore:
         the client is attached; the router receives it as soon as it is.
         """
         self._changes += 1
-        return self._subscriptions.set(now_ns, predicate, subscription_id, attached=self.attached)
+        encoded = encode_predicate(predicate)
+        return self._subscriptions.set(now_ns, encoded, subscription_id, attached=self.attached)
 
     def unsubscribe(self, now_ns: int, subscription: int) -> None:
         """Withdraw a subscription.
@@ -92,7 +100,8 @@ class ClientCore:
         called before the client is attached.
         """
         self._changes += 1
-        return self._advertisements.set(now_ns, advertisements, number, attached=self.attached)
+        encoded = encode_predicate(advertisements)
+        return self._advertisements.set(now_ns, encoded, number, attached=self.attached)
 
     def unadvertise(self, now_ns: int, number: int) -> None:
         """Withdraw what was advertised by this id.
@@ -102,6 +111,24 @@ class ClientCore:
         """
         if not self._advertisements.discard(now_ns, number, attached=self.attached):
             raise UsageError(f"{self.config.name} has no advertisement {number}")
+        self._changes += 1
+
+    def subscribe_pattern(self, now_ns: int, pattern: Pattern, number: int | None = None) -> int:
+        """Have routers seek a pattern, where the scheme has it so (`patterns: factored`); returns its id.
+
+        An id that is in use is given the new pattern. It may be called before the client is attached.
+        """
+        self._changes += 1
+        return self._patterns.set(now_ns, format_pattern(pattern).encode(), number, attached=self.attached)
+
+    def unsubscribe_pattern(self, now_ns: int, number: int) -> None:
+        """Have a pattern sought no longer.
+
+        Raises:
+            UsageError: There is none of this id.
+        """
+        if not self._patterns.discard(now_ns, number, attached=self.attached):
+            raise UsageError(f"{self.config.name} has no pattern {number}")
         self._changes += 1
 
     @property
@@ -118,6 +145,11 @@ class ClientCore:
     def advertised(self) -> tuple[int, ...]:
         """The ids of all advertisements."""
         return self._advertisements.ids
+
+    @property
+    def sought(self) -> tuple[int, ...]:
+        """The ids of all patterns that routers seek for us."""
+        return self._patterns.ids
 
     @property
     def state(self) -> tuple[object, ...]:
@@ -210,6 +242,7 @@ class ClientCore:
             "received_ns": self.link.received_ns,
             **self._held_status("subscriptions", self._subscriptions),
             **self._held_status("advertisements", self._advertisements),
+            **(self._held_status("patterns", self._patterns) if self._factors_patterns else {}),
             "published": self._published,
             "delivered": self._delivered,
             "refused": dict(sorted(self.refused.items())),
@@ -230,22 +263,35 @@ class ClientCore:
             self.refused.clear()
             self._advertisements.tell_all(now_ns)
             self._subscriptions.tell_all(now_ns)
+            self._patterns.tell_all(now_ns)
         elif isinstance(event, Arrived):
             self._take_payload(event)
 
     def _take_payload(self, event: Arrived) -> None:
-        if event.kind != Kind.REFUSED:
+        take = self._handlers.get(event.kind)
+        if take is None:
             self.link.drop(Reason.UNEXPECTED_KIND)
             return
         try:
-            reason, count, sequence = codec.decode_refused(event.payload)
+            take(event.payload)
         except WireError as error:
             self.link.drop(Reason.MALFORMED_PAYLOAD, kind=event.kind, why=str(error))
-            return
+
+    def _take_refused(self, payload: bytes) -> None:
+        reason, count, sequence = codec.decode_refused(payload)
         known = any(reason == each for each in Refusal)
         name = Refusal(reason).name.lower() if known else str(reason)
         self.refused[name] = count
         self._outputs.append(Log("refused", {"reason": name, "count": count, "sequence": sequence}))
+
+    def _take_match(self, payload: bytes) -> None:
+        number, packets = codec.decode_match(payload)
+        if number not in self._patterns.ids:
+            self.link.drop(Reason.UNKNOWN_PATTERN)
+            return
+        messages = (decode(packet) for packet in packets)
+        components = tuple(each for each in messages if isinstance(each, Message))
+        self._outputs.append(DeliverMatch(number, components))
 
     def _take_message(self, packet: bytes) -> None:
         try:

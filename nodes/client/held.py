@@ -1,4 +1,4 @@
-"""What a client holds and tells its router, by ids of its own: its subscriptions, and its advertisements.
+"""What a client holds and tells its router, by ids of its own: subscriptions, advertisements, patterns.
 
 It outlives the session with the router, which is told all of it anew whenever the client attaches.
 """
@@ -8,9 +8,8 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable
 from dataclasses import dataclass
 
-from nodes.model import Predicate, UsageError
+from nodes.model import UsageError
 from nodes.routing.client_predicates import predicates_digest
-from nodes.wire.codec import encode_predicate
 from nodes.wire.packets import Kind
 
 ID_MAX = 0xFFFF_FFFF
@@ -21,12 +20,12 @@ Send = Callable[[int, Kind, bytes, Hashable], int]
 
 @dataclass(slots=True)
 class _Entry:
-    predicate: bytes
+    encoded: bytes
     ticket: int = 0
 
 
 class Held:
-    """Predicates of one kind.
+    """What it holds of one kind: predicates, or the texts of patterns, as they are sent.
 
     Args:
         what: The kind's name, in the singular.
@@ -55,11 +54,11 @@ class Held:
     def digest(self) -> str:
         """What client and router compare to know that they agree."""
         if self._digest is None:
-            self._digest = predicates_digest({i: entry.predicate for i, entry in self._entries.items()})
+            self._digest = predicates_digest({i: entry.encoded for i, entry in self._entries.items()})
         return self._digest
 
-    def set(self, now_ns: int, predicate: Predicate, number: int | None, *, attached: bool) -> int:
-        """Add one, or give the id of one a new predicate; returns its id.
+    def set(self, now_ns: int, encoded: bytes, number: int | None, *, attached: bool) -> int:
+        """Add one, or put another in the place of one; returns its id.
 
         Raises:
             UsageError: It cannot have this id.
@@ -68,7 +67,7 @@ class Held:
         if not 0 <= chosen <= ID_MAX:
             article = "an" if self._what[0] in "aeiou" else "a"
             raise UsageError(f"{article} {self._what}'s id is 0 to {ID_MAX}; got {chosen}")
-        entry = self._entries[chosen] = _Entry(encode_predicate(predicate))
+        entry = self._entries[chosen] = _Entry(encoded)
         self._digest = None
         if attached:
             self._tell(now_ns, chosen, entry)
@@ -93,5 +92,5 @@ class Held:
         return sum(entry.ticket <= ticket for entry in self._entries.values())
 
     def _tell(self, now_ns: int, number: int, entry: _Entry) -> None:
-        payload = number.to_bytes(4, "big") + entry.predicate
+        payload = number.to_bytes(4, "big") + entry.encoded
         entry.ticket = self._send(now_ns, self._add, payload, (self._what, number))

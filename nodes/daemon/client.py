@@ -18,7 +18,7 @@ from nodes.daemon.loop import Loop
 from nodes.daemon.shell import Shell
 from nodes.daemon.sockets import open_interface
 from nodes.daemon.udp import UdpLink
-from nodes.routing.effects import Deliver
+from nodes.routing.effects import Deliver, DeliverMatch
 
 DATAGRAMS_A_TURN = 256
 FLUSH_NS = NS
@@ -73,7 +73,7 @@ class ClientNode:
         """A client forwards nothing; its core must not ask for this."""
         raise AssertionError(f"a client was to install {fib}")
 
-    def deliver(self, output: Deliver) -> None:
+    def deliver(self, output: Deliver | DeliverMatch) -> None:
         """The script has noted the delivery as an event already."""
 
     def status(self) -> dict[str, object]:

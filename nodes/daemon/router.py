@@ -18,7 +18,7 @@ from nodes.daemon.journal import Journal
 from nodes.daemon.loop import Loop
 from nodes.daemon.shell import Shell
 from nodes.daemon.sockets import open_interfaces, receive_buffer_bytes
-from nodes.routing.effects import Deliver
+from nodes.routing.effects import Deliver, DeliverMatch
 from nodes.routing.router import Router
 
 
@@ -58,7 +58,7 @@ class RouterNode:
         self._fib = fib
         self._plane.install(fib)
 
-    def deliver(self, output: Deliver) -> None:
+    def deliver(self, output: Deliver | DeliverMatch) -> None:
         """A router has no application; its core must not ask for this."""
         raise AssertionError(f"a router was to deliver {output}")
 

@@ -18,7 +18,7 @@ from nodes.daemon.admin import Command
 from nodes.daemon.clock import Clock
 from nodes.daemon.journal import Journal
 from nodes.daemon.loop import Loop
-from nodes.routing.effects import Core, Deliver, Drop, Install, Log, Output, Send
+from nodes.routing.effects import Core, Deliver, DeliverMatch, Drop, Install, Log, Output, Send
 
 PACKETS_A_TURN = 64
 """How many packets the core takes before what it asks for is done."""
@@ -33,8 +33,8 @@ class Carrier(Protocol):
     def install(self, fib: Fib) -> None:
         """Forward with this FIB from now on."""
 
-    def deliver(self, output: Deliver) -> None:
-        """Hand a message to the application."""
+    def deliver(self, output: Deliver | DeliverMatch) -> None:
+        """Hand a message, or a match, to the application."""
 
 
 class Shell:
@@ -99,7 +99,7 @@ class Shell:
                     self.drops["send_failed"] += 1
             case Install(fib):
                 self._carrier.install(fib)
-            case Deliver():
+            case Deliver() | DeliverMatch():
                 self._carrier.deliver(output)
             case Drop(_, reason):
                 self.drops[reason] += 1

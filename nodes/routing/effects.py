@@ -54,6 +54,10 @@ class Reason(StrEnum):
     OFFER_GAP = "offer_gap"
     UNKNOWN_SUBSCRIPTION = "unknown_subscription"
     UNKNOWN_ADVERTISEMENT = "unknown_advertisement"
+    UNKNOWN_PATTERN = "unknown_pattern"
+    TOO_MANY_PATTERNS = "too_many_patterns"
+    OVERSIZE_PATTERN = "oversize_pattern"
+    OVERSIZE_MATCH = "oversize_match"
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,6 +83,16 @@ class Deliver:
 
 
 @dataclass(frozen=True, slots=True)
+class DeliverMatch:
+    """A match of a pattern that this client has routers seek for it."""
+
+    pattern: int
+    """The client's own number of it."""
+    messages: tuple[Message, ...]
+    """Its components, in the order of the places in the pattern."""
+
+
+@dataclass(frozen=True, slots=True)
 class Drop:
     """A packet was dropped; the shell counts it under the reason."""
 
@@ -94,7 +108,7 @@ class Log:
     fields: Mapping[str, object] = field(default_factory=dict)
 
 
-Output = Send | Install | Deliver | Drop | Log
+Output = Send | Install | Deliver | DeliverMatch | Drop | Log
 
 
 class Core(Protocol):
