@@ -11,7 +11,6 @@ from testbed.cluster.named_hosts import HostsError, find_hosts
 from testbed.cluster.options import HOME
 from testbed.cluster.placement import Placement, PlacementError, place
 from testbed.cluster.world import ClusterWorld
-from testbed.emu.options import EmuOptions
 from testbed.plan.model import Plan
 from testbed.plan.problems import ScenarioError
 
@@ -49,8 +48,6 @@ def chosen_cluster(args: argparse.Namespace, plan: Plan) -> ClusterWorld | None:
         if args.hosts is not None:
             raise exits.CommandError("--hosts goes with --world cluster")
         return None
-    if emu_options(args).links != EmuOptions().links:
-        raise exits.CommandError("--links is for --world emu: links of a cluster are carried by wires")
     return cluster_world(args, plan)
 
 

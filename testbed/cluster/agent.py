@@ -26,7 +26,6 @@ import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import asdict
 from datetime import UTC, datetime
 from importlib import metadata
 from typing import Any
@@ -43,6 +42,7 @@ from testbed.cluster.share import Share
 from testbed.cluster.unit import ACCOUNT, LEASE_S, socket_of
 from testbed.emu.attachment import end_attached
 from testbed.emu.cleanup import clean
+from testbed.emu.options import EmuOptions
 from testbed.live.fabric import NetworkError
 from testbed.live.registry import RegistryError, Running, register, running
 from testbed.plan.model import Impairment
@@ -80,6 +80,7 @@ class Agent:
         self._commands: dict[str, Callable[[Mapping[str, Any]], object]] = {
             "now": lambda _: time.time_ns(),
             "prepare": self._prepare,
+            "leave_out": lambda r: self.share.links.leave_out(r["crossing_ns"]),
             "round_trips": lambda r: {name: least_ns(address) for name, address in r["to"].items()},
             "start_nodes": lambda _: self.share.start(),
             "starting": lambda _: self.share.nodes.starting(),
@@ -95,8 +96,8 @@ class Agent:
             "restart": lambda r: self.share.nodes.restart(r["node"]),
             "hold": lambda r: self.share.nodes.hold(r["node"]),
             "resume": lambda r: self.share.nodes.resume(r["node"]),
-            "take_down": lambda r: self.share.wires.ask("take_down", link=r["link"]),
-            "bring_up": lambda r: self.share.wires.ask("bring_up", link=r["link"]),
+            "take_down": lambda r: self.share.links.take_down(r["link"]),
+            "bring_up": lambda r: self.share.links.bring_up(r["link"]),
             "impair": self._impair,
             "begin_background": lambda r: self.share.begin_background(r["at_ns"]),
             "begin_measuring": lambda _: self.share.begin_measuring(),
@@ -161,7 +162,8 @@ class Agent:
         except OSError as error:
             return {"error": [NetworkError.__name__, _reason(error)]}
 
-    def _prepare(self, request: Mapping[str, Any]) -> None:
+    def _prepare(self, request: Mapping[str, Any]) -> dict[str, str]:
+        """Returns what carries each link that has an end here."""
         clean()
         others = [run for run in running() if run.alive]
         if others:
@@ -183,13 +185,15 @@ class Agent:
             directory,
             account=_account(),
             clock=Clock(request["dilate"], request["dilate_from_ns"]),
+            options=EmuOptions(links=request["links"], adjustable=request["adjustable"]),
         )
         self._undo.append(share.stop)
         share.build()
+        return share.links.carriers
 
     def _impair(self, request: Mapping[str, Any]) -> None:
-        there, back = (asdict(Impairment(**request[way])) for way in ("impairment", "back"))
-        self.share.wires.ask("impair", link=request["link"], impairment=there, back=back)
+        there, back = (Impairment(**request[way]) for way in ("impairment", "back"))
+        self.share.links.impair(request["link"], there, back)
 
     def _stop(self, _: Mapping[str, Any]) -> dict[str, object]:
         end_attached(self._run_id)

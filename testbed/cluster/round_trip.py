@@ -1,6 +1,7 @@
 """How long the network between two machines takes there and back: echoes of ICMP, which its kernel answers.
 
-The least of several is looked at: it shows the network; the others show the machines too.
+The least of several is looked at: it shows the network; the others show the machines too. Half of it is what
+the network adds to a link between the two, and what a link is to delay is shortened by as much.
 """
 
 from __future__ import annotations
@@ -9,6 +10,9 @@ import os
 import socket
 import struct
 import time
+from dataclasses import replace
+
+from testbed.plan.model import Impairment
 
 COUNT = 20
 """So many echoes are asked for."""
@@ -41,6 +45,12 @@ def least_ns(address: str, count: int = COUNT) -> int | None:
                 break
             took.append(time.monotonic_ns() - began_ns)
     return min(took, default=None)
+
+
+def left_to_do(impairment: Impairment, crossing_ns: int) -> Impairment:
+    """What a link has to do to packets itself, if the network under it takes that long one way."""
+    delay_ns = impairment.delay_ns
+    return replace(impairment, delay_ns=max(0, delay_ns - crossing_ns)) if delay_ns else impairment
 
 
 def _request(asks: int, number: int, sequence: int) -> bytes:

@@ -5,6 +5,7 @@ The rest is `testbed.live.run`.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, suppress
 from dataclasses import replace
@@ -18,6 +19,7 @@ from testbed.cluster.fabric import Cluster
 from testbed.cluster.hosts import Machine
 from testbed.cluster.placement import Placement
 from testbed.cluster.protocol import KINDS
+from testbed.emu.options import EmuOptions
 from testbed.live.fabric import NetworkError
 from testbed.live.faults import LiveFaults
 from testbed.live.interruption import Shield
@@ -33,6 +35,8 @@ from testbed.runs.judgement import judge
 from testbed.runs.measures import Evidence, Measured
 from testbed.runs.world import Progress
 
+CARRIERS = ("veth", "netem", "wire", "tunnel")
+"""What may carry links, in the order in which they are named."""
 FIRST_PORT = 20_000
 """Of UDP; a link between machines takes this one and its number."""
 
@@ -47,7 +51,7 @@ class ClusterRun(LiveRun[Live]):
         directory: Where what it leaves goes.
         progress: Where it says how far it is.
         bring_captures: Bring captures home as they are, and not as tables.
-        dilate: How many times slower than real time the run's time goes.
+        options: What carries links inside machines, and how slow time goes.
     """
 
     def __init__(
@@ -59,9 +63,10 @@ class ClusterRun(LiveRun[Live]):
         progress: Progress,
         *,
         bring_captures: bool = False,
-        dilate: int = 1,
+        options: EmuOptions,
     ) -> None:
-        super().__init__(plan, directory, progress, dilate=dilate)
+        super().__init__(plan, directory, progress, dilate=options.dilate)
+        self._options = options
         self._placement = placement
         self._bring_captures = bring_captures
         used = set(placement.machine_of.values())
@@ -72,6 +77,8 @@ class ClusterRun(LiveRun[Live]):
         self._frames, self._drops = 0, 0
         self._evidence: Evidence | None = None
         self._crossing_ns: dict[str, int] = {}
+        self._carriers: dict[str, str] = {}
+        """What carries each link, by its name."""
 
     def _results(self) -> Results:
         return Results(
@@ -119,8 +126,11 @@ class ClusterRun(LiveRun[Live]):
         made.callback(beats.stop)
         made.callback(self._stop_agents)
         self._log_in()
-        together(self._agents.values(), "prepare", self._orders())
+        prepared = together(self._agents.values(), "prepare", self._orders())
+        carriers = {link: carrier for of_machine in prepared.values() for link, carrier in of_machine.items()}
+        self._carriers = {link.name: carriers[link.name] for link in self._plan.links}
         self._crossing_ns = self._measured_crossings()
+        together(self._agents.values(), "leave_out", self._to_all(crossing_ns=self._crossing_ns))
         began_ns = self._clock.now_ns()
         together(self._agents.values(), "start_nodes")
         cluster = Cluster(self._plan, self._placement, self._agents, self._offsets_ns())
@@ -143,6 +153,10 @@ class ClusterRun(LiveRun[Live]):
             self._remarks.append(f"the delay between machines is not known ({', '.join(silent)}): no echo")
         ways = {link: trips[a][b] for link, (a, b) in pairs.items()}
         return {link: ns // 2 // self._clock.dilate for link, ns in ways.items() if ns is not None}
+
+    def _to_all(self, **arguments: object) -> dict[str, dict[str, object]]:
+        """The same request for every machine."""
+        return dict.fromkeys(self._agents, arguments)
 
     def _log_in(self) -> None:
         for machine in self._machines:
@@ -177,6 +191,8 @@ class ClusterRun(LiveRun[Live]):
                 "plan": plan,
                 "dilate": self._clock.dilate,
                 "dilate_from_ns": self._clock.dilate_from_ns + offsets_ns[name],
+                "links": self._options.links,
+                "adjustable": self._options.adjustable,
                 "own": self._placement.nodes_on(name),
                 "tunnels": tunnels[name],
             }
@@ -238,12 +254,11 @@ class ClusterRun(LiveRun[Live]):
         return True if result is None else result
 
     def _implementation(self) -> dict[str, str]:
-        inside = len(self._plan.links) - len(self._placement.links_between(self._plan))
-        tunnels = len(self._plan.links) - inside
+        counts = Counter(self._carriers.values())
         shares = (f"{m.name} {len(self._placement.nodes_on(m.name))}" for m in self._machines)
         return {
             "codec": "fastpath",
-            "links": f"wire {inside}, tunnel {tunnels}",
+            "links": ", ".join(f"{kind} {counts[kind]}" for kind in CARRIERS if counts[kind]) or "none",
             "capture": "af_packet" if self._plan.record.captures else "none",
             "machines": ", ".join(shares),
         }

@@ -1,7 +1,7 @@
 """A machine's share of a plan: its own nodes, the links that have an end here, their captures.
 
-Made of the parts that `emu` makes a whole network of. Every link is carried by wires, those to
-other machines by tunnels. Not here: who asks for all this (`agent`), and when.
+Made of the parts that `emu` makes a whole network of. Not here: the links (`share_links`); who asks for all
+this (`agent`), and when.
 """
 
 from __future__ import annotations
@@ -14,23 +14,23 @@ from typing import Any
 
 from nodes.daemon.clock import Clock
 from nodes.daemon.kernel import Account, inside_network_of
+from testbed.cluster.share_links import ShareLinks
 from testbed.emu.background import Background
 from testbed.emu.cgroups import Shares
 from testbed.emu.children import Watch, start_helper
 from testbed.emu.fork_server import ForkServer
-from testbed.emu.links.cable import Cable, End, Tunnel
-from testbed.emu.links.link import Place
-from testbed.emu.links.wire import WireProcess
+from testbed.emu.links.carried import Place
 from testbed.emu.meter import Meter
 from testbed.emu.netlink import Netlink
 from testbed.emu.nodes import NodeFiles, Nodes
+from testbed.emu.options import EmuOptions
 from testbed.emu.preflight import raise_descriptor_limit
 from testbed.emu.recorder import Recorder
 from testbed.live.fabric import NetworkError, ProcessDiedError
 from testbed.live.registry import Registration
-from testbed.plan.model import LinkPlan, Plan
+from testbed.plan.model import Plan
 from testbed.runs.directory import RunDirectory
-from testbed.runs.measures import LinkMeasure, Measured
+from testbed.runs.measures import Measured
 
 NAMESPACES_TIMEOUT_S = 60.0
 STOP_TIMEOUT_S = 10.0
@@ -47,6 +47,7 @@ class Share:
         directory: of the run on this machine.
         account: whom its nodes run as.
         clock: the run's, slowed as the controller's.
+        options: what carries links inside the machine.
     """
 
     def __init__(
@@ -59,6 +60,7 @@ class Share:
         *,
         account: Account,
         clock: Clock,
+        options: EmuOptions,
     ) -> None:
         self.plan = plan
         self.watch = Watch()
@@ -75,9 +77,9 @@ class Share:
         self._directory = directory
         self._account = account
         self._clock = clock
+        self._options = options
         self._pids: dict[str, int] = {}
-        self._interfaces = {i.name: i for node in plan.nodes for i in node.interfaces}
-        self._wires: WireProcess | None = None
+        self._links: ShareLinks | None = None
         self._nodes: Nodes | None = None
         self._meter = Meter()
         self._made = ExitStack()
@@ -98,11 +100,11 @@ class Share:
         return self._nodes
 
     @property
-    def wires(self) -> WireProcess:
-        """What carries the links."""
-        if self._wires is None:
-            raise NetworkError("this machine has no links")
-        return self._wires
+    def links(self) -> ShareLinks:
+        """The links that have an end here."""
+        if self._links is None:
+            raise NetworkError("the links have not been made")
+        return self._links
 
     def build(self) -> None:
         """Make namespaces and links, and capture from now on.
@@ -177,16 +179,12 @@ class Share:
 
     def begin_measuring(self) -> None:
         """The workload begins."""
-        if self._wires is not None:
-            self._wires.ask("count_lateness_anew")
-        self._meter.begin(self.nodes, self._link_measures())
+        self.links.count_lateness_anew()
+        self._meter.begin(self.nodes, self.links.measures())
 
     def end_measuring(self) -> Measured:
         """What was measured since."""
-        return self._meter.end(self.nodes, self._link_measures())
-
-    def _link_measures(self) -> list[LinkMeasure]:
-        return [] if self._wires is None else [LinkMeasure(**row) for row in self._wires.ask("measures")]
+        return self._meter.end(self.nodes, self.links.measures())
 
     def stop(self) -> None:
         """End everything, in the reverse order; what goes wrong is in `problems`."""
@@ -209,29 +207,11 @@ class Share:
         self._nodes.resources.write(self._directory, self._nodes.children)
 
     def _make_links(self, environment: Mapping[str, str]) -> None:
-        here = [link for link in self.plan.links if link.a in self._pids or link.b in self._pids]
-        cables = [self._cable(link) for link in here if link.name not in self._tunnels]
-        tunnels = [self._tunnel(link) for link in here if link.name in self._tunnels]
-        if here:
-            folders = self._directory.config, self._directory.logs
-            place = Place(environment, *folders, self.plan.seed, self._clock.dilate)
-            wires = self._wires = WireProcess(cables, place, tunnels)
-            self._made.callback(lambda: self.problems.extend(wires.stop()))
-            self.watch.add(wires.child)
-
-    def _cable(self, link: LinkPlan) -> Cable:
-        a, b = self._end(link.a, link.a_interface), self._end(link.b, link.b_interface)
-        return Cable(link.name, a, b, link.mtu, link.impairment, link.impairment_back)
-
-    def _tunnel(self, link: LinkPlan) -> Tunnel:
-        address, port = self._tunnels[link.name]
-        is_a = link.a in self._pids
-        node, interface = (link.a, link.a_interface) if is_a else (link.b, link.b_interface)
-        does = link.impairment if is_a else link.impairment_back
-        return Tunnel(link.name, self._end(node, interface), link.mtu, does, is_a, port, address)
-
-    def _end(self, node: str, interface: str) -> End:
-        return End(self._pids[node], interface, self._interfaces[interface].mac)
+        folders = self._directory.config, self._directory.logs
+        place = Place(environment, *folders, self.plan.seed, self._clock.dilate)
+        links = self._links = ShareLinks(self.plan, self._pids, self._tunnels, self._options)
+        self._made.callback(lambda: self.problems.extend(links.stop()))
+        links.make(place, self.watch)
 
     def _configure(self, name: str) -> None:
         node = next(node for node in self._own.nodes if node.name == name)

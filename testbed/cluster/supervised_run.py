@@ -16,6 +16,7 @@ from testbed.cluster.hosts import Machine
 from testbed.cluster.placement import Placement
 from testbed.cluster.run import ClusterRun
 from testbed.cluster.ssh import ssh_command
+from testbed.emu.options import EmuOptions
 from testbed.live.faults import LiveFaults
 from testbed.live.interruption import Shield
 from testbed.live.live import Live
@@ -37,7 +38,7 @@ class SupervisedClusterRun(ClusterRun):
         progress: SupervisorProgress,
         *,
         bring_captures: bool = False,
-        dilate: int = 1,
+        options: EmuOptions,
     ) -> None:
         directory = supervision.directory
         super().__init__(
@@ -47,7 +48,7 @@ class SupervisedClusterRun(ClusterRun):
             directory,
             progress,
             bring_captures=bring_captures,
-            dilate=dilate,
+            options=options,
         )
         self._supervision = supervision
         self._reports = progress
@@ -72,10 +73,9 @@ class SupervisedClusterRun(ClusterRun):
             node: {"machine": machine, LOGIN: logins[machine]}
             for node, machine in self._placement.machine_of.items()
         }
-        links = self._plan.links
         kept = Kept(
             self._registration,
-            carriers={link.name: "tunnel" if self._placement.crosses(link) else "wire" for link in links},
+            carriers=self._carriers,
             where=where,
             lender=None,
         )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+from dataclasses import replace
 
 from testbed.cluster.hosts import Hosts
 from testbed.cluster.placement import Placement
@@ -21,7 +22,7 @@ class ClusterWorld:
         hosts: the machines.
         placement: which node of the plan is on which of them.
         bring_captures: bring captures home as they are, and not as tables.
-        options: how slow time is to go; what carries links is not to be chosen.
+        options: what carries links inside machines, and how slow time is to go.
     """
 
     name = "cluster"
@@ -61,7 +62,7 @@ class ClusterWorld:
                 directory,
                 progress,
                 bring_captures=self._bring_captures,
-                dilate=options.dilate,
+                options=options,
             ).outcome()
 
         return at_its_pace(attempt, directory, progress, self._options)
@@ -72,7 +73,10 @@ class SupervisedClusterWorld(ClusterWorld):
 
     def __init__(self, world: ClusterWorld, supervision: Supervision) -> None:
         super().__init__(
-            world._hosts, world._placement, bring_captures=world._bring_captures, options=world._options
+            world._hosts,
+            world._placement,
+            bring_captures=world._bring_captures,
+            options=replace(world._options, adjustable=True),
         )
         self._supervision = supervision
 
@@ -87,5 +91,5 @@ class SupervisedClusterWorld(ClusterWorld):
             self._placement,
             progress,
             bring_captures=self._bring_captures,
-            dilate=self._options.dilate,
+            options=self._options,
         ).outcome()

@@ -28,11 +28,12 @@ from testbed.emu.children import Child, Watch, start_helper
 from testbed.emu.fork_server import ForkServer
 from testbed.emu.hosts import CbnClient, CbnNode, CbnRouter
 from testbed.emu.links.cable import Cable, End
+from testbed.emu.links.carried import Place, by_kind
 from testbed.emu.links.choice import carriers
-from testbed.emu.links.link import CbnLink, Place, PlannedIntf
+from testbed.emu.links.link import CbnLink, PlannedIntf
 from testbed.emu.links.netem import NetemLink
 from testbed.emu.links.veth import VethLink
-from testbed.emu.links.wire import WireLink, WireProcess
+from testbed.emu.links.wire import WireLink, processes_of
 from testbed.emu.netlink import Netlink
 from testbed.emu.nodes import NodeFiles, Nodes
 from testbed.emu.options import EmuOptions
@@ -187,7 +188,7 @@ class CbnNet(Mininet):  # type: ignore[misc]
         """End nodes, links, shells and namespaces; what went wrong, for people."""
         problems = self.stop_nodes()
         self._shares.remove()
-        for process in self._wire_processes():
+        for process in processes_of(self._links.values()):
             problems += process.stop()
         self._links.clear()
         for host in self.hosts:
@@ -209,7 +210,7 @@ class CbnNet(Mininet):  # type: ignore[misc]
         """What carries the links and how, for the manifest: `veth 30, wire 12`."""
         counts = Counter(self.chosen.values())
         names = ", ".join(f"{kind} {counts[kind]}" for kind in LINKS if counts[kind]) or "none"
-        wires = [process.scheduling for process in self._wire_processes()]
+        wires = [process.scheduling for process in processes_of(self._links.values())]
         return {"links": names} | ({"wires": wires[0]} if wires else {})
 
     def impair(self, link: LinkPlan, impairment: Impairment, back: Impairment) -> None:
@@ -230,12 +231,12 @@ class CbnNet(Mininet):  # type: ignore[misc]
 
     def count_lateness_anew(self) -> None:
         """The workload begins: how late frames were before counts no more."""
-        for kind, links in self._by_kind():
+        for kind, links in by_kind(self._links.values()):
             kind.count_lateness_anew(links)
 
     def measures(self) -> list[LinkMeasure]:
         """What was delivered so far: two entries a link, from `a` and from `b`, in the plan's order."""
-        rows = [row for kind, links in self._by_kind() for row in kind.measures(links)]
+        rows = [row for kind, links in by_kind(self._links.values()) for row in kind.measures(links)]
         found = {(row.link, row.source): row for row in rows}
         return [
             found[link.name, source]
@@ -293,7 +294,7 @@ class CbnNet(Mininet):  # type: ignore[misc]
         self._number_interfaces()
         for kind, group in groupby(sorted(self.chosen, key=self.chosen.__getitem__), self.chosen.__getitem__):
             LINKS[kind].make_all([(self._links[name], cables[name]) for name in group], place)
-        for process in self._wire_processes():
+        for process in processes_of(self._links.values()):
             self.watch.add(process.child)
 
     def _link_object(self, plan: LinkPlan) -> CbnLink:
@@ -340,11 +341,3 @@ class CbnNet(Mininet):  # type: ignore[misc]
                     netlink.configure(interface)
             finally:
                 netlink.close()
-
-    def _by_kind(self) -> list[tuple[type[CbnLink], list[Any]]]:
-        kinds = dict.fromkeys(type(link) for link in self._links.values())
-        return [(kind, [link for link in self._links.values() if type(link) is kind]) for kind in kinds]
-
-    def _wire_processes(self) -> list[WireProcess]:
-        wires = (link.process for link in self._links.values() if isinstance(link, WireLink))
-        return list(dict.fromkeys(process for process in wires if process is not None))

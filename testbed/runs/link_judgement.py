@@ -41,7 +41,7 @@ class _Way:
     received: InterfaceMeasure | None
     probe: ProbeMeasure | None
     crossing_ns: int | None
-    """What the network between two machines adds."""
+    """What the network between two machines takes of the delay."""
     quiet: bool
     """Nothing has happened to the link or a node at its ends."""
     constant: bool
@@ -53,6 +53,11 @@ class _Way:
     def delay_ns(self) -> int:
         """That is asked for."""
         return self.asked.delay_ns or 0
+
+    @property
+    def beyond_ns(self) -> int | None:
+        """What the network between two machines adds to the delay: what is more than that."""
+        return None if self.crossing_ns is None else max(0, self.crossing_ns - self.delay_ns)
 
     @property
     def carried_bps(self) -> int | None:
@@ -126,8 +131,8 @@ def _late(way: _Way, limits: Limits) -> Iterator[Reason]:
 
 
 def _crossing(way: _Way, limits: Limits) -> Iterator[Reason]:
-    """Every frame is late by what the network between two machines takes."""
-    adds_ns, most_ns = way.crossing_ns, limits.allowed_median_ns(way.delay_ns)
+    """Every frame is late by what the network between two machines takes longer than the link is to delay."""
+    adds_ns, most_ns = way.beyond_ns, limits.allowed_median_ns(way.delay_ns)
     if adds_ns is not None and adds_ns > most_ns:
         text = (
             f"the network between its machines adds {duration_text(adds_ns)} (limit {duration_text(most_ns)})"
@@ -257,7 +262,7 @@ def _row(way: _Way, wrong: Sequence[Reason]) -> LinkFidelity:
 
 
 def _delay_error_ns(way: _Way) -> int | None:
-    late = (way.measured.late_p99_ns, way.crossing_ns)
+    late = (way.measured.late_p99_ns, way.beyond_ns)
     errors = [] if late == (None, None) else [sum(each or 0 for each in late)]
     if way.probe is not None and way.probe.delay_p50_ns is not None and way.asked.delay_ns is not None:
         errors.append(abs(way.probe.delay_p50_ns - way.asked.delay_ns))

@@ -87,8 +87,9 @@ def test_time_is_slowed_on_all_machines_and_other_traffic_is_sent_there(
     told = [json.loads(line) for line in (tmp_path / "out" / "events.jsonl").read_text().splitlines()]
     published = {e["sequence"]: e["time_ns"] for e in told if e["event"] == "publish"}
     took_ns = [e["time_ns"] - published[e["sequence"]] for e in told if e["event"] == "deliver"]
-    # Two links of 10 ms; clocks that were slowed in other ways on other machines would be far apart by now.
-    assert 20_000_000 <= min(took_ns) < 30_000_000
+    # Two links of 10 ms, a part of which the network between the machines takes, as it was measured before;
+    # clocks that were slowed in other ways on other machines would be far apart by now.
+    assert 19_000_000 <= min(took_ns) < 30_000_000
     last_ns, first_ns = max(published.values()), min(published.values())
     # 48 times 20 ms in the run's time; the first may have been a little late.
     assert 900_000_000 <= last_ns - first_ns < 1_500_000_000
@@ -110,7 +111,7 @@ def test_links_between_machines_and_nodes_fail_and_come_back_under_cbcb(
     manifest = json.loads((tmp_path / "out" / "manifest.json").read_text())
     assert manifest["world"] == "cluster"
     assert manifest["implementation"]["machines"] == "m1 2, m2 2, m3 2"
-    assert manifest["implementation"]["links"] == "wire 3, tunnel 3"
+    assert manifest["implementation"]["links"] == "veth 3, tunnel 3"
     index = json.loads((tmp_path / "out" / "captures" / "index.json").read_text())
     assert len(index["interfaces"]) == 9
     for row in index["interfaces"]:

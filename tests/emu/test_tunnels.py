@@ -18,7 +18,7 @@ import pytest
 
 from nodes.daemon.kernel import inside_network_of
 from testbed.emu.links.cable import End, Tunnel
-from testbed.emu.links.link import Place
+from testbed.emu.links.carried import Place
 from testbed.emu.links.tunnel import open_tunnel, room
 from testbed.emu.links.wire import WireProcess
 from testbed.emu.links.wire_process import note_pieces

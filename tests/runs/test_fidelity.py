@@ -87,7 +87,7 @@ def test_of_several_machines_the_one_that_lags_is_named_and_the_worst_figures_co
     assert gone.reasons == ("right: nobody measured how late the machine was: the sampler ended early",)
 
 
-def test_what_the_network_between_machines_adds_counts_beside_the_delay_that_is_asked_for(plan: Plan) -> None:
+def test_what_the_network_between_machines_adds_to_a_link_without_delay_is_judged(plan: Plan) -> None:
     link = plan.links[0]
     near = judged(plan, links=(measured(plan),), crossing_ns={link.name: MS // 4})
     assert near.verdict == "trusted"
@@ -96,8 +96,18 @@ def test_what_the_network_between_machines_adds_counts_beside_the_delay_that_is_
     assert far.affected == ("latency",)
     assert "the network between its machines adds 2 ms (limit 500 us), asked delay 0" in far.reasons[0]
     assert far.advised == 5, "slowed, it adds less"
+
+
+def test_the_network_between_machines_takes_its_part_of_the_delay_and_counts_where_it_takes_more(
+    plan: Plan,
+) -> None:
+    link = plan.links[0]
     slow_link = shaped(plan, Impairment(delay_ns=50 * MS))
-    assert judged(slow_link, links=(measured(plan),), crossing_ns={link.name: 2 * MS}).verdict == "trusted"
+    part = judged(slow_link, links=(measured(plan),), crossing_ns={link.name: 20 * MS})
+    assert part.verdict == "trusted"
+    assert (part.links[0].crossing_ns, part.links[0].delay_error_ns) == (20 * MS, 0)
+    more = judged(slow_link, links=(measured(plan),), crossing_ns={link.name: 60 * MS})
+    assert "adds 10 ms (limit 2.5 ms), asked delay 50 ms" in more.reasons[0]
 
 
 def test_a_lagging_machine_degrades_latency_and_rates_and_says_by_how_much(plan: Plan) -> None:

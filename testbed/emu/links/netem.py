@@ -9,15 +9,16 @@ from typing import Any, Self
 
 from testbed.emu.children import run_batch
 from testbed.emu.links.cable import Cable, End
-from testbed.emu.links.link import Place, inside
+from testbed.emu.links.carried import Place, inside
+from testbed.emu.links.link import CbnLink
 from testbed.emu.links.tc import DOWN, cannot, commands, verify
-from testbed.emu.links.veth import PairLink, make_pairs
+from testbed.emu.links.veth import Pair, make_pairs
 from testbed.live.fabric import NetworkError
 from testbed.plan.model import Impairment
 from testbed.runs.measures import LinkMeasure
 
 
-class NetemLink(PairLink):
+class Netem(Pair):
     """A pair with disciplines at both ends; all goes when the namespaces go."""
 
     carrier = "netem"
@@ -71,6 +72,10 @@ class NetemLink(PairLink):
         return replace(
             super().measure(cable, source, sent, received), frames=frames, lost=lost, overruns=overruns
         )
+
+
+class NetemLink(Netem, CbnLink):
+    """The same in a Mininet."""
 
 
 def _set(end: End, what: str, lines: Sequence[str]) -> None:

@@ -7,14 +7,15 @@ from typing import NoReturn, Self
 
 from testbed.emu.children import run_batch
 from testbed.emu.links.cable import Cable, End
+from testbed.emu.links.carried import Carried, Place, counts_of
 from testbed.emu.links.choice import does_something
-from testbed.emu.links.link import CbnLink, Place, counts_of
+from testbed.emu.links.link import CbnLink
 from testbed.live.fabric import NetworkError
 from testbed.plan.model import Impairment
 from testbed.runs.measures import LinkMeasure
 
 
-class PairLink(CbnLink):
+class Pair(Carried):
     """A veth pair, whatever is done to its packets: the kernel counts at both ends."""
 
     @classmethod
@@ -44,7 +45,7 @@ class PairLink(CbnLink):
         )
 
 
-class VethLink(PairLink):
+class Veth(Pair):
     """A bare pair, which goes when the namespace of either end goes."""
 
     carrier = "veth"
@@ -72,6 +73,10 @@ class VethLink(PairLink):
 
     def _refuse(self) -> NoReturn:
         raise NetworkError(_FIXED.format(self.made()[0].name))
+
+
+class VethLink(Veth, CbnLink):
+    """The same in a Mininet."""
 
 
 _FIXED = "link {} is a bare veth pair, which nothing can change while the run goes on"

@@ -6,14 +6,15 @@ The process is `testbed.emu.links.wire_process`.
 from __future__ import annotations
 
 import threading
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import asdict
 from typing import Any, Self
 
 from nodes.daemon.json_lines import RefusedError
 from testbed.emu.children import Child, start_helper
 from testbed.emu.links.cable import Cable, Tunnel
-from testbed.emu.links.link import CbnLink, Place
+from testbed.emu.links.carried import Carried, Place
+from testbed.emu.links.link import CbnLink
 from testbed.emu.links.wire_process import Orders
 from testbed.live.fabric import NetworkError, ProcessDiedError
 from testbed.plan.model import Impairment
@@ -72,18 +73,21 @@ class WireProcess:
         return self.child.stop(STOP_TIMEOUT_S)
 
 
-class WireLink(CbnLink):
+class Wire(Carried):
     """A link of taps, carried by a process that it may share with others."""
 
     carrier = "wire"
     process: WireProcess | None = None
 
+    @property
+    def name(self) -> str:
+        """The link's, by which the process knows it."""
+        return self.made()[0].name
+
     @classmethod
     def carry(cls, links: Sequence[Self], place: Place) -> None:
         """Start one process for all, and wait until it has made all taps."""
-        process = WireProcess([link.made()[0] for link in links], place)
-        for link in links:
-            link.process = process
+        carry_together([(link, link.made()[0]) for link in links], (), place)
 
     def impair(self, impairment: Impairment, back: Impairment) -> None:
         """Both ways change at once, between two frames."""
@@ -100,13 +104,15 @@ class WireLink(CbnLink):
     @classmethod
     def count_lateness_anew(cls, links: Sequence[Self]) -> None:
         """What was late until now counts no more."""
-        for process in _processes(links):
+        for process in processes_of(links):
             process.ask("count_lateness_anew")
 
     @classmethod
     def measures(cls, links: Sequence[Self]) -> list[LinkMeasure]:
         """What the process counted, and what the kernel could not hand to it."""
-        return [LinkMeasure(**row) for process in _processes(links) for row in process.ask("measures")]
+        names = {link.name for link in links}
+        rows = [row for process in processes_of(links) for row in process.ask("measures")]
+        return [LinkMeasure(**row) for row in rows if row["link"] in names]
 
     def end(self) -> None:
         """The process is this link's own."""
@@ -115,8 +121,42 @@ class WireLink(CbnLink):
 
     def _ask(self, do: str, **arguments: object) -> None:
         assert self.process is not None, "the link is not made yet"
-        self.process.ask(do, link=self.made()[0].name, **arguments)
+        self.process.ask(do, link=self.name, **arguments)
 
 
-def _processes(links: Sequence[WireLink]) -> list[WireProcess]:
-    return list(dict.fromkeys(link.process for link in links if link.process is not None))
+class TunnelEnd(Wire):
+    """This machine's end of a link to another one, which a wire carries here."""
+
+    carrier = "tunnel"
+
+    def __init__(self, tunnel: Tunnel) -> None:
+        self.tunnel = tunnel
+
+    @property
+    def name(self) -> str:
+        """The link's."""
+        return self.tunnel.name
+
+
+class WireLink(Wire, CbnLink):
+    """A wire in a Mininet."""
+
+
+def carry_together(wires: Sequence[tuple[Wire, Cable]], ends: Sequence[TunnelEnd], place: Place) -> None:
+    """Start one process for all of them, if there are any, and wait until it has made all taps.
+
+    Raises:
+        NetworkError: it could not.
+    """
+    for link, cable in wires:
+        link.cable, link.place = cable, place
+    if wires or ends:
+        process = WireProcess([cable for _, cable in wires], place, [end.tunnel for end in ends])
+        for each in (*(link for link, _ in wires), *ends):
+            each.process = process
+
+
+def processes_of(links: Iterable[Carried]) -> list[WireProcess]:
+    """Those that carry some of these links."""
+    wires = (link.process for link in links if isinstance(link, Wire))
+    return list(dict.fromkeys(process for process in wires if process is not None))
