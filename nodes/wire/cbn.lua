@@ -24,7 +24,8 @@ local KINDS = { [0] = "none", "LINK_STATE", "INTEREST", "SUBSCRIBE", "UNSUBSCRIB
     "OFFER", "OFFER_CHANGE", "SUBSCRIBE_PATTERN", "UNSUBSCRIBE_PATTERN", "MATCH",
     [16] = "CBCB_RA", [17] = "CBCB_SR", [18] = "CBCB_UR", [19] = "CBCB_ERA",
     [20] = "SIENA_SUBSCRIBE", [21] = "SIENA_UNSUBSCRIBE",
-    [22] = "SIENA_ADVERTISE", [23] = "SIENA_UNADVERTISE" }
+    [22] = "SIENA_ADVERTISE", [23] = "SIENA_UNADVERTISE",
+    [24] = "COST_ANNOUNCE", [25] = "CHANGE_MARKING", [26] = "CHANGE_MARKING_REPLY", [27] = "CD_UPDATE" }
 local REFUSALS = { "UNADVERTISED" }
 local ALGORITHMS = { "HMAC-SHA-256" }
 local STRING, INTEGER, FLOAT, BOOLEAN, TIME = 1, 2, 3, 4, 5
@@ -54,7 +55,10 @@ declare("uint8", "reason", base.DEC, REFUSALS)
 declare("uint16", "length route_length attribute_count value_length payload_length key_id hold_time_ms window")
 declare("uint32", "source header_class destination node seen_node link_sequence ack")
 declare("uint32", "origin count neighbour cost subscription advertisement pattern issuer revision request router")
-declare("uint8", "narrowed periodic", base.HEX)
+declare("uint8", "narrowed periodic announced updated", base.HEX)
+declare("uint8", "marking", base.DEC, { [0] = "s-link", "p-link" })
+declare("uint32", "cause change place publisher subscriber")
+declare("uint64", "publication_rate subscription_rate descriptor pcd scd")
 declare("uint64", "message_sequence publish_time_ns origin_sequence renewal")
 declare("uint64", "incarnation seen_incarnation peer_incarnation era nonce", base.HEX)
 declare("bytes", "padding route payload tag fragment digest")
@@ -282,6 +286,66 @@ local PAYLOADS = {
         r:predicate()
     end,
 }
+
+PAYLOADS[24] = function(r)
+    r:origin()
+    r:require(r:number("announced", 1) <= 3, "flags", r.at - 1, "has reserved bits set")
+    r:number("publication_rate", 8)
+    r:number("subscription_rate", 8)
+    local last = 0
+    for _ = 1, r:number("count", 2) do
+        local cause = r:number("cause", 4)
+        r:require(cause > last, "cause", r.at - 4, "is not above the one before it")
+        last = cause
+    end
+    r:finish("COST_ANNOUNCE")
+end
+
+local function marking(r)
+    r:nonzero("change", 4)
+    r:require(r:number("marking", 1) <= 1, "marking", r.at - 1, "is neither 0 nor 1")
+    local last_router, last_number, named = 0, UInt64.new(0), {}
+    local most = 0
+    for _ = 1, r:number("count", 4) do
+        local start = r.at
+        local router = r:nonzero("router", 4)
+        local number = r:number("descriptor", 8)
+        local above = router > last_router or router == last_router and number > last_number
+        r:require(above, "router", start, "is not above the one before it")
+        local place = r:number("place", 4)
+        most = math.max(most, place)
+        named[place] = true
+        last_router, last_number = router, number
+    end
+    local start = r.at
+    local count = r.tvb(start, math.min(4, r.to - start)):len() == 4 and r.tvb(start, 4):uint() or 0
+    r:predicate()
+    r:require(most <= count, "place", start - 4, "is beyond the last filter")
+    for place = 1, count do
+        r:require(named[place], "predicate", start, "has a filter that nothing names")
+    end
+end
+
+PAYLOADS[25] = marking
+PAYLOADS[26] = marking
+
+PAYLOADS[27] = function(r)
+    local flags = r:number("updated", 1)
+    r:require(flags < 3, "flags", r.at - 1, "has bits set that do not go together")
+    local none = UInt64.new(0)
+    local publisher = r:number("publisher", 4)
+    local pcd = r:number("pcd", 8)
+    r:require(publisher ~= 0 or pcd == none, "publisher", r.at - 12, "is 0, and its descriptor is not")
+    local subscriber = r:number("subscriber", 4)
+    local scd = r:number("scd", 8)
+    r:require(subscriber ~= 0 or scd == none, "subscriber", r.at - 12, "is 0, and its descriptor is not")
+    r:require(publisher ~= 0 or subscriber ~= 0, "subscriber", r.at - 12, "is 0, as is the publisher")
+    local start = r.at
+    local allowed = flags == 1 and 0 or 1
+    local count = r.to - start >= 4 and r.tvb(start, 4):uint() or 0
+    r:predicate()
+    r:require(count <= allowed, "predicate", start, "has more filters than it may")
+end
 
 function Reader:flags(known)
     local start = self.at

@@ -350,6 +350,79 @@ class CBNSienaUnadvertise(Part):
     fields_desc = [IntField("issuer", 0), PacketField("predicate", CBNPredicate(), CBNPredicate)]
 
 
+def _predicate_field() -> PacketField:
+    return PacketField("predicate", CBNPredicate(), CBNPredicate)
+
+
+class CBNCause(Part):
+    """A link that a router prefers as an s-link."""
+
+    name = "CBN cause"
+    fields_desc = [IntField("cause", 1)]
+
+
+class CBNCostAnnounce(Part):
+    """Control payload of `amsp`, `bp` and `bs`: what a router publishes and wants in a unit of time."""
+
+    name = "CBN COST_ANNOUNCE"
+    fields_desc = [
+        IntField("origin", 1),
+        LongField("sequence", 0),
+        FlagsField("flags", 0, 8, ["PUBLISHES", "SUBSCRIBES"]),
+        LongField("publication_rate", 0),
+        LongField("subscription_rate", 0),
+        FieldLenField("count", None, fmt="H", count_of="causes"),
+        PacketListField("causes", [], CBNCause, count_from=lambda part: part.count, max_count=LIST_MAX),
+    ]
+
+
+class CBNDescriptor(Part):
+    """The id of a descriptor, and the place of its filter in the predicate that follows; 0: anything."""
+
+    name = "CBN descriptor"
+    fields_desc = [IntField("router", 1), LongField("descriptor", 0), IntField("place", 0)]
+
+
+def _marking_fields() -> list[Any]:
+    return [
+        IntField("change", 1),
+        ByteEnumField("marking", 0, {0: "s-link", 1: "p-link"}),
+        FieldLenField("count", None, fmt="I", count_of="descriptors"),
+        PacketListField(
+            "descriptors", [], CBNDescriptor, count_from=lambda part: part.count, max_count=LIST_MAX
+        ),
+        _predicate_field(),
+    ]
+
+
+class CBNChangeMarking(Part):
+    """Control payload of `amsp`: the upstream end of a link marks it."""
+
+    name = "CBN CHANGE_MARKING"
+    fields_desc = _marking_fields()
+
+
+class CBNChangeMarkingReply(Part):
+    """Control payload of `amsp`: the downstream end has followed."""
+
+    name = "CBN CHANGE_MARKING_REPLY"
+    fields_desc = _marking_fields()
+
+
+class CBNCdUpdate(Part):
+    """Control payload of `amsp`, `bp` and `bs`: a descriptor of a publisher, of a subscriber, or a match."""
+
+    name = "CBN CD_UPDATE"
+    fields_desc = [
+        FlagsField("flags", 0, 8, ["WITHDRAWN", "AGAIN"]),
+        IntField("publisher", 0),
+        LongField("pcd", 0),
+        IntField("subscriber", 0),
+        LongField("scd", 0),
+        _predicate_field(),
+    ]
+
+
 PAYLOADS: dict[int, type[Part]] = {
     Kind.LINK_STATE: CBNLinkState,
     Kind.INTEREST: CBNInterest,
@@ -372,6 +445,10 @@ PAYLOADS: dict[int, type[Part]] = {
     Kind.SIENA_UNSUBSCRIBE: CBNSienaUnsubscribe,
     Kind.SIENA_ADVERTISE: CBNSienaAdvertise,
     Kind.SIENA_UNADVERTISE: CBNSienaUnadvertise,
+    Kind.COST_ANNOUNCE: CBNCostAnnounce,
+    Kind.CHANGE_MARKING: CBNChangeMarking,
+    Kind.CHANGE_MARKING_REPLY: CBNChangeMarkingReply,
+    Kind.CD_UPDATE: CBNCdUpdate,
 }
 
 

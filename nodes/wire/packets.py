@@ -2,7 +2,8 @@
 
 `docs/wire-format.md` is the authority; `nodes.wire.codec` turns packets into
 bytes and back. Control payloads stay bytes here: whoever works on a kind reads
-and writes it (`fastpath.wire.codec`, `nodes.wire.scheme_payloads`, `nodes.routing`).
+and writes it (`fastpath.wire.codec`, `nodes.wire.scheme_payloads`, `nodes.wire.matchmaker_payloads`,
+`nodes.routing`).
 """
 
 from __future__ import annotations
@@ -60,6 +61,10 @@ class Kind(IntEnum):
     SIENA_UNSUBSCRIBE = 21
     SIENA_ADVERTISE = 22
     SIENA_UNADVERTISE = 23
+    COST_ANNOUNCE = 24
+    CHANGE_MARKING = 25
+    CHANGE_MARKING_REPLY = 26
+    CD_UPDATE = 27
 
 
 class Refusal(IntEnum):

@@ -10,6 +10,10 @@ from tests.wire.payloads import (
     CbcbEra,
     CbcbReply,
     CbcbRequest,
+    CdUpdate,
+    ChangeMarking,
+    ChangeMarkingReply,
+    CostAnnounce,
     Interest,
     InterestChange,
     LinkState,
@@ -38,7 +42,7 @@ EDGES = [0, 1, -1, 2**31, 2**32, -(2**63), 2**63 - 1, 255, 256, 65535]
 FLOATS = [0.0, 1.0, -1.0, 0.1, 1e300, -1e-300, 5e-324, float("inf"), float("-inf"), 2.0**53]
 PAYLOAD_KINDS = [
     *("link_state", "interest", "subscribe", "unsubscribe", "change", "request"),
-    *("advertise", "unadvertise", "refused", "offer", "pattern", "cbcb", "siena"),
+    *("advertise", "unadvertise", "refused", "offer", "pattern", "cbcb", "siena", "matchmaker"),
 ]
 PACKET_WEIGHTS = {"message": 10, "control": 5, "hello": 3, "ack": 2, "pad": 1}
 
@@ -220,6 +224,32 @@ class Generator:
     def _siena(self) -> Payload:
         kind = self._random.choice([SienaSubscribe, SienaUnsubscribe, SienaAdvertise, SienaUnadvertise])
         return kind(self._bits(32), self.predicate())
+
+    def _matchmaker(self) -> Payload:
+        match self._random.randrange(3):
+            case 0:
+                flags = self._random.random() < 0.5, self._random.random() < 0.5
+                causes = sorted({self._bits(32, 1) for _ in range(self._few(4))})
+                head = self._bits(32, 1), self._bits(63)
+                return CostAnnounce(*head, *flags, self._bits(64), self._bits(64), tuple(causes))
+            case 1:
+                return self._marking()
+        ends = self._random.choice([(1, 0), (0, 1), (1, 1)])
+        ids = [part for end in ends for part in ((self._bits(32, 1), self._bits(64)) if end else (0, 0))]
+        withdrawn = self._random.random() < 0.3
+        filters = [] if withdrawn or self._random.random() < 0.2 else [self._filter()]
+        return CdUpdate(*ids, Predicate(filters), withdrawn, not withdrawn and self._random.random() < 0.3)
+
+    def _marking(self) -> Payload:
+        predicate = self.predicate()
+        count = len(predicate.filters)
+        places = [*range(1, count + 1), *(self._random.randint(0, count) for _ in range(self._few(3)))]
+        ids = sorted({(self._bits(32, 1), self._bits(64)) for _ in places})
+        while len(ids) < count:
+            ids = sorted({*ids, (self._bits(32, 1), self._bits(64))})
+        descriptors = tuple((*id_, place) for id_, place in zip(ids, places, strict=False))
+        kind = self._random.choice([ChangeMarking, ChangeMarkingReply])
+        return kind(self._bits(32, 1), self._random.randrange(2), descriptors, predicate)
 
     def _filter(self) -> Filter:
         return Filter(self._constraint() for _ in range(self._few(4)))

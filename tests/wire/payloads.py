@@ -13,7 +13,8 @@ from dataclasses import dataclass
 from fastpath.wire import codec as compiled
 from fastpath.wire.codec import WireError
 from nodes.model import Predicate, UsageError
-from nodes.wire import scheme_payloads
+from nodes.routing.predicates import predicate_of
+from nodes.wire import matchmaker_payloads, scheme_payloads
 from nodes.wire.codec import decode, encode, encode_predicate, encoder, predicate_tuples, predicate_value
 from nodes.wire.packets import Kind, Message
 
@@ -208,6 +209,52 @@ class SienaUnadvertise:
     predicate: Predicate
 
 
+@dataclass(frozen=True, slots=True)
+class CostAnnounce:
+    """`amsp`: what a router publishes and wants in a unit of time."""
+
+    origin: int
+    sequence: int
+    publishes: bool
+    subscribes: bool
+    publication_rate: int
+    subscription_rate: int
+    causes: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ChangeMarking:
+    """`amsp`: the upstream end of a link marks it. Descriptors are (router, number, place of the filter)."""
+
+    change: int
+    marking: int
+    descriptors: tuple[tuple[int, int, int], ...]
+    predicate: Predicate
+
+
+@dataclass(frozen=True, slots=True)
+class ChangeMarkingReply:
+    """`amsp`: the downstream end has followed."""
+
+    change: int
+    marking: int
+    descriptors: tuple[tuple[int, int, int], ...]
+    predicate: Predicate
+
+
+@dataclass(frozen=True, slots=True)
+class CdUpdate:
+    """`amsp`: a descriptor of a publisher, of a subscriber, or a match."""
+
+    publisher: int
+    pcd: int
+    subscriber: int
+    scd: int
+    predicate: Predicate
+    withdrawn: bool = False
+    again: bool = False
+
+
 Payload = (
     LinkState
     | Interest
@@ -231,6 +278,10 @@ Payload = (
     | SienaUnsubscribe
     | SienaAdvertise
     | SienaUnadvertise
+    | CostAnnounce
+    | ChangeMarking
+    | ChangeMarkingReply
+    | CdUpdate
 )
 
 _KINDS: dict[type[Payload], Kind] = {
@@ -256,6 +307,10 @@ _KINDS: dict[type[Payload], Kind] = {
     SienaUnsubscribe: Kind.SIENA_UNSUBSCRIBE,
     SienaAdvertise: Kind.SIENA_ADVERTISE,
     SienaUnadvertise: Kind.SIENA_UNADVERTISE,
+    CostAnnounce: Kind.COST_ANNOUNCE,
+    ChangeMarking: Kind.CHANGE_MARKING,
+    ChangeMarkingReply: Kind.CHANGE_MARKING_REPLY,
+    CdUpdate: Kind.CD_UPDATE,
 }
 
 
@@ -291,18 +346,12 @@ def encode_payload(payload: Payload) -> bytes:
             return compiled.encode_refused(p.reason, p.count, p.sequence)
         case SubscribePattern() | UnsubscribePattern() | Match():
             return _encode_of_pattern(payload)
-        case CbcbAdvertisement() as p:
-            predicate = encode_predicate(p.predicate)
-            return scheme_payloads.Advertisement(p.origin, p.era, p.revision, p.narrowed, predicate).encode()
-        case CbcbRequest() as p:
-            return scheme_payloads.Request(p.origin, p.era, p.request, p.periodic).encode()
-        case CbcbReply() as p:
-            predicate = encode_predicate(p.predicate)
-            return scheme_payloads.Reply(p.origin, p.era, p.request, predicate).encode()
-        case CbcbEra():
-            return b"".join(struct.pack(">IQQ", *record) for record in sorted(payload.records))
+        case CbcbAdvertisement() | CbcbRequest() | CbcbReply() | CbcbEra():
+            return _encode_cbcb(payload)
         case SienaSubscribe() | SienaUnsubscribe() | SienaAdvertise() | SienaUnadvertise():
             return scheme_payloads.join_issuer(payload.issuer, encode_predicate(payload.predicate))
+        case CostAnnounce() | ChangeMarking() | ChangeMarkingReply() | CdUpdate():
+            return _encode_matchmaker(payload)
 
 
 def _encode_held(payload: Subscribe | Unsubscribe | Advertise | Unadvertise) -> bytes:
@@ -326,6 +375,43 @@ def _encode_of_pattern(payload: SubscribePattern | UnsubscribePattern | Match) -
             return compiled.encode_unsubscribe_pattern(payload.pattern)
         case Match():
             return compiled.encode_match(payload.pattern, [encode(message) for message in payload.messages])
+
+
+def _encode_cbcb(payload: CbcbAdvertisement | CbcbRequest | CbcbReply | CbcbEra) -> bytes:
+    match payload:
+        case CbcbAdvertisement() as p:
+            predicate = encode_predicate(p.predicate)
+            return scheme_payloads.Advertisement(p.origin, p.era, p.revision, p.narrowed, predicate).encode()
+        case CbcbRequest() as p:
+            return scheme_payloads.Request(p.origin, p.era, p.request, p.periodic).encode()
+        case CbcbReply() as p:
+            predicate = encode_predicate(p.predicate)
+            return scheme_payloads.Reply(p.origin, p.era, p.request, predicate).encode()
+        case CbcbEra():
+            return b"".join(struct.pack(">IQQ", *record) for record in sorted(payload.records))
+
+
+def _encode_matchmaker(payload: CostAnnounce | ChangeMarking | ChangeMarkingReply | CdUpdate) -> bytes:
+    match payload:
+        case CostAnnounce() as p:
+            rates = p.publication_rate, p.subscription_rate
+            causes = tuple(sorted(p.causes))
+            return matchmaker_payloads.CostAnnounce(
+                p.origin, p.sequence, p.publishes, p.subscribes, *rates, causes
+            ).encode()
+        case ChangeMarking() | ChangeMarkingReply() as p:
+            filters = [None, *compiled.split_predicate(encode_predicate(p.predicate))]
+            listed = (
+                matchmaker_payloads.Descriptor(router, number, filters[place])
+                for router, number, place in sorted(p.descriptors)
+            )
+            return matchmaker_payloads.MarkingChange(p.change, p.marking, tuple(listed)).encode()
+        case CdUpdate() as p:
+            filters = compiled.split_predicate(encode_predicate(p.predicate))
+            ids = p.publisher, p.pcd, p.subscriber, p.scd
+            return matchmaker_payloads.DescriptorUpdate(
+                *ids, filters[0] if filters else None, p.withdrawn, p.again
+            ).encode()
 
 
 def decode_payload(kind: int, data: bytes) -> Payload:
@@ -406,6 +492,28 @@ def _issued(data: bytes) -> tuple[int, Predicate]:
     return issuer, predicate_value(compiled.decode_subscribe(data)[1])
 
 
+def _cost(data: bytes) -> CostAnnounce:
+    c = matchmaker_payloads.CostAnnounce.decode(data)
+    rates = c.publication_rate, c.subscription_rate
+    return CostAnnounce(c.origin, c.sequence, c.publishes, c.subscribes, *rates, c.causes)
+
+
+def _marking(data: bytes) -> tuple[int, int, tuple[tuple[int, int, int], ...], Predicate]:
+    m = matchmaker_payloads.MarkingChange.decode(data)
+    encoded = predicate_of(each.filter for each in m.descriptors if each.filter is not None)
+    places = {filter_: at for at, filter_ in enumerate(compiled.split_predicate(encoded), 1)}
+    listed = ((d.router, d.number, places[d.filter] if d.filter is not None else 0) for d in m.descriptors)
+    return m.number, m.marking, tuple(listed), predicate_value(compiled.decode_predicate(encoded))
+
+
+def _update(data: bytes) -> CdUpdate:
+    u = matchmaker_payloads.DescriptorUpdate.decode(data)
+    predicate = predicate_value(
+        compiled.decode_predicate(predicate_of([] if u.filter is None else [u.filter]))
+    )
+    return CdUpdate(u.publisher, u.pcd, u.subscriber, u.scd, predicate, u.withdrawn, u.again)
+
+
 _DECODERS: dict[int, Callable[[bytes], Payload]] = {
     Kind.LINK_STATE: _link_state,
     Kind.INTEREST: lambda data: Interest(*_interest(data)),
@@ -429,4 +537,8 @@ _DECODERS: dict[int, Callable[[bytes], Payload]] = {
     Kind.SIENA_UNSUBSCRIBE: lambda data: SienaUnsubscribe(*_issued(data)),
     Kind.SIENA_ADVERTISE: lambda data: SienaAdvertise(*_issued(data)),
     Kind.SIENA_UNADVERTISE: lambda data: SienaUnadvertise(*_issued(data)),
+    Kind.COST_ANNOUNCE: _cost,
+    Kind.CHANGE_MARKING: lambda data: ChangeMarking(*_marking(data)),
+    Kind.CHANGE_MARKING_REPLY: lambda data: ChangeMarkingReply(*_marking(data)),
+    Kind.CD_UPDATE: _update,
 }

@@ -20,6 +20,10 @@ from tests.wire.payloads import (
     CbcbEra,
     CbcbReply,
     CbcbRequest,
+    CdUpdate,
+    ChangeMarking,
+    ChangeMarkingReply,
+    CostAnnounce,
     Interest,
     InterestChange,
     LinkState,
@@ -275,6 +279,8 @@ def payload_to_layer(payload: Payload) -> layers.Part:
             return layers.CBNRecordRequest(origin=payload.origin)
         case CbcbAdvertisement() | CbcbRequest() | CbcbReply() | CbcbEra():
             return _cbcb_layer(payload)
+        case CostAnnounce() | ChangeMarking() | ChangeMarkingReply() | CdUpdate():
+            return _matchmaker_layer(payload)
         case Refused() as p:
             return layers.CBNRefused(reason=p.reason, count=p.count, sequence=p.sequence)
         case SubscribePattern() as p:
@@ -318,6 +324,8 @@ def payload_from_layer(layer: layers.Part) -> Payload:
             return _pattern(layer)
         case layers.CBNMatch():
             return _match(layer)
+    if type(layer) in _MATCHMAKER:
+        return _MATCHMAKER[type(layer)](layer)
     for cls, (of, number) in _NUMBERED.items():
         if isinstance(layer, of):
             return _numbered(cls, layer, number)
@@ -513,3 +521,79 @@ def decode_destinations(route: bytes) -> tuple[int, ...]:
 def _varint(step: int) -> bytes:
     low, rest = step & 0x7F, step >> 7
     return bytes([low | 0x80]) + _varint(rest) if rest else bytes([low])
+
+
+def _matchmaker_layer(payload: CostAnnounce | ChangeMarking | ChangeMarkingReply | CdUpdate) -> layers.Part:
+    match payload:
+        case CostAnnounce() as p:
+            return layers.CBNCostAnnounce(
+                origin=p.origin,
+                sequence=p.sequence,
+                flags=p.publishes | p.subscribes << 1,
+                publication_rate=p.publication_rate,
+                subscription_rate=p.subscription_rate,
+                causes=[layers.CBNCause(cause=cause) for cause in sorted(p.causes)],
+            )
+        case ChangeMarking() | ChangeMarkingReply() as p:
+            made = layers.CBNChangeMarking if isinstance(p, ChangeMarking) else layers.CBNChangeMarkingReply
+            listed = [
+                layers.CBNDescriptor(router=router, descriptor=number, place=place)
+                for router, number, place in sorted(p.descriptors)
+            ]
+            predicate = predicate_to_layer(p.predicate)
+            return made(change=p.change, marking=p.marking, descriptors=listed, predicate=predicate)
+        case CdUpdate() as p:
+            return layers.CBNCdUpdate(
+                flags=p.withdrawn | p.again << 1,
+                publisher=p.publisher,
+                pcd=p.pcd,
+                subscriber=p.subscriber,
+                scd=p.scd,
+                predicate=predicate_to_layer(p.predicate),
+            )
+
+
+def _cost(layer: Any) -> CostAnnounce:
+    require(layer, nonzero=["origin"], bits63=["sequence"])
+    causes = _only_parts(layer.causes, layers.CBNCause)
+    for cause in causes:
+        require(cause, nonzero=["cause"])
+    flags = bool(layer.flags & 1), bool(layer.flags & 2)
+    # Of two causes that are the same one is kept: such bytes are not canonical.
+    named = tuple({each.cause: None for each in causes})
+    rates = layer.publication_rate, layer.subscription_rate
+    return CostAnnounce(layer.origin, layer.sequence, *flags, *rates, named)
+
+
+def _marking(layer: Any) -> ChangeMarking | ChangeMarkingReply:
+    require(layer, nonzero=["change"])
+    listed = _only_parts(layer.descriptors, layers.CBNDescriptor)
+    for each in listed:
+        require(each, nonzero=["router"])
+    predicate = predicate_from_layer(layer.predicate)
+    if {each.place for each in listed} | {0} != {*range(len(predicate.filters) + 1)}:
+        raise WireError("not each filter is named, or one that is not there")
+    if layer.marking > 1:
+        raise WireError("a marking is neither 0 nor 1")
+    of = ChangeMarking if isinstance(layer, layers.CBNChangeMarking) else ChangeMarkingReply
+    ids = {(each.router, each.descriptor): each.place for each in listed}
+    return of(layer.change, layer.marking, tuple((*id_, place) for id_, place in ids.items()), predicate)
+
+
+def _cd_update(layer: Any) -> CdUpdate:
+    withdrawn, again = bool(layer.flags & 1), bool(layer.flags & 2)
+    predicate = predicate_from_layer(layer.predicate)
+    if len(predicate.filters) > (not withdrawn) or (withdrawn and again):
+        raise WireError("an update has one filter at most, a withdrawal none, and is not both")
+    ends = (layer.publisher, layer.pcd), (layer.subscriber, layer.scd)
+    if any(number and not router for router, number in ends) or not (layer.publisher or layer.subscriber):
+        raise WireError("an update names a router at least, and no number without one")
+    return CdUpdate(*ends[0], *ends[1], predicate, withdrawn, again)
+
+
+_MATCHMAKER: Mapping[type, Callable[[Any], Payload]] = {
+    layers.CBNCostAnnounce: _cost,
+    layers.CBNChangeMarking: _marking,
+    layers.CBNChangeMarkingReply: _marking,
+    layers.CBNCdUpdate: _cd_update,
+}

@@ -16,7 +16,18 @@ from nodes.model import format_filter, format_message
 from nodes.wire import codec
 from nodes.wire.packets import PORT, Ack, Control, Hello, Message, PacketType, Role, Trailer
 from tests.wire import vectors
-from tests.wire.payloads import CbcbEra, InterestChange, LinkState, Match, OfferChange, Refused
+from tests.wire.payloads import (
+    CbcbEra,
+    CdUpdate,
+    ChangeMarking,
+    ChangeMarkingReply,
+    CostAnnounce,
+    InterestChange,
+    LinkState,
+    Match,
+    OfferChange,
+    Refused,
+)
 from tests.wire.vectors import PACKET_FILES, PAYLOAD_FILES, Vector, kind_number, packet_of, payload_of
 
 SCRIPT = Path(__file__).parents[2] / "nodes" / "wire" / "cbn.lua"
@@ -24,6 +35,7 @@ BETWEEN_FIELDS, BETWEEN_VALUES = "\x1e", "\x1f"
 IN_PAYLOADS = [
     *("origin", "subscription", "advertisement", "pattern", "issuer", "reason"),
     *("era", "revision", "narrowed", "request", "periodic"),
+    *("change", "marking", "publisher", "pcd", "subscriber", "scd"),
 ]
 NUMBERS = [
     *("version", "type", "length", "flags", "hop_limit", "hop_count", "source", "header_class"),
@@ -44,6 +56,8 @@ NUMBERS = [
         "periodic",
     ),
     *("router", "renewal", "nonce", "payload_length"),
+    *("announced", "publication_rate", "subscription_rate", "cause", "change", "marking"),
+    *("descriptor", "place", "updated", "publisher", "pcd", "subscriber", "scd"),
 ]
 TEXTS = [
     *("padding", "route", "payload", "tag", "fragment", "attribute", "predicate", "filter"),
@@ -198,6 +212,16 @@ def test_a_payload_in_one_fragment_is_shown_by_its_fields(seen, vector: Vector):
     if isinstance(payload, Match):
         assert shown["source"] == [message.source for message in payload.messages]
         assert shown["attribute"] == [format_message(m.attributes) for m in payload.messages if m.attributes]
+    if isinstance(payload, CostAnnounce):
+        assert shown["announced"] == [payload.publishes | payload.subscribes << 1]
+        rates = shown["publication_rate"], shown["subscription_rate"]
+        assert rates == ([payload.publication_rate], [payload.subscription_rate])
+        assert shown["cause"] == list(payload.causes)
+    if isinstance(payload, ChangeMarking | ChangeMarkingReply):
+        listed = zip(*(shown[name] for name in ("router", "descriptor", "place")), strict=True)
+        assert list(listed) == list(payload.descriptors)
+    if isinstance(payload, CdUpdate):
+        assert shown["updated"] == [payload.withdrawn | payload.again << 1]
     if hasattr(payload, "sequence"):
         name = "message_sequence" if isinstance(payload, Refused) else "origin_sequence"
         assert shown[name] == [payload.sequence]

@@ -12,12 +12,18 @@ from nodes.wire.layers import (
     PORT,
     CBNAck,
     CBNAttribute,
+    CBNCause,
     CBNCbcbEra,
     CBNCbcbRA,
     CBNCbcbSR,
     CBNCbcbUR,
+    CBNCdUpdate,
+    CBNChangeMarking,
+    CBNChangeMarkingReply,
     CBNConstraint,
     CBNControl,
+    CBNCostAnnounce,
+    CBNDescriptor,
     CBNFilter,
     CBNHello,
     CBNInterest,
@@ -109,6 +115,41 @@ LAYERS = [
     CBNControl(kind="SIENA_SUBSCRIBE", fragment_data=CBNSienaSubscribe(issuer=2, predicate=PREDICATE)),
     CBNControl(kind="SIENA_UNSUBSCRIBE", fragment_data=CBNSienaUnsubscribe(issuer=2, predicate=PREDICATE)),
     CBNControl(kind="CBCB_ERA", fragment_data=CBNCbcbEra(records=[CBNRenewal(router=2, renewal=3, nonce=4)])),
+    CBNControl(
+        kind="COST_ANNOUNCE",
+        fragment_data=CBNCostAnnounce(
+            origin=2,
+            sequence=3,
+            flags="PUBLISHES+SUBSCRIBES",
+            publication_rate=4,
+            subscription_rate=5,
+            causes=[CBNCause(cause=6)],
+        ),
+    ),
+    CBNControl(
+        kind="CHANGE_MARKING",
+        fragment_data=CBNChangeMarking(
+            change=2,
+            marking=1,
+            descriptors=[CBNDescriptor(router=3, descriptor=4, place=1)],
+            predicate=PREDICATE,
+        ),
+    ),
+    CBNControl(
+        kind="CHANGE_MARKING_REPLY",
+        fragment_data=CBNChangeMarkingReply(
+            change=2,
+            marking=1,
+            descriptors=[CBNDescriptor(router=3, descriptor=4, place=1)],
+            predicate=PREDICATE,
+        ),
+    ),
+    CBNControl(
+        kind="CD_UPDATE",
+        fragment_data=CBNCdUpdate(
+            flags="AGAIN", publisher=2, pcd=3, subscriber=4, scd=5, predicate=PREDICATE
+        ),
+    ),
     CBNAck(**SESSION, **TRAILER),
 ]
 

@@ -18,6 +18,10 @@ from tests.wire.payloads import (
     CbcbEra,
     CbcbReply,
     CbcbRequest,
+    CdUpdate,
+    ChangeMarking,
+    ChangeMarkingReply,
+    CostAnnounce,
     Interest,
     InterestChange,
     LinkState,
@@ -42,7 +46,7 @@ FOLDER = Path(__file__).parents[1] / "vectors"
 PACKET_FILES = ["pad", "message", "hello", "control", "ack"]
 PAYLOAD_FILES = [
     *("link_state", "interest", "subscribe", "unsubscribe"),
-    *("interest_change", "record_request", "advertise", "offer", "patterns", "cbcb", "siena"),
+    *("interest_change", "record_request", "advertise", "offer", "patterns", "cbcb", "siena", "matchmaker"),
 ]
 
 Json = dict[str, Any]
@@ -113,6 +117,11 @@ def _message(v: Json) -> Message:
     return Message(**v | {"attributes": attributes, **raw})
 
 
+def _marking_fields(v: Json) -> Json:
+    descriptors = tuple(tuple(each) for each in v["descriptors"])
+    return v | {"descriptors": descriptors, "predicate": predicate_of(v["predicate"])}
+
+
 def _change_fields(v: Json) -> Json:
     changes = {name: predicate_of(v[name]) for name in ("removed", "added")}
     return v | changes | {"digest": bytes.fromhex(v["digest"])}
@@ -152,4 +161,8 @@ _PAYLOADS = {
     "SIENA_UNSUBSCRIBE": lambda v: SienaUnsubscribe(**v | {"predicate": predicate_of(v["predicate"])}),
     "SIENA_ADVERTISE": lambda v: SienaAdvertise(**v | {"predicate": predicate_of(v["predicate"])}),
     "SIENA_UNADVERTISE": lambda v: SienaUnadvertise(**v | {"predicate": predicate_of(v["predicate"])}),
+    "COST_ANNOUNCE": lambda v: CostAnnounce(**v | {"causes": tuple(v["causes"])}),
+    "CHANGE_MARKING": lambda v: ChangeMarking(**_marking_fields(v)),
+    "CHANGE_MARKING_REPLY": lambda v: ChangeMarkingReply(**_marking_fields(v)),
+    "CD_UPDATE": lambda v: CdUpdate(**v | {"predicate": predicate_of(v["predicate"])}),
 }
