@@ -14,6 +14,7 @@ from typing import Any
 
 from fastpath.workload import Generator, Recipe, UsageError
 from nodes.model import Value
+from testbed.plan.dis import NAME as DIS
 from testbed.plan.source import Source
 
 _ANY_NUMBER = 1_000_000_000
@@ -50,7 +51,9 @@ class Generated:
 
 def _recipe(spec: Mapping[str, Any], seed: int) -> Recipe:
     given: dict[str, Any] = {
-        name: tuple(value) if isinstance(value, list) else value for name, value in spec.items()
+        name: tuple(value) if isinstance(value, list) else value
+        for name, value in spec.items()
+        if name != DIS
     }
     if "zipf" in given:
         given["zipf"] = str(given["zipf"])

@@ -20,6 +20,7 @@ from nodes.scheme_catalog import CATALOG, lacking, option_problem
 from testbed.plan.addresses import lay_out
 from testbed.plan.arrivals import likely_count
 from testbed.plan.background import read_background
+from testbed.plan.dis import World, read_world
 from testbed.plan.expectations import read_expectations
 from testbed.plan.fault_text import write_out
 from testbed.plan.faults import read_faults
@@ -209,11 +210,13 @@ def _scripts(
     members: Sequence[Member],
 ) -> dict[str, tuple[Action, ...]]:
     seed = data.get("seed", 1)
-    generated = Generated(source, data.get("workload") or {}, seed)
-    workload = Workload(source, seed, room, times, generated)
+    given = data.get("workload") or {}
+    generated = Generated(source, {} if isinstance(given, str) else given, seed)
+    world = read_world(source, data, times)
+    workload = Workload(source, seed, room, times, generated, world)
     named = [Member(name, spec, ("clients", name)) for name, spec in (data.get("clients") or {}).items()]
     scripts: dict[str, tuple[Action, ...]] = {}
-    if _too_many(source, [*named, *members], times):
+    if _too_many(source, [*named, *members], times, world):
         return scripts
     actions, wrong = 0, None
     for member in (*named, *members):
@@ -231,19 +234,24 @@ def _scripts(
     return scripts
 
 
-def _too_many(source: Source, members: Sequence[Member], times: Times) -> bool:
-    """Whether there is clearly more to be published than a plan can hold: found out before it is made."""
+def _too_many(source: Source, members: Sequence[Member], times: Times, world: World | None) -> bool:
+    """Whether clients clearly do more than a plan can hold: found out before it is made."""
     counts: dict[Key, float] = {}
     for member in members:
         for position, spec in enumerate(member.spec.get("publish") or []):
             key = (*member.key, "publish", position)
             if spec is not None:
                 counts[key] = counts.get(key, 0) + likely_count(source, spec, key, times)
+        if world is not None and "entities" in member.spec:
+            key = (*member.key, "entities")
+            counts[key] = counts.get(key, 0) + world.likely_actions(member.spec["entities"])
     total = sum(counts.values())
     if total <= ACTIONS_MAX * ROUGHLY:
         return False
-    message = f"the clients publish about {total:,.0f} messages, more than a plan can hold"
-    source.complain(max(counts, key=lambda key: counts[key]), message, f"{ACTIONS_MAX:,} actions in all")
+    most = max(counts, key=lambda key: counts[key])
+    what = "do about {:,.0f} things" if most[-1] == "entities" else "publish about {:,.0f} messages"
+    message = f"the clients {what.format(total)}, more than a plan can hold"
+    source.complain(most, message, f"{ACTIONS_MAX:,} actions in all")
     return True
 
 

@@ -24,7 +24,7 @@ def read_programs(source: Source, data: Mapping[str, Any]) -> dict[str, tuple[st
 
 
 def _words(source: Source, client: Mapping[str, Any], key: Key) -> tuple[str, ...]:
-    for other in ("subscribe", "patterns", "advertise", "publish"):
+    for other in ("subscribe", "patterns", "advertise", "publish", "entities"):
         if other in client:
             message = f"run and {other} both say what the client does"
             expected = "one of them: a program subscribes and publishes by itself"

@@ -27,6 +27,8 @@ from nodes.model import (
     parse_predicate,
 )
 from testbed.plan.arrivals import due_times
+from testbed.plan.dis import NAME as DIS
+from testbed.plan.dis import Entities, World, entity_name
 from testbed.plan.draws import Draw, DrawValue, read_draws, read_message
 from testbed.plan.generated import Generated
 from testbed.plan.moments import Times
@@ -35,6 +37,8 @@ from testbed.plan.sizes import Room
 from testbed.plan.source import Source
 
 BEFORE_START_NS = -1
+ENTITIES_MAX = 99_999_999
+"""Of a client: what the names of entities have room for."""
 _SUBSCRIBE = ("subscribe", "unsubscribe")
 _ADVERTISE = ("advertise", "unadvertise")
 _HOLE = re.compile(r"\{([A-Za-z_][A-Za-z0-9_.]*)\}")
@@ -49,6 +53,8 @@ class Workload:
     room: Room
     times: Times
     generated: Generated
+    world: World | None = None
+    """What entities are in; None: there are none."""
     _predicates: dict[str, str] = field(default_factory=dict)
     """Canonical text by text: populations subscribe to the same again and again."""
 
@@ -78,6 +84,9 @@ class Workload:
             if spec is not None:
                 seed = f"{self.seed}/{name}/publish/{i}"
                 actions += self._publications(spec, (*key, "publish", i), seed)
+        if "entities" in client:
+            taken = max((action.subscription for action in actions), default=0)
+            actions += self._entities(name, client["entities"], (*key, "entities"), count(taken + 1))
         return tuple(sorted(actions, key=lambda a: a.at_ns))
 
     def _held(
@@ -113,6 +122,21 @@ class Workload:
         yield Action(from_ns, "subscribe_pattern", number, format_pattern(pattern))
         if until_ns is not None:
             yield Action(until_ns, "unsubscribe", number)
+
+    def _entities(self, name: str, role: str, key: Key, ids: Iterator[int]) -> Iterator[Action]:
+        if self.world is None:
+            if not self._has_world():
+                expected = "workload: dis, or {dis: ...} with the world's properties"
+                self.source.complain(key, "nothing says what world they are in", expected)
+            return
+        last = self.world.squares - 1
+        if self._fits({"x": last, "y": last}, entity_name(name, ENTITIES_MAX), key):
+            yield from Entities(self.world, self.seed, name, role).actions(ids)
+
+    def _has_world(self) -> bool:
+        """Whether the scenario names a world, be it in shape or not."""
+        written = self.source.value.get("workload")
+        return written is not None and (not isinstance(written, dict) or DIS in written)
 
     def _can_be_advertised(self, text: str, key: Key) -> bool:
         if text and not all(filter_.constraints for filter_ in parse_predicate(text).filters or [Filter()]):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import os
 from pathlib import Path
 from typing import Any
@@ -53,6 +54,18 @@ def test_the_shipped_scenarios_are_listed_with_what_they_are_for(cbn: Any) -> No
     assert "single-router: 1 router, 8 clients" in done.stdout
     names = [row["name"] for row in json.loads(cbn("scenarios", "--json").stdout)]
     assert names == sorted(names)
+
+
+def test_show_counts_ids_and_how_often_they_are_given_something_else(cbn: Any, tmp_path: Path) -> None:
+    path = tmp_path / "game.yaml"
+    path.write_text(
+        "name: game\ntopology: {routers: [r1]}\nclients: {s: {at: r1, entities: subscribe}}\n"
+        "workload: {dis: {squares: 9, entities: [5, 5], arrivals: 0/s, until: 1h}}\n"
+    )
+    (first, *rest) = cbn("show", path).stdout.splitlines()
+    assert re.search(r"5 subscriptions \(changed [1-9][0-9,]* times\), 0 messages", first)
+    assert any("and 2 more" in line for line in rest)
+    assert any(re.search(r"changed \d+ times", line) for line in rest)
 
 
 def test_show_prints_nodes_links_and_workload(cbn: Any, tiny: Path) -> None:

@@ -82,15 +82,12 @@ def _print_matrix(cells: Sequence[Cell], shown: int | None) -> None:
 
 def counts(plan: Plan) -> str:
     """A plan in numbers."""
-    actions = _actions(plan)
-    numbers = {
-        "router": len(plan.routers),
-        "client": len(plan.clients),
-        "link": len(plan.links),
-        "subscription": actions["subscribe"],
-        "message": actions["publish"],
-    }
-    return ", ".join([*(how_many(n, what) for what, n in numbers.items()), f"{_length_s(plan):g} s"])
+    held, changed = _held(plan, "subscribe")
+    changes = f" (changed {changed:,} times)" if changed else ""
+    numbers = {"router": len(plan.routers), "client": len(plan.clients), "link": len(plan.links)}
+    parts = [how_many(n, what) for what, n in numbers.items()]
+    parts += [how_many(held, "subscription") + changes, how_many(_actions(plan)["publish"], "message")]
+    return ", ".join([*parts, f"{_length_s(plan):g} s"])
 
 
 def summary(plan: Plan, cells: Sequence[Cell] = ()) -> dict[str, object]:
@@ -148,6 +145,12 @@ def _actions(plan: Plan) -> Counter[str]:
     return Counter(action.do for client in plan.clients for action in client.script)
 
 
+def _held(plan: Plan, do: str) -> tuple[int, int]:
+    """How many ids something is held under, and how often one is given something else."""
+    ids = {(c.name, action.subscription) for c in plan.clients for action in c.script if action.do == do}
+    return len(ids), _actions(plan)[do] - len(ids)
+
+
 def _length_s(plan: Plan) -> float:
     last_ns = [client.script[-1].at_ns for client in plan.clients if client.script]
     return max(0, *last_ns, *(phase.end_ns for phase in plan.phases), 0) / _S
@@ -201,8 +204,14 @@ def _workload(client: NodePlan) -> tuple[str, str, str, str]:
 
 
 def _first_texts(client: NodePlan, do: str, without: Collection[int] = ()) -> str:
-    texts = [each.text for each in client.script if each.do == do and each.subscription not in without]
-    return "\n".join(texts[:3] + ([f"and {len(texts) - 3} more"] if len(texts) > 3 else []))
+    """What the first ids are given first, and how much more there is."""
+    given = [each for each in client.script if each.do == do and each.subscription not in without]
+    texts: dict[int, str] = {}
+    for action in given:
+        texts.setdefault(action.subscription, action.text)
+    shown, changed = list(texts.values())[:3], len(given) - len(texts)
+    shown += [f"and {len(texts) - 3} more"] if len(texts) > 3 else []
+    return "\n".join([*shown, *([f"changed {counted(changed, 'time')}"] if changed else [])])
 
 
 def _timeline(plan: Plan) -> list[Entry]:
