@@ -25,8 +25,8 @@ from nodes.model import Value, format_message, matches
 from nodes.wire.packets import Role
 
 MOST_MESSAGES = 1_000
-MOST_ROWS = 24_000
-"""Of crossings and of pairs together: what a page of about two megabytes has room for."""
+MOST_ROWS = 20_000
+"""Of crossings and of pairs together: about 1.3 MB of a page, which is to stay below 3 MB."""
 ODD = ("missing", "duplicate", "spurious", "unknown", "lost")
 """Verdicts of pairs that people look for first, the worst first."""
 MessageId = tuple[int, int]

@@ -256,6 +256,9 @@ are then of what was published in it, and the latencies of it are a red line; di
 pale.</span>
 </div>
 <script type="application/json" id="span-data">{{ by_time }}</script>
+{% else %}
+<p class="note">No part of the run can be chosen: this network has more links and clients than a page has room
+for by time. The tables <code>links</code> and <code>verdicts</code> have it.</p>
 {% endif %}
 <details>
 <summary>As a table</summary>

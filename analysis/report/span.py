@@ -22,10 +22,7 @@ def to_document(findings: Findings, found: ByTime) -> dict[str, Any]:
         "course": [
             [part.publications, *(getattr(part.counts, name) for name in COURSE)] for part in findings.course
         ],
-        "links": {
-            f"{a} {b}": [[slot, *counts] for slot, counts in sorted(by_slot.items())]
-            for (a, b), by_slot in found.links.items()
-        },
+        "links": {f"{a} {b}": _by_slot(by_slot) for (a, b), by_slot in found.links.items()},
         "clients": _by_node(found.clients),
         "routers": _by_node(found.routers),
         "latencies": _by_value(found.latencies),
@@ -34,9 +31,17 @@ def to_document(findings: Findings, found: ByTime) -> dict[str, Any]:
 
 
 def _by_node(counts: Mapping[int, Mapping[int, Sequence[int]]]) -> dict[int, list[list[int]]]:
-    return {
-        node: [[slot, *found] for slot, found in sorted(by_slot.items())] for node, by_slot in counts.items()
-    }
+    return {node: _by_slot(by_slot) for node, by_slot in counts.items()}
+
+
+def _by_slot(counts: Mapping[int, Sequence[int]]) -> list[list[int]]:
+    """Rows; zeros at their ends, of which there are many, are left out."""
+    return [[slot, *_without_zeros(numbers)] for slot, numbers in sorted(counts.items())]
+
+
+def _without_zeros(numbers: Sequence[int]) -> Sequence[int]:
+    last = max((at for at, number in enumerate(numbers) if number), default=-1)
+    return numbers[: last + 1]
 
 
 def _by_value(counts: Mapping[int, Mapping[int, int]]) -> list[list[int]]:
@@ -59,7 +64,7 @@ COURSE = ("wanted", "owed", "arrived", "lost", "missing", "unknown")
 
 
 def data_of(findings: Findings) -> Data:
-    """For the section of the course; nothing to choose from where there are no counts by time."""
+    """For the section of the course; nothing to choose from where there are too many counts by time."""
     if findings.by_time is None or len(findings.course) != findings.by_time.slices.count:
         return {"by_time": None}
     return {"by_time": in_page(to_document(findings, findings.by_time))}

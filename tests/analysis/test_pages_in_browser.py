@@ -35,16 +35,37 @@ clients:
 faults:
   - {at: 1s, link_down: c - d, for: 1s}
 """
+LARGE = """\
+name: large
+topology: {generate: waxman, size: 100}
+timing: {settle: 300ms}
+populations:
+  sub:
+    count: 300
+    subscribe:
+      - {predicate: "topic = {topic} and level <= {level}", count: 3,
+         draw: {topic: {zipf: [a, b, c, d]}, level: {uniform: [1, 20]}}}
+  pub:
+    count: 20
+    publish:
+      - {rate: 8/s, arrivals: poisson, until: 4s,
+         message: {topic: {zipf: [a, b, c, d]}, level: {uniform: [1, 20]}, n: {count: 1}}}
+faults:
+  - at 1s: crash r7 for 1s
+"""
 LIST, DETAIL, COUNT = "#message-list", "#message-detail", "#message-count"
 
 
 @pytest.fixture(scope="module")
 def report(spark, tmp_path_factory) -> Path:
-    folder = tmp_path_factory.mktemp("report")
-    scenario = folder / "cut.yaml"
-    scenario.write_text(SCENARIO, encoding="utf-8")
-    directory = RunDirectory.create(folder / "run", "cut")
-    conduct(read_scenario(scenario).plan(), SimulatedWorld(), directory, SilentProgress(), scenario=SCENARIO)
+    return report_of(SCENARIO, tmp_path_factory.mktemp("report"))
+
+
+def report_of(scenario: str, folder: Path) -> Path:
+    path = folder / "scenario.yaml"
+    path.write_text(scenario, encoding="utf-8")
+    directory = RunDirectory.create(folder / "run", "scenario")
+    conduct(read_scenario(path).plan(), SimulatedWorld(), directory, SilentProgress(), scenario=scenario)
     analyze(directory.path)
     return directory.path / "report.html"
 
@@ -239,6 +260,20 @@ def test_nothing_is_wider_than_a_phone(page: Page) -> None:
 
 def test_the_page_can_be_printed(page: Page) -> None:
     assert page.printed().startswith(b"%PDF")
+
+
+@pytest.mark.timeout(600)
+def test_a_hundred_routers_fit_a_page_of_three_megabytes(spark, browser: Browser, tmp_path: Path) -> None:
+    """Of its messages some are shown, and the page says so; parts of the run can be chosen."""
+    report = report_of(LARGE, tmp_path)
+    assert 1_000_000 < report.stat().st_size < 3_000_000
+    page = browser.open(report)
+    note = "document.querySelector('#messages .note').innerText.replaceAll('\u202f', '')"
+    shown, total = page.value(note + ".match(/\\d+/g).map(Number)")
+    assert total > shown > 20
+    page.drag("svg.course [data-span]", 0.2, 0.4)
+    assert 0 < int(text(page, COUNT).split()[0]) < shown
+    assert page.errors == []
 
 
 @pytest.fixture(scope="module")
