@@ -199,6 +199,10 @@ cover-check: ## Hold a million claims of covering against messages at their boun
 test-faults: tools ## Break random networks under every scheme, and count what is missing; SEED=1: these; ON=local[2]: on Spark.
 	$(BIN)/python -m tests.faults.campaign $(if $(SEED),--seed $(SEED)) $(if $(ON),--on '$(ON)')
 
+.PHONY: test-properties
+test-properties: tools ## Hold posets and overlap to their definitions over 100,000 drawn cases each; CASES=1000 SEED=1 ONLY=overlap.
+	$(BIN)/python -m tests.properties.campaign $(if $(CASES),--cases $(CASES)) $(if $(SEED),--seed $(SEED)) $(if $(ONLY),--only $(ONLY))
+
 .PHONY: test-attacks
 test-attacks: tools ## Play attackers against routers with honest traffic, in memory and in namespaces: a table each.
 	$(BIN)/python -m tests.attacks.campaign

@@ -22,6 +22,7 @@ from analysis.oracle import Claim, SubscriptionChange, claims_of, readable_claim
 from analysis.patterns import PatternEvents, PatternJudge, carried_times, pattern_events, problems_of
 from analysis.payloads import Payload, payloads_of
 from analysis.rundir import Run, advertisement_changes, network_changes, subscription_changes
+from nodes.scheme_catalog import factors_patterns
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,7 +97,7 @@ class Read:
                 advertising,
                 lossy=bool(network.lossy_links(run.plan)),
                 carried_ns=carried_times(run) if clocks and self.patterns.sought else {},
-                factored=run.plan.scheme_options.get("patterns") == "factored",
+                factored=factors_patterns(run.plan.scheme_options),
             ),
             history,
             self.fixpoints,

@@ -25,6 +25,14 @@ ADVERTISED = (
     f"k any string and x < 5 and x = 7 and {OTHERS}",
     f'k >* "b" and k = "a" and x any integer and {OTHERS} or k = "" and x any integer',
 )
+PATTERNS = (
+    "[x = 1] then [x = 2] within 200ms",
+    '[k = "a"] and another [k = "b" and x < 5] within 100ms pairing once',
+    "([x = 1] or [x = 7]) then [x = 2 or x = 3] then [x = 4] within 300ms pairing first wait 20ms",
+    '[k >* "c" and x > 5] and [k any string and x = 9] within 50ms keep 2000',
+    '([x = 3] then [x = 3] within 80ms) or [k = "" and x = 0] wait 1s',
+    "[u = true and x = 1] then ([x = 8] and [x = 9]) within 400ms",
+)
 TEXTS = ("a", "b", "bc", "cab", "")
 
 
@@ -33,6 +41,7 @@ def draw(seed: int, scheme: str | None = None) -> dict[str, Any]:
     for attempt in count():
         scenario = _drawn(seed, Random(f"judge/{seed}/{attempt}"), scheme)
         _let_advertise(scenario, Random(f"judge/{seed}/advertisements"))
+        _let_seek(scenario, Random(f"judge/{seed}/patterns"))
         try:
             plan_of(scenario)
         except ScenarioError:
@@ -144,6 +153,23 @@ def _let_advertise(scenario: dict[str, Any], rng: Random) -> None:
 def _advertisement(rng: Random) -> dict[str, Any]:
     found = _subscription(rng)
     return {**found, "predicate": rng.choice(ADVERTISED)}
+
+
+def _let_seek(scenario: dict[str, Any], rng: Random) -> None:
+    """Some clients seek patterns; where they have to advertise, routers may recognise them."""
+    if rng.random() < 0.5:
+        return
+    if isinstance(scenario["scheme"], dict) and rng.random() < 0.6:
+        scenario["scheme"] |= {"patterns": "factored"}
+    for client in (*scenario["clients"].values(), *scenario["populations"].values()):
+        if rng.random() < 0.6:
+            client["patterns"] = [_sought(rng) for _ in range(rng.choice([1, 1, 2]))]
+
+
+def _sought(rng: Random) -> dict[str, Any]:
+    found = _subscription(rng)
+    del found["predicate"]
+    return {**found, "pattern": rng.choice(PATTERNS)}
 
 
 def _population(rng: Random) -> dict[str, Any]:

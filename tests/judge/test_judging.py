@@ -7,10 +7,24 @@ import json
 import re
 import struct
 import sys
+from itertools import product
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
+from nodes.model import (
+    Occurrence,
+    advertisement_overlaps,
+    format_filter,
+    matches_of,
+    parse_message,
+    parse_pattern,
+    parse_predicate,
+)
+from nodes.model.patterns import longest_ns as model_longest_ns
+from tests.judge.judging.overlapping import overlap
 from tests.judge.judging.packets import (
     FLOAT,
     INTEGER,
@@ -21,10 +35,12 @@ from tests.judge.judging.packets import (
     open_frame,
     split,
 )
+from tests.judge.judging.pattern_texts import Seen, all_matches, longest_ns, paired, read_pattern
 from tests.judge.judging.pcap import Record, read_capture
 from tests.judge.judging.subscribing import decode_predicate
 from tests.judge.judging.texts import matches, read_message, read_predicate
 from tests.judge.judging.verdict import Between, _quantile
+from tests.judge.scenarios import ADVERTISED, PATTERNS, PREDICATES
 
 ROOT = Path(__file__).parents[2]
 JUDGING = sorted((ROOT / "tests/judge/judging").glob("*.py"))
@@ -44,6 +60,50 @@ def test_the_judge_imports_the_standard_library_and_itself_alone(module: Path) -
     others = {n for n in imported if n.partition(".")[0] not in sys.stdlib_module_names}
     assert all(name.startswith("tests.judge.judging.") for name in others), others
     assert "importlib" not in imported
+
+
+PATTERN_PARTS = st.sampled_from(["[a = 1]", '[b = "]" or a = 2]', "[a any integer]", "[c = true]"])
+PATTERN_JOINTS = st.sampled_from(["then", "and", "and another", "or"])
+PATTERN_EXPRESSIONS = st.recursive(
+    PATTERN_PARTS,
+    lambda inner: st.builds("({} {} {} within {}ns)".format, inner, PATTERN_JOINTS, inner, st.integers(1, 9)),
+    max_leaves=4,
+)
+PUBLISHED = st.lists(
+    st.tuples(
+        st.builds(Seen, st.integers(0, 9), st.integers(1, 2), st.integers(1, 9)),
+        st.sampled_from(["a = 1", "a = 2", 'b = "]"', "a = 1, c = true"]),
+    ),
+    max_size=6,
+    unique_by=lambda each: each[0][1:],
+)
+
+
+@given(
+    st.builds(
+        "{} or {} within 7ns pairing {}".format,
+        PATTERN_EXPRESSIONS,
+        PATTERN_EXPRESSIONS,
+        st.sampled_from(["every", "first", "once"]),
+    ),
+    PUBLISHED,
+)
+def test_patterns_mean_to_the_judge_what_they_mean_to_the_model(
+    text: str, published: list[tuple[Seen, str]]
+) -> None:
+    read = read_pattern(text)
+    found = paired(read.pairing, all_matches(read.root, [(s, read_message(m)) for s, m in published]))
+    expected = matches_of(parse_pattern(text), [(Occurrence(*s), parse_message(m)) for s, m in published])
+    assert [tuple(map(tuple, match)) for match in found] == [tuple(map(tuple, match)) for match in expected]
+    assert longest_ns(read.root) == model_longest_ns(parse_pattern(text).expression)
+
+
+def test_the_judge_finds_overlaps_that_are_drawn_as_the_model_does() -> None:
+    texts = [text for pattern in PATTERNS for text in re.findall(r"\[([^]]*)\]", pattern)]
+    for offered, wanted in product(ADVERTISED, [*PREDICATES, *texts]):
+        for one, other in product(parse_predicate(offered).filters, parse_predicate(wanted).filters):
+            ours = overlap(*(next(iter(read_predicate(format_filter(each)))) for each in (one, other)))
+            assert ours is advertisement_overlaps(one, other), f"{offered} and {wanted}"
 
 
 def _bytes(lines: list[str]) -> bytes:

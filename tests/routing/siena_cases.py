@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 
 from fastpath import cover
@@ -11,6 +11,7 @@ from nodes.config import LimitConfig
 from nodes.model import (
     Filter,
     Predicate,
+    advertisement_covers,
     advertisement_overlaps,
     covers,
     format_filter,
@@ -53,14 +54,26 @@ def model_covers(wide: bytes, narrow: bytes) -> bool:
     return wide != narrow and covers(first, second) and (wide < narrow or not covers(second, first))
 
 
-def check(poset: Poset, output: dict[int, set[bytes]], open_to: dict[int, int]) -> None:
+def model_advertisement_covers(wide: bytes, narrow: bytes) -> bool:
+    """The same of advertisements (M5)."""
+    first, second = decode_filter(wide), decode_filter(narrow)
+    within = advertisement_covers(first, second)
+    return wide != narrow and within and (wide < narrow or not advertisement_covers(second, first))
+
+
+def check(
+    poset: Poset,
+    output: dict[int, set[bytes]],
+    open_to: dict[int, int],
+    covering: Callable[[bytes, bytes], bool] = model_covers,
+) -> None:
     """The poset is what S1 to S3 say of what each subscriber said, whatever happened before."""
-    roots = {u: {f for f in fs if not any(model_covers(g, f) for g in fs)} for u, fs in output.items()}
+    roots = {u: {f for f in fs if not any(covering(g, f) for g in fs)} for u, fs in output.items()}
     wanted = {f: {u for u in roots if f in roots[u]} for f in set().union(*roots.values())}
     assert {f: set(interfaces(n.subscribers)) for f, n in poset.nodes.items()} == wanted, "S2"
     for f, node in poset.nodes.items():
-        above = {g for g in wanted if model_covers(g, f)}
-        immediate = {g for g in above if not any(model_covers(g, h) for h in above)}
+        above = {g for g in wanted if covering(g, f)}
+        immediate = {g for g in above if not any(covering(g, h) for h in above)}
         assert {n.filter for n in node.above} == immediate, f"S1: {text(f)}"
         assert all(node in n.below for n in node.above)
         assert all(node in n.above for n in node.below)

@@ -66,10 +66,16 @@ class Rules:
 
     def answers(self, publisher: int, time_ns: int, message: Message) -> dict[int, Answer]:
         """By client, of a message that was published then."""
+        return self.answers_of(publisher, time_ns, message, self.subscriptions)
+
+    def answers_of(
+        self, publisher: int, time_ns: int, message: Message, subscriptions: Iterable[Subscription]
+    ) -> dict[int, Answer]:
+        """The same to these subscriptions."""
         known, possible = self.advertised(publisher, time_ns, message)
         if not possible:
             return {}
-        answers = self._wanted(publisher, time_ns, message)
+        answers = self._wanted(publisher, time_ns, message, subscriptions)
         if known:
             return answers
         return {
@@ -90,9 +96,11 @@ class Rules:
         known = any(self._owes(s, time_ns) and time_ns <= self._end_ns for s in within)
         return known, any(self._allows(s, time_ns) for s in within)
 
-    def _wanted(self, publisher: int, time_ns: int, message: Message) -> dict[int, Answer]:
+    def _wanted(
+        self, publisher: int, time_ns: int, message: Message, subscriptions: Iterable[Subscription]
+    ) -> dict[int, Answer]:
         matching: dict[int, list[Subscription]] = {}
-        for s in self.subscriptions:
+        for s in subscriptions:
             if s.client != publisher and matches(s.predicate, message):
                 matching.setdefault(s.client, []).append(s)
         return {client: self._answer(publisher, client, time_ns, held) for client, held in matching.items()}

@@ -68,15 +68,16 @@ class _Words:
 
 def matches(predicate: Predicate, message: Message) -> bool:
     """Whether a message matches: one of the filters holds, each of its constraints."""
-    return any(all(_holds(constraint, message) for constraint in each) for each in predicate)
+    return any(all(holds(constraint, message) for constraint in each) for each in predicate)
 
 
 def admits(advertisement: frozenset[Constraint], message: Message) -> bool:
     """Whether each attribute of a message satisfies a constraint of an advertisement."""
-    return all(any(c[0] == name and _holds(c, message) for c in advertisement) for name in message)
+    return all(any(c[0] == name and holds(c, message) for c in advertisement) for name in message)
 
 
-def _holds(constraint: Constraint, message: Message) -> bool:
+def holds(constraint: Constraint, message: Message) -> bool:
+    """Whether a message satisfies a constraint."""
     name, kind, sign, operand = constraint
     found, value = message.get(name, (0, 0))
     return found == kind and (sign == "any" or _SIGNS[sign](value, operand))

@@ -14,6 +14,7 @@ from typing import Any
 from tests.judge.judging.calm import Calm, calm_of
 from tests.judge.judging.packets import MESSAGE, PAD
 from tests.judge.judging.run import FOREVER, Event, Run, read_run
+from tests.judge.judging.sought import sought
 from tests.judge.judging.tables import Delivery, Pair, Row, Tables, tables_of
 
 ARRIVED = ("delivered", "duplicate")
@@ -33,6 +34,7 @@ def judge(path: Path) -> tuple[Counts, Tables]:
         **whole,
         "publications": len(tables.publications),
         "unadvertised": len(tables.outside),
+        "patterns": sought(run, calm, tables.publications),
         "wasted_crossings": sum(c.copies for c in tables.crossings.values() if c.wasted),
         "delivered_digest": _digest(run, tables),
         "latency_ns": _latency(tables.deliveries.values()),
