@@ -31,7 +31,8 @@ from nodes.daemon.clock import Clock
 from nodes.daemon.sockets import open_interface
 from nodes.daemon.udp import Received, UdpLink
 from nodes.model import Components, Pattern, Predicate, Value, parse_message, parse_pattern, parse_predicate
-from nodes.routing.effects import Send
+from nodes.routing.effects import DeliverMatch, Send
+from nodes.scheme_catalog import factors_patterns
 from nodes.wire.packets import PORT, Role
 
 __all__ = ["Advertisement", "Client", "Delivery", "Match", "PatternSubscription", "Subscription"]
@@ -184,11 +185,7 @@ class Client:
         wanted = parse_predicate(predicate) if isinstance(predicate, str) else predicate
         self._check()
         now_ns = self._clock.now_ns()
-        number = self._core.subscribe(now_ns, wanted)
-        subscription = self._subscription(number, wanted, callback, now_ns)
-        self._wanted.add(subscription)
-        if self._recording is not None:
-            self._recording.events.subscribed(now_ns, number, wanted)
+        subscription = self._subscribed(now_ns, wanted, callback)
         await self._acknowledged()
         return subscription
 
@@ -210,8 +207,9 @@ class Client:
     ) -> PatternSubscription:
         """Seek messages that belong together; returns when our router has taken note.
 
-        We subscribe to all that the parts of the pattern match, and recognise it here. What is delivered for
-        that alone is not given to the application but in matches.
+        We subscribe to all that the parts of the pattern match, and recognise it here; where the scheme has
+        routers recognise patterns, our router seeks it for us. What is delivered for that alone is not given
+        to the application but in matches.
 
         Args:
             pattern: what is sought (docs/patterns.md).
@@ -222,18 +220,25 @@ class Client:
         """
         meant = parse_pattern(pattern) if isinstance(pattern, str) else pattern
         self._check()
-        now_ns, wanted = self._clock.now_ns(), meant.union
-        number = self._core.subscribe(now_ns, wanted)
-        subscription = self._subscription(number, wanted, _let_go, now_ns)
-        inbox: Inbox[Match] = Inbox(self._queue_limit, lambda condition: self._wait(condition, number))
-        sought = PatternSubscription(self, subscription, meant, inbox, callback)
-        self._wanted.add(subscription)
+        sought = self._sought(self._clock.now_ns(), meant, callback)
         self._seeking.add(sought)
-        if self._recording is not None:
-            self._recording.events.subscribed(now_ns, number, wanted)
-            self._recording.events.sought(now_ns, number, meant)
         await self._acknowledged()
         return sought
+
+    def _sought(self, now_ns: int, pattern: Pattern, callback: MatchCallback | None) -> PatternSubscription:
+        subscription = None
+        if factors_patterns(self._core.config.scheme_options):
+            number = self._core.subscribe_pattern(now_ns, pattern, self._next_number())
+        else:
+            subscription = self._subscribed(now_ns, pattern.union, _let_go)
+            number = subscription.number
+        if self._recording is not None:
+            self._recording.events.sought(now_ns, number, pattern)
+        inbox: Inbox[Match] = Inbox(self._queue_limit, lambda condition: self._wait(condition, number))
+        known_ns = self._known_ns(now_ns)
+        return PatternSubscription(
+            self, number, pattern, subscription, inbox=inbox, callback=callback, known_ns=known_ns
+        )
 
     async def unsubscribe_pattern(self, sought: PatternSubscription) -> None:
         """Seek it no longer; returns when our router has taken note. Who iterates over it comes to the end.
@@ -241,8 +246,16 @@ class Client:
         Raises:
             UsageError: it was withdrawn before.
         """
-        self._seeking.remove(sought.number)
-        await self.unsubscribe(sought.subscription)
+        if sought.subscription is not None:
+            self._seeking.remove(sought.number)
+            await self.unsubscribe(sought.subscription)
+            return
+        self._withdraw(sought.number)
+        try:
+            await self._acknowledged()
+        finally:
+            self._seeking.remove(sought.number)
+            self._changed.set()
 
     async def patterns(self, pattern: str | Pattern) -> AsyncIterator[Match]:
         """The matches of a pattern, which is sought until the iterator is closed.
@@ -298,7 +311,7 @@ class Client:
         """
         return dict(self._core.refused)
 
-    async def settled(self, subscription: Subscription) -> None:
+    async def settled(self, subscription: Subscription | PatternSubscription) -> None:
         """See `Subscription.settled`."""
         while (left_ns := subscription.known_ns - self._clock.now_ns()) > 0:
             await asyncio.sleep(self._clock.real_wait_s(left_ns))
@@ -396,19 +409,33 @@ class Client:
         self._link.close()
         self._changed.set()
 
-    def _subscription(
-        self, number: int, wanted: Predicate, callback: Callback | None, now_ns: int
-    ) -> Subscription:
+    def _subscribed(self, now_ns: int, wanted: Predicate, callback: Callback | None) -> Subscription:
+        number = self._core.subscribe(now_ns, wanted, self._next_number())
+
         def waits(condition: Callable[[], bool]) -> Awaitable[bool]:
             return self._wait(condition, number)
 
-        known_ns = now_ns + self._core.config.settle_ms * MILLISECOND_NS
         inbox: Inbox[Delivery] = Inbox(self._queue_limit, waits)
-        return Subscription(self, number, wanted, inbox=inbox, callback=callback, known_ns=known_ns)
+        known_ns = self._known_ns(now_ns)
+        subscription = Subscription(self, number, wanted, inbox=inbox, callback=callback, known_ns=known_ns)
+        self._wanted.add(subscription)
+        if self._recording is not None:
+            self._recording.events.subscribed(now_ns, number, wanted)
+        return subscription
+
+    def _next_number(self) -> int:
+        """Of a subscription or a pattern: events know both by one number."""
+        return max((*self._core.held, *self._core.sought), default=0) + 1
+
+    def _known_ns(self, now_ns: int) -> int:
+        return now_ns + self._core.config.settle_ms * MILLISECOND_NS
 
     def _withdraw(self, number: int) -> None:
         now_ns = self._clock.now_ns()
-        self._core.unsubscribe(now_ns, number)
+        if number in self._core.sought:
+            self._core.unsubscribe_pattern(now_ns, number)
+        else:
+            self._core.unsubscribe(now_ns, number)
         if self._recording is not None:
             self._recording.events.unsubscribed(now_ns, number)
 
@@ -419,7 +446,7 @@ class Client:
             self._recording.events.unadvertised(now_ns, advertisement)
 
     def _withdraw_all(self) -> None:
-        for number in self._core.held:
+        for number in (*self._core.held, *self._core.sought):
             self._withdraw(number)
         for number in self._core.advertised:
             self._take_back(number)
@@ -432,7 +459,8 @@ class Client:
         """Whether it holds, at last; False: the client, or its subscription of that number, has ended."""
 
         def over() -> bool:
-            return self._closed or (number is not None and number not in self._wanted.held)
+            wanted = number is None or number in self._wanted.held or number in self._seeking.held
+            return self._closed or not wanted
 
         await self._until(lambda: condition() or over())
         if not condition():
@@ -517,10 +545,24 @@ class Client:
 
     def _tell_matches(self, now_ns: int) -> None:
         for match in self._seeking.due(now_ns):
-            if match.sought.callback is not None:
-                self._call(match.sought.callback, [match])
-            else:
-                match.sought.inbox.put([match])
+            self._tell(match)
+
+    def _take_match(self, now_ns: int, output: DeliverMatch) -> None:
+        """Routers have found one."""
+        deliveries = [
+            Delivery(m.source, m.sequence, m.attributes, m.payload, m.hop_count, m.publish_time_ns,
+                     now_ns - m.publish_time_ns, ())
+            for m in output.messages
+        ]  # fmt: skip
+        match = self._seeking.told(output.pattern, deliveries)
+        if match is not None:
+            self._tell(match)
+
+    def _tell(self, match: Match) -> None:
+        if match.sought.callback is not None:
+            self._call(match.sought.callback, [match])
+        else:
+            match.sought.inbox.put([match])
 
     def _note_match(self, number: int, components: Components) -> None:
         if self._recording is not None:
@@ -549,6 +591,9 @@ class Client:
             self._core.handle_timer(now_ns)
         self._tell_matches(now_ns)
         outputs = self._core.take_outputs()
+        for output in outputs:
+            if isinstance(output, DeliverMatch):
+                self._take_match(now_ns, output)
         if self._recording is not None:
             self._recording.write()  # before anything is sent: else others knew more of us than the run
             self._recording.note_state(self._core.state, self.status)

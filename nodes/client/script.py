@@ -31,10 +31,13 @@ from nodes.model import (
     parse_predicate,
 )
 from nodes.patterns.recogniser import Recogniser
-from nodes.routing.effects import Deliver, Log, Output
+from nodes.routing.effects import Deliver, DeliverMatch, Log, Output
+from nodes.scheme_catalog import factors_patterns
+from nodes.wire.packets import Message
 
 ACTIONS_PER_CALL = 256
 """So that a long burst leaves the shell room for packets and requests: the rest is due at once again."""
+_SUBSCRIBING = ("subscribe", "subscribe_pattern")
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +68,7 @@ class ScriptedClient:
         self._first = deque(step for step in steps if step.at_ns < 0)
         self._timed = deque(sorted((s for s in steps if s.at_ns >= 0), key=lambda step: step.at_ns))
         self.deliveries = Deliveries()
-        self._last_id = max((step.number for step in steps if step.do == "subscribe"), default=0)
+        self._last_id = max((step.number for step in steps if step.do in _SUBSCRIBING), default=0)
         self._last_advertised = max((step.number for step in steps if step.do == "advertise"), default=0)
         self._zero_ns: int | None = None
         self._events = Events(core.config.name)
@@ -76,6 +79,8 @@ class ScriptedClient:
         self._sought: dict[int, Pattern] = {}
         """The patterns, by their subscriptions."""
         self._recogniser = Recogniser()
+        """Of patterns that no router seeks for us."""
+        self._factored = factors_patterns(core.config.scheme_options)
         self._failed = 0
         self._outputs: list[Output] = []
 
@@ -135,11 +140,10 @@ class ScriptedClient:
         return self._execute(now_ns, _Step(now_ns, "unadvertise", advertisement))
 
     def step_aside(self, now_ns: int) -> None:
-        """Withdraw subscriptions and advertisements, for as long as a program takes the client's place."""
-        for subscription in self._wanted:
-            self.core.unsubscribe(now_ns, subscription)
+        """Withdraw all that is held, for as long as a program takes the client's place."""
+        for subscription in dict.fromkeys([*self._wanted, *self._sought]):
+            self._withdraw(now_ns, subscription)
             self._events.unsubscribed(now_ns, subscription)
-            self._recogniser.remove(subscription)
         for advertisement in self._advertised:
             self.core.unadvertise(now_ns, advertisement)
             self._events.unadvertised(now_ns, advertisement)
@@ -154,7 +158,7 @@ class ScriptedClient:
             core.subscribe(now_ns, predicate, subscription)
             self._events.subscribed(now_ns, subscription, predicate)
         for subscription, pattern in self._sought.items():
-            self._recogniser.add(subscription, pattern)
+            self._seek(now_ns, subscription, pattern)
             self._events.sought(now_ns, subscription, pattern)
 
     def receive(self, now_ns: int, interface: int, packet: bytes) -> None:
@@ -207,10 +211,10 @@ class ScriptedClient:
     def _patterns_status(self) -> dict[str, object]:
         """Nothing of clients that never sought a pattern."""
         recogniser, counts = self._recogniser, self._recogniser.counts
-        if not self._sought and not counts:
+        if self._factored or (not self._sought and not counts):
             return {}
         return {
-            "patterns": {"sought": len(recogniser), "held": recogniser.held, **dict(sorted(counts.items()))}
+            "recogniser": {"sought": len(recogniser), "held": recogniser.held, **dict(sorted(counts.items()))}
         }
 
     def _due(self) -> int:
@@ -224,6 +228,8 @@ class ScriptedClient:
             self._outputs.append(output)
             if isinstance(output, Deliver):
                 self._note_delivery(now_ns, output, packet)
+            elif isinstance(output, DeliverMatch):
+                self._events.recognised(now_ns, output.pattern, tuple(map(_occurrence, output.messages)))
         for number, components in self._recogniser.take():
             self._events.recognised(now_ns, number, components)
 
@@ -241,7 +247,7 @@ class ScriptedClient:
                 self._wanted[number] = predicate
                 return self._events.subscribed(now_ns, number, predicate)
             case _Step(do="subscribe_pattern", number=number, pattern=Pattern() as pattern):
-                self._recogniser.add(number, pattern)
+                self._seek(now_ns, number, pattern)
                 self._sought[number] = pattern
                 return self._events.sought(now_ns, number, pattern)
             case _Step(do="advertise", number=number, predicate=Predicate() as predicate):
@@ -255,19 +261,35 @@ class ScriptedClient:
         if step.message is not None:
             identity = self.core.publish(now_ns, step.message, step.payload)
             return self._events.published(now_ns, identity, step.message)
-        self.core.unsubscribe(now_ns, step.number)
+        self._withdraw(now_ns, step.number)
         self._wanted.pop(step.number, None)
         self._sought.pop(step.number, None)
-        self._recogniser.remove(step.number)
         return self._events.unsubscribed(now_ns, step.number)
+
+    def _seek(self, now_ns: int, number: int, pattern: Pattern) -> None:
+        """Have our router seek it, or recognise it in what our subscription of this number brings."""
+        if self._factored:
+            self.core.subscribe_pattern(now_ns, pattern, number)
+        else:
+            self._recogniser.add(number, pattern)
+
+    def _withdraw(self, now_ns: int, number: int) -> None:
+        if self._factored and number in self._sought:
+            self.core.unsubscribe_pattern(now_ns, number)
+        else:
+            self.core.unsubscribe(now_ns, number)
+            self._recogniser.remove(number)
 
     def _note_delivery(self, now_ns: int, output: Deliver, packet: bytes) -> None:
         self.deliveries.note(now_ns, output.message)
         m = output.message
         if self._sought:
-            occurrence = Occurrence(m.publish_time_ns, m.source, m.sequence)
-            self._recogniser.receive(now_ns, [(occurrence, packet)])
+            self._recogniser.receive(now_ns, [(_occurrence(m), packet)])
         self._events.delivered(now_ns, m.source, m.sequence, m.hop_count, m.publish_time_ns)
+
+
+def _occurrence(message: Message) -> Occurrence:
+    return Occurrence(message.publish_time_ns, message.source, message.sequence)
 
 
 @lru_cache(maxsize=1024)

@@ -34,22 +34,24 @@ class PatternSubscription:
     def __init__(
         self,
         client: Client,
-        subscription: Subscription,
+        number: int,
         pattern: Pattern,
+        subscription: Subscription | None,
+        *,
         inbox: Inbox[Match],
         callback: MatchCallback | None,
+        known_ns: int,
     ) -> None:
+        self.number = number
+        """That of its subscription, if it has one; no subscription of the client has the same."""
         self.pattern = pattern
         self.subscription = subscription
-        """To all that the parts of the pattern match."""
+        """To all that the parts of the pattern match; None: routers recognise it."""
+        self.known_ns = known_ns
+        """When every router knows of it."""
         self.inbox = inbox
         self.callback = callback
         self._client = client
-
-    @property
-    def number(self) -> int:
-        """That of its subscription."""
-        return self.subscription.number
 
     @property
     def overflows(self) -> int:
@@ -58,7 +60,7 @@ class PatternSubscription:
 
     async def settled(self) -> None:
         """Wait until every router knows of it: see `Subscription.settled`."""
-        await self.subscription.settled()
+        await self._client.settled(self)
 
     async def unsubscribe(self) -> None:
         """Seek it no longer; returns when our router has taken note."""
@@ -104,7 +106,8 @@ class Seeking:
     def add(self, sought: PatternSubscription) -> None:
         """From now on it is told."""
         self.held[sought.number] = sought
-        self._recogniser.add(sought.number, sought.pattern)
+        if sought.subscription is not None:
+            self._recogniser.add(sought.number, sought.pattern)
 
     def remove(self, number: int) -> None:
         """From now on it is not; one that does not exist is fine."""
@@ -131,6 +134,13 @@ class Seeking:
             deliveries = [each.delivery for each in components if isinstance(each, _Delivered)]
             found.append(Match(tuple(deliveries), self.held[number]))
         return found
+
+    def told(self, number: int, deliveries: Sequence[Delivery]) -> Match | None:
+        """Routers have found a match; None: it is not sought any more."""
+        if number not in self.held:
+            return None
+        self._note(number, tuple(Occurrence(d.publish_time_ns, d.source, d.sequence) for d in deliveries))
+        return Match(tuple(deliveries), self.held[number])
 
     def next_deadline(self) -> int | None:
         """When `due` is wanted."""

@@ -16,7 +16,7 @@ from random import Random
 from typing import Any
 
 from nodes.config import Action, LimitConfig, TimerConfig
-from nodes.scheme_catalog import CATALOG, lacking, option_problem
+from nodes.scheme_catalog import CATALOG, factors_patterns, lacking, option_problem
 from testbed.plan.addresses import lay_out
 from testbed.plan.arrivals import likely_count
 from testbed.plan.background import read_background
@@ -158,7 +158,7 @@ def _build(source: Source, data: Mapping[str, Any], overrides: Mapping[str, str]
     scheme, options = _scheme(source, data)
     times = read_times(source, data)
     room = Room(min((wire.mtu for wire in graph.wires), default=1500), scheme, len(graph.routers))
-    scripts = _scripts(source, data, room, times, members)
+    scripts = _scripts(source, data, room, times, members, factored=factors_patterns(options))
     timers = _timers(source, data.get("timers") or {})
     programs = read_programs(source, data)
     duration = read_duration(source, data, programs)
@@ -208,12 +208,14 @@ def _scripts(
     room: Room,
     times: Times,
     members: Sequence[Member],
+    *,
+    factored: bool,
 ) -> dict[str, tuple[Action, ...]]:
     seed = data.get("seed", 1)
     given = data.get("workload") or {}
     generated = Generated(source, {} if isinstance(given, str) else given, seed)
     world = read_world(source, data, times)
-    workload = Workload(source, seed, room, times, generated, world)
+    workload = Workload(source, seed, room, times, generated, world, factored=factored)
     named = [Member(name, spec, ("clients", name)) for name, spec in (data.get("clients") or {}).items()]
     scripts: dict[str, tuple[Action, ...]] = {}
     if _too_many(source, [*named, *members], times, world):

@@ -55,6 +55,8 @@ class Workload:
     generated: Generated
     world: World | None = None
     """What entities are in; None: there are none."""
+    factored: bool = False
+    """Whether routers recognise patterns, so that clients need not subscribe to their parts."""
     _predicates: dict[str, str] = field(default_factory=dict)
     """Canonical text by text: populations subscribe to the same again and again."""
 
@@ -107,7 +109,7 @@ class Workload:
                 yield Action(until_ns, verbs[1], number)
 
     def _sought(self, entry: Any, key: Key, numbers: Iterator[int]) -> Iterator[Action]:
-        """A pattern: a subscription to all that its parts match, and what is to be recognised of it."""
+        """A pattern, and a subscription to all that its parts match if the client recognises it itself."""
         spec = {"pattern": entry} if isinstance(entry, str) else entry
         if "pattern" not in spec:
             return  # the schema has complained
@@ -118,7 +120,8 @@ class Workload:
             self.source.complain_text(key if isinstance(entry, str) else (*key, "pattern"), error)
             return
         number = next(numbers)
-        yield Action(from_ns, "subscribe", number, format_predicate(pattern.union))
+        if not self.factored:
+            yield Action(from_ns, "subscribe", number, format_predicate(pattern.union))
         yield Action(from_ns, "subscribe_pattern", number, format_pattern(pattern))
         if until_ns is not None:
             yield Action(until_ns, "unsubscribe", number)

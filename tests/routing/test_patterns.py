@@ -58,7 +58,7 @@ def test_links_that_repeat_and_reorder_change_nothing(pairing: str) -> None:
     published = [publish(net, rng.randint(1, 3), rng.randrange(40) * MS) for _ in range(80)]
     net.run(5 * SECOND)
     assert told(net) == matches_of(parse_pattern(pattern), published)
-    counts: Any = net.client("c2").status()["patterns"]
+    counts: Any = net.client("c2").status()["recogniser"]
     assert set(counts) <= {"sought", "held", "duplicate", "late"}
 
 
@@ -82,7 +82,7 @@ def test_a_pattern_that_is_sought_no_longer_is_not_told() -> None:
     net.after("c2")
     publish(net, 2, 5 * SECOND)
     assert told(net) == []
-    assert "patterns" not in client.status()
+    assert "recogniser" not in client.status()
 
 
 def test_who_steps_aside_forgets_what_it_had_kept_and_seeks_again_when_it_comes_back() -> None:
