@@ -156,9 +156,10 @@ def _document(files: Files, work: Work, folder: Path, tasks: Tasks, *, steps_wan
     if files.pieces and len(ingested.unreadable) == len({piece.interface for piece in files.pieces}):
         raise AnalysisError("no capture could be read: " + "; ".join(ingested.problems))
     ends = _ends(work)
-    names = sorted({piece.interface for piece in files.pieces})
-    places = Places.of(names, {name: found for name, found in ends.items() if found is not None})
     kinds, times = _survey(folder / PACKETS, tasks)
+    left_out = set(ingested.unreadable) - set(times)
+    names = sorted({piece.interface for piece in files.pieces} - left_out)
+    places = Places.of(names, {name: found for name, found in ends.items() if found is not None})
     steps, windows = partial(_steps, folder, places, tasks, wanted=steps_wanted), _windows(times)
     reports = steps(Times(windows))
     clocks = _clocks(reports, places)
@@ -179,7 +180,13 @@ def _document(files: Files, work: Work, folder: Path, tasks: Tasks, *, steps_wan
         "ambiguous_steps": followed["ambiguous"],
         "clocks": clocks.rows(),
         "reused_pieces": work.kept,
-        "problems": [*ingested.problems, *_crowded(ends), *_problems(work, followed), *clocks.problems()],
+        "problems": [
+            *ingested.problems,
+            *_crowded(ends),
+            *_strangers(ends, followed),
+            *_problems(work, followed),
+            *clocks.problems(),
+        ],
         "notes": [*files.notes, *clocks.notes()],
         "unknown": _unknown(places, followed, clocks),
     }
@@ -202,6 +209,18 @@ def _crowded(ends: Mapping[str, tuple[str, str] | None]) -> Iterator[str]:
             yield (
                 f"{_few(names)}: {len(names)} captures of one link, which has two ends: they are of several "
                 "runs, or an end was captured twice; steps between them say nothing"
+            )
+
+
+def _strangers(ends: Mapping[str, tuple[str, str] | None], followed: Document) -> Iterator[str]:
+    """Links of which both ends were captured with messages, and no message is in both."""
+    met = {frozenset((step["from"], step["to"])) for step in followed["steps"] if step["over"] == "link"}
+    for link in dict.fromkeys(filter(None, ends.values())):
+        names = sorted(name for name, found in ends.items() if found == link and name in followed["ages"])
+        if len(names) == 2 and frozenset(names) not in met:
+            yield (
+                f"{names[0]} and {names[1]}: captures of one link, by their addresses, and no message is in"
+                " both: they are of several runs, or of different times"
             )
 
 

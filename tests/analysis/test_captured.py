@@ -306,3 +306,30 @@ def test_folders_of_one_name_keep_captures_of_two_runs_apart(tmp_path):
     crowded = [text for text in document["problems"] if "captures of one link" in text]
     assert crowded[0].startswith("one/captures/r1-eth1, one/captures/r2-eth0, two/captures/r1-eth1, ")
     assert any("captures of several runs" in text and "publisher" in text for text in document["problems"])
+
+
+def test_ends_of_a_link_that_have_no_message_in_common_are_of_several_runs(tmp_path):
+    first, second = Network(tmp_path / "first"), Network(tmp_path / "second")
+    for number in range(5):
+        first.publish(number, number * LATER_NS)
+        second.publish(100 + number, number * LATER_NS)
+    ends = {
+        path.stem: path
+        for network, end in ((first, "r1-eth1"), (second, "r2-eth0"))
+        for path in network.write()
+        if path.stem == end
+    }
+    document = read_captures(files_of(list(ends.values())), None, in_threads(2), 2)
+    assert document["problems"] == [
+        "r1-eth1 and r2-eth0: captures of one link, by their addresses, and no message is in both: "
+        "they are of several runs, or of different times"
+    ]
+
+
+def test_a_capture_that_cannot_be_read_is_not_counted(tmp_path):
+    network = Network(tmp_path)
+    network.publish(1, 0)
+    (tmp_path / "r9-eth0.pcap").write_bytes(b"")
+    document = read_captures(files_of([*network.write(), tmp_path / "r9-eth0.pcap"]), None, in_threads(2), 2)
+    assert [each["interface"] for each in document["captures"]] == [*network.passed]
+    assert document["problems"] == ["r9-eth0.pcap: is empty; it was left out"]

@@ -20,7 +20,8 @@ ROOT = Path(__file__).parents[2]
 PICTURES = ROOT / "docs" / "pictures"
 CBN = [sys.executable, "-m", "testbed.cli"]
 SCHEMES = ("light", "dark")
-SIZE = (1180, 1160)
+WIDTH = 1180
+REPORT_HEIGHT, COMPARISON_HEIGHT = 1250, 1600
 CHARACTER, LINE, MARGIN, BAR = 7.25, 17.0, 16.0, 30.0
 LINES = 24
 STYLE = """
@@ -47,7 +48,7 @@ def draw_report(folder: Path) -> None:
     run(*CBN, "run", "outage", "--world", "sim", "--analyze", "--quiet", "--out", str(folder / "outage"))
     with Browser() as browser:
         for scheme in SCHEMES:
-            page = browser.open(folder / "outage" / "report.html", width=SIZE[0], height=SIZE[1])
+            page = browser.open(folder / "outage" / "report.html", width=WIDTH, height=REPORT_HEIGHT)
             page.prefer(scheme)
             save(page, f"report-{scheme}.png")
             page.value("document.getElementById('message-kind').value = 'lost'")
@@ -68,7 +69,7 @@ def draw_comparison(folder: Path) -> None:
     run(*CBN, "run", str(scenario), "--world", "sim", "--analyze", "--quiet", "--out", str(out))
     with Browser() as browser:
         for scheme in SCHEMES:
-            page = browser.open(out / "compare.html", width=SIZE[0], height=SIZE[1])
+            page = browser.open(out / "compare.html", width=WIDTH, height=COMPARISON_HEIGHT)
             page.prefer(scheme)
             save(page, f"compare-{scheme}.png")
 

@@ -121,12 +121,21 @@ def _of_tables(ours: Tables, folder: Path) -> Iterator[str]:
             "publish_time_ns": p.publish_time_ns,
             "announced_ns": p.announced_ns,
             "message": p.message,
+            "hop_count": p.hop_count,
         }
         for key, p in ours.publications.items()
     }
-    deliveries = {key: _renamed(asdict(d), node="node_id") for key, d in ours.deliveries.items()}
+    published = {key: p.published_ns for key, p in ours.publications.items()}
+    deliveries = {
+        key: {**_renamed(asdict(d), node="node_id"), "published_ns": published.get(key[:2])}
+        for key, d in ours.deliveries.items()
+    }
     crossings = {key: _compared(asdict(c)) for key, c in ours.crossings.items()}
-    verdicts = {key: asdict(row) for key, row in ours.verdicts.items()}
+    latencies = {key: d.latency_ns for key, d in ours.deliveries.items()}
+    verdicts = {
+        key: {**asdict(row), "published_ns": published.get(key[:2]), "latency_ns": latencies.get(key)}
+        for key, row in ours.verdicts.items()
+    }
     pair = ("source", "sequence", "subscriber")
     crossing = ("source", "sequence", "from_id", "to_id", "hop_count")
     yield from _of_rows("publications", publications, _read(folder, "publications", pair[:2]))
@@ -134,7 +143,7 @@ def _of_tables(ours: Tables, folder: Path) -> Iterator[str]:
     yield from _of_rows("crossings", crossings, _read(folder, "crossings", crossing))
     yield from _of_rows("verdicts", verdicts, _read(folder, "verdicts", pair))
     expected = {
-        key: {**asdict(answer), "published_ns": ours.publications[key[:2]].published_ns, "denied": False}
+        key: {**asdict(answer), "published_ns": published[key[:2]], "denied": False}
         for key, answer in ours.answers.items()
         if answer.wanted or answer.owed is not None
     }
