@@ -12,8 +12,9 @@ from typing import Any
 Status = Mapping[str, Any]
 Statuses = Mapping[str, Status]
 DIGESTS = ("link_state_digest", "interest_digest", "offer_digest")
-HELD = {"subscriptions": "subscribed to", "advertisements": "advertised", "patterns": "seeks"}
-"""What clients hold and tell their routers, and the verb for it; patterns where routers recognise them."""
+HELD = {"subscriptions": "subscribed to", "advertisements": "advertised", "routed_patterns": "seeks"}
+"""What clients hold and tell their routers, and the verb for it; patterns where routers
+recognise them."""
 
 
 def unconverged(
@@ -116,6 +117,10 @@ def _exchange_reasons(routers: Statuses, down: Collection[str]) -> Iterator[str]
         for peer in sorted({a["peer"] for a in status["adjacencies"]} & {*routers}):
             if _digests(status, "sent", peer, down) != _digests(routers[peer], "received", name, down):
                 yield f"{peer} has not received all that {name} has sent it"
+            if _digests(status, "requests", peer, down) != _digests(
+                routers[peer], "routed_patterns", name, down
+            ):
+                yield f"{peer} does not hold what {name} seeks there"
 
 
 def _digests(status: Status, which: str, peer: str, down: Collection[str]) -> list[str]:

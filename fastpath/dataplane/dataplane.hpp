@@ -25,8 +25,10 @@ namespace cbn {
 
 class Loop {
   public:
-    Loop(std::vector<int> descriptors, std::size_t queue_packets)
-        : descriptors_(std::move(descriptors)),
+    // With `inner`, copies for the interface after the last are messages for the control plane.
+    Loop(std::vector<int> descriptors, std::size_t queue_packets, bool inner)
+        : inner_(inner),
+          descriptors_(std::move(descriptors)),
           ports_(descriptors_.size()),
           lost_(descriptors_.size()),
           queue_(queue_packets) {
@@ -39,6 +41,7 @@ class Loop {
     [[nodiscard]] ControlQueue::Packets take_control() { return queue_.take(); }
     [[nodiscard]] std::size_t ports() const noexcept { return ports_.size(); }
     [[nodiscard]] std::uint64_t count(std::size_t port, std::size_t what) const { return ports_[port].get(what); }
+    [[nodiscard]] std::uint64_t inner_count(std::size_t what) const { return inside_.get(what); }
     [[nodiscard]] std::uint64_t drops(std::size_t reason) const { return drops_[reason].load(); }
 
     // Forwards until `stop`; 0, or the errno of what made it impossible to go on.
@@ -153,10 +156,7 @@ class Loop {
 
     void flush() {
         outbox_.drain([this](std::uint32_t interface, Outbox::Lane& lane) {
-            if (interface >= ports_.size()) {
-                for (const Outbox::Datagram& each : lane.datagrams) drop(Drop::SendFailed, each.packets);
-                return;
-            }
+            if (interface >= ports_.size()) [[unlikely]] return keep(interface, lane);
             Counters& port = ports_[interface];
             sending_.send(
                 descriptors_[interface], lane, [&](const Outbox::Datagram& each) { sent(port, each); },
@@ -165,6 +165,22 @@ class Loop {
                     drop(Drop::SendFailed, each.packets);
                 });
         });
+    }
+
+    // What no socket is for.
+    void keep(std::uint32_t interface, const Outbox::Lane& lane) {
+        for (const Outbox::Datagram& each : lane.datagrams) {
+            if (!inner_ || interface > ports_.size()) drop(Drop::SendFailed, each.packets);
+            else take_in(interface, wire::Bytes(lane.bytes).subspan(each.at, each.size));
+        }
+    }
+
+    void take_in(std::uint32_t interface, wire::Bytes datagram) {
+        wire::FrameCursor frames(datagram);
+        for (wire::Frame frame; frames.next(frame);) {
+            const bool taken = queue_.push_inner(interface, datagram.subspan(frame.offset, frame.length));
+            inside_.add(taken ? Count::RxMessages : Count::ControlOverflows);
+        }
     }
 
     static void sent(Counters& port, const Outbox::Datagram& datagram) noexcept {
@@ -177,6 +193,8 @@ class Loop {
         drops_[static_cast<std::size_t>(reason)].fetch_add(packets, std::memory_order_relaxed);
     }
 
+    bool inner_;
+    Counters inside_;
     std::vector<int> descriptors_;
     std::vector<Counters> ports_;
     std::vector<std::uint32_t> lost_;

@@ -21,7 +21,7 @@ cdef extern from "dataplane/dataplane.hpp" namespace "cbn" nogil:
     const char *COUNT_NAMES[12]
 
     cdef cppclass Loop:
-        Loop(vector[int], size_t) except +
+        Loop(vector[int], size_t, cbool) except +
         void install(FibPointer)
         int run() except +
         void stop()
@@ -30,9 +30,13 @@ cdef extern from "dataplane/dataplane.hpp" namespace "cbn" nogil:
         cbool send(uint32_t, Bytes)
         size_t ports()
         uint64_t count(size_t, size_t)
+        uint64_t inner_count(size_t)
         uint64_t drops(size_t)
 
     Status check_framing "cbn::wire::check_framing"(Bytes)
+
+
+INNER_COUNTS = ("rx_messages", "control_overflows")
 
 
 cdef class DataPlane:
@@ -43,13 +47,16 @@ cdef class DataPlane:
 
     `descriptors[i]` is the connected, non-blocking UDP socket of interface i.
 
+    With `inner`, a FIB may have one interface more than there are descriptors: what it forwards there is not
+    sent, but taken by the control plane (`take_control`), as MESSAGE packets. They get half of the queue.
+
     UDP GRO and the count of lost datagrams are switched on where the kernel has them.
     """
 
     cdef Loop *loop
 
-    def __cinit__(self, descriptors, size_t queue_packets=65_536):
-        self.loop = new Loop(<vector[int]>list(descriptors), queue_packets)
+    def __cinit__(self, descriptors, size_t queue_packets=65_536, cbool inner=False):
+        self.loop = new Loop(<vector[int]>list(descriptors), queue_packets, inner)
         if self.loop.control_descriptor() < 0:
             raise OSError("no eventfd to be had: too many open files?")
 
@@ -80,7 +87,7 @@ cdef class DataPlane:
         return self.loop.control_descriptor()
 
     def take_control(self):
-        """All waiting non-MESSAGE packets, (interface, packet), in order of arrival."""
+        """All waiting packets for the control plane, (interface, packet), in order of arrival."""
         return [(each.first, <bytes>each.second) for each in self.loop.take_control()]
 
     def send(self, uint32_t interface, bytes datagram not None):
@@ -106,7 +113,8 @@ cdef class DataPlane:
         `interfaces`: a dict each of rx_messages, tx_messages, rx_control, tx_control (packets),
         rx_bytes, tx_bytes (UDP payload), rx_datagrams, tx_datagrams, rx_errors, tx_errors (system
         calls and datagrams refused by the kernel), rx_overflows (datagrams lost in the socket's
-        queue), control_overflows (packets lost in ours). `drops`: reason name -> messages.
+        queue), control_overflows (packets lost in ours). `inner`: rx_messages and control_overflows of what
+        is forwarded to the control plane. `drops`: reason name -> messages.
         """
         names = [COUNT_NAMES[what].decode() for what in range(12)]
         interfaces = [
@@ -114,4 +122,5 @@ cdef class DataPlane:
             for port in range(self.loop.ports())
         ]
         drops = {reason.name: self.loop.drops(reason.value) for reason in DropReason}
-        return {"interfaces": interfaces, "drops": drops}
+        inner = {name: self.loop.inner_count(names.index(name)) for name in INNER_COUNTS}
+        return {"interfaces": interfaces, "inner": inner, "drops": drops}

@@ -55,12 +55,11 @@ class ControlQueue {
     explicit ControlQueue(std::size_t most) : most_(most) {}
 
     // False if it is full: the packet is dropped, as a network would.
-    [[nodiscard]] bool push(std::uint32_t interface, wire::Bytes packet) {
-        const std::lock_guard<std::mutex> hold(lock_);
-        if (packets_.size() >= most_) return false;
-        packets_.emplace_back(interface, std::string(wire::as_text(packet)));
-        if (packets_.size() == 1) waiting_.raise();
-        return true;
+    [[nodiscard]] bool push(std::uint32_t interface, wire::Bytes packet) { return push(interface, packet, most_); }
+
+    // The same for what must leave the other half to the neighbours' packets, however much of it there is.
+    [[nodiscard]] bool push_inner(std::uint32_t interface, wire::Bytes packet) {
+        return push(interface, packet, most_ / 2);
     }
 
     [[nodiscard]] Packets take() {
@@ -74,6 +73,14 @@ class ControlQueue {
     [[nodiscard]] int descriptor() const noexcept { return waiting_.descriptor(); }
 
   private:
+    [[nodiscard]] bool push(std::uint32_t interface, wire::Bytes packet, std::size_t most) {
+        const std::lock_guard<std::mutex> hold(lock_);
+        if (packets_.size() >= most) return false;
+        packets_.emplace_back(interface, std::string(wire::as_text(packet)));
+        if (packets_.size() == 1) waiting_.raise();
+        return true;
+    }
+
     std::mutex lock_;
     Packets packets_;
     std::size_t most_;

@@ -242,7 +242,7 @@ class ClientCore:
             "received_ns": self.link.received_ns,
             **self._held_status("subscriptions", self._subscriptions),
             **self._held_status("advertisements", self._advertisements),
-            **(self._held_status("patterns", self._patterns) if self._factors_patterns else {}),
+            **(self._held_status("routed_patterns", self._patterns) if self._factors_patterns else {}),
             "published": self._published,
             "delivered": self._delivered,
             "refused": dict(sorted(self.refused.items())),

@@ -20,6 +20,7 @@ from nodes.daemon.shell import Shell
 from nodes.daemon.sockets import open_interfaces, receive_buffer_bytes
 from nodes.routing.effects import Deliver, DeliverMatch
 from nodes.routing.router import Router
+from nodes.scheme_catalog import factors_patterns
 
 
 class RouterNode:
@@ -27,7 +28,8 @@ class RouterNode:
 
     def __init__(self, config: NodeConfig, rng: Random, clock: Clock, log: Journal) -> None:
         self._sockets = open_interfaces(config.interfaces)
-        self._plane = DataPlane([s.fileno() for s in self._sockets])
+        inner = factors_patterns(config.scheme_options)
+        self._plane = DataPlane([s.fileno() for s in self._sockets], inner=inner)
         self._thread = threading.Thread(target=self._forward, name="dataplane", daemon=True)
         self._fib: Fib | None = None
         self._loop: Loop | None = None
@@ -68,6 +70,7 @@ class RouterNode:
         return {
             "core": self.shell.core.status(),
             "interfaces": self._interfaces(counters["interfaces"]),
+            "inner": counters["inner"],
             "drops": {"control": self.shell.dropped(), "forwarding": counters["drops"]},
         }
 

@@ -13,6 +13,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from itertools import groupby
+from typing import Protocol
 
 from nodes.model import advertisement_overlaps
 from nodes.model.filters import Filter
@@ -29,6 +30,13 @@ from nodes.model.patterns import (
 
 Provider = int
 """An interface: towards a neighbour, or a client of the router."""
+
+
+class Availability(Protocol):
+    """Who provides what."""
+
+    def providers(self, part: Part) -> frozenset[Provider]:
+        """Whose advertisements overlap what the part matches (E14)."""
 
 
 class Available:
@@ -100,6 +108,11 @@ class Factored:
         """What is asked of whom."""
         return frozenset((p, factor.expression) for factor in self.factors for p in factor.providers)
 
+    @property
+    def passed_on(self) -> bool:
+        """Whether one provider has all of it, and is given it as it is."""
+        return len(self.factors) == 1 and self.factors[0].delegated
+
     def delegated(self, factor: Factor) -> Pattern:
         """What a provider is asked to recognise.
 
@@ -111,7 +124,7 @@ class Factored:
 
 def factor(
     pattern: Pattern,
-    available: Available,
+    available: Availability,
     without: Iterable[Provider] = (),
     clients: Iterable[Provider] = (),
 ) -> Factored:

@@ -62,7 +62,8 @@ class Monitor:
         self._keep = pattern.keep
         budget = _Budget()
         self._budget = budget
-        build = _Build(pattern.parts if places is None else places, budget)
+        self._places = tuple(pattern.parts if places is None else places)
+        build = _Build(self._places, budget)
         self._root = build.node(pattern.expression)
         self._leaves = build.leaves
         self._completing = frozenset(self._root.completing())
@@ -80,6 +81,20 @@ class Monitor:
     def kept(self) -> int:
         """How many occurrences are remembered, each as often as it has places."""
         return sum(len(leaf.kept) for leaf in self._leaves)
+
+    def adopt(self, before: Monitor) -> int:
+        """Go on with what another kept for places that are here too; how much else of it is lost."""
+        lost = before.kept
+        self._spent |= before._spent
+        self._spent_until = max(self._spent_until, before._spent_until)
+        left = list(self._leaves)
+        for place, leaf in zip(before._places, before._leaves, strict=True):
+            same = next((each for each in left if self._places[each.place] == place), None)
+            if same is not None:
+                left.remove(same)
+                same.kept = leaf.kept
+                lost -= len(leaf.kept)
+        return lost
 
     def take(self, places: Iterable[int], components: Components) -> list[Components]:
         """A message that fills these places, or a match of another monitor; the matches it completes.

@@ -3,6 +3,9 @@
 A message is held back until `wait_ns` of a pattern after its publish time, by the clock of whoever calls.
 What comes too late to be put in order, comes twice or is from the future is not used, and counted.
 
+A pattern that was taken apart (`factoring`) has places that the matches of other monitors fill. A match is
+put in order as its latest component is.
+
 Not here: matches of one pattern (`monitor`), sockets and clocks.
 """
 
@@ -14,7 +17,7 @@ from heapq import heappop, heappush
 from typing import NamedTuple
 
 from fastpath.fib import ForwardingTable
-from nodes.model.patterns import Components, Occurrence, Pattern
+from nodes.model.patterns import Components, Expression, Occurrence, Part, Pattern
 from nodes.patterns.monitor import Monitor
 from nodes.wire.codec import encode_filter
 
@@ -44,12 +47,34 @@ class Recogniser:
     def __len__(self) -> int:
         return len(self._of)
 
-    def add(self, number: int, pattern: Pattern) -> None:
-        """Seek a pattern from now on; one of the same number is sought no longer."""
-        self.remove(number)
+    def add(
+        self,
+        number: int,
+        pattern: Pattern,
+        places: Sequence[Expression] | None = None,
+        not_from: int | None = None,
+    ) -> None:
+        """Seek a pattern from now on; one of the same number is sought no longer.
+
+        Of that, places of both go on with what was kept for them.
+
+        Args:
+            number: What it is called.
+            pattern: What is sought.
+            places: Which of its expressions are fed, from left to right; None: its elementary parts. What is
+                no elementary part is fed by `feed`.
+            not_from: A source whose messages are not used.
+        """
+        before = self._of.get(number)
+        kept = None if before is None else before.monitors[number]
+        if before is not None:
+            self._past += before.remove(number)
         order = self._orders.setdefault(pattern.wait_ns, _Order(pattern.wait_ns))
-        order.add(number, pattern)
+        order.add(number, pattern, tuple(pattern.parts if places is None else places), not_from)
         self._of[number] = order
+        if before is not None and kept is not None:
+            self._past["lost"] += order.monitors[number].adopt(kept)
+            self._close_unused(before)
 
     def remove(self, number: int) -> None:
         """Seek a pattern no longer; one that does not exist is fine."""
@@ -57,6 +82,9 @@ class Recogniser:
         if order is None:
             return
         self._past += order.remove(number)
+        self._close_unused(order)
+
+    def _close_unused(self, order: _Order) -> None:
         if not order.monitors:
             self._past += order.counts
             del self._orders[order.wait_ns]
@@ -70,6 +98,13 @@ class Recogniser:
             elif order.early:
                 self._found += order.early
                 order.early = []
+
+    def feed(self, now_ns: int, number: int, places: Iterable[int], components: Components) -> None:
+        """A match of another monitor has arrived, which fills these places of a pattern."""
+        order = self._of[number]
+        order.feed(now_ns, number, tuple(places), components)
+        if not order.wait_ns:
+            self._found += order.due(now_ns)
 
     def handle_timer(self, now_ns: int) -> None:
         """Take what has been held back for long enough."""
@@ -91,7 +126,7 @@ class Recogniser:
         """What was not used, or not looked for, by why.
 
         Of messages `late`, `ahead`, `duplicate`, and `early` (taken before their time); `forgotten` and
-        `curtailed` of monitors.
+        `curtailed` of monitors, and `lost`: what they had kept for places that they have no more.
         """
         counts = +self._past
         for order in self._orders.values():
@@ -126,6 +161,10 @@ class _Order:
         """A heap."""
         self._ids: set[Occurrence] = set()
         self._last: Occurrence | None = None
+        self._matches: dict[Occurrence, dict[tuple[int, Components], tuple[int, ...]]] = {}
+        """Matches held back: by latest component, then by pattern, the places that they fill."""
+        self._not_from: dict[int, int] = {}
+        """By pattern: a source whose messages it does not use."""
 
     @property
     def held(self) -> int:
@@ -135,10 +174,16 @@ class _Order:
     def deadline_ns(self) -> int | None:
         return self._waiting[0][0].time_ns + self.wait_ns if self._waiting else None
 
-    def add(self, number: int, pattern: Pattern) -> None:
-        self.monitors[number] = Monitor(pattern)
+    def add(
+        self, number: int, pattern: Pattern, places: tuple[Expression, ...], not_from: int | None
+    ) -> None:
+        self.monitors[number] = Monitor(pattern, places)
         self._filters[number], self._numbers[number] = [], []
-        for place, part in enumerate(pattern.parts):
+        if not_from is not None:
+            self._not_from[number] = not_from
+        for place, part in enumerate(places):
+            if not isinstance(part, Part):
+                continue
             self._last_number += 1
             self._concerned[self._last_number] = number, place
             self._numbers[number].append(self._last_number)
@@ -152,6 +197,7 @@ class _Order:
         self._table.commit()
         for one in self._numbers.pop(number):
             del self._concerned[one]
+        self._not_from.pop(number, None)
         return _counts(self.monitors.pop(number))
 
     def receive(self, now_ns: int, messages: Sequence[tuple[Occurrence, bytes]]) -> None:
@@ -173,6 +219,22 @@ class _Order:
                     self.counts["early"] += 1
                     self._evaluate(self.early)
 
+    def feed(self, now_ns: int, number: int, places: tuple[int, ...], components: Components) -> None:
+        latest = max(components)
+        waiting = self._matches.get(latest)
+        if self._last is not None and latest <= self._last:
+            self.counts["duplicate" if latest == self._last else "late"] += 1
+        elif latest.time_ns > now_ns + AHEAD_NS:
+            self.counts["ahead"] += 1
+        elif waiting is not None:
+            waiting[number, components] = places
+        else:
+            self._matches[latest] = {(number, components): places}
+            heappush(self._waiting, (latest, ()))
+            if len(self._waiting) > HELD_MAX:
+                self.counts["early"] += 1
+                self._evaluate(self.early)
+
     def due(self, now_ns: int) -> list[Found]:
         found, self.early = self.early, []
         waiting, until_ns = self._waiting, now_ns - self.wait_ns
@@ -182,6 +244,9 @@ class _Order:
 
     def _evaluate(self, found: list[Found]) -> None:
         """Take the oldest that waits."""
+        if self._matches or self._not_from:
+            self._evaluate_all(found)
+            return
         occurrence, numbers = heappop(self._waiting)
         self._ids.discard(occurrence)
         self._last = occurrence
@@ -193,6 +258,23 @@ class _Order:
             return
         for number, places in _by_pattern(concerned[n] for n in numbers if n in concerned):
             found += [Found(number, match) for match in monitors[number].take(places, (occurrence,))]
+
+    def _evaluate_all(self, found: list[Found]) -> None:
+        """The same with the matches that end with it, and where patterns leave messages out."""
+        occurrence, numbers = heappop(self._waiting)
+        while self._waiting and self._waiting[0][0] == occurrence:
+            numbers += heappop(self._waiting)[1]
+        self._ids.discard(occurrence)
+        self._last = occurrence
+        fills: dict[int, list[tuple[Sequence[int], Components]]] = {}
+        for number, places in _by_pattern(self._concerned[n] for n in numbers if n in self._concerned):
+            if self._not_from.get(number) != occurrence.source:
+                fills.setdefault(number, []).append((places, (occurrence,)))
+        for (number, components), filled in sorted(self._matches.pop(occurrence, {}).items()):
+            if number in self.monitors:
+                fills.setdefault(number, []).append((filled, components))
+        for number, each in sorted(fills.items()):
+            found += [Found(number, match) for match in self.monitors[number].take_all(each)]
 
 
 def _by_pattern(places: Iterable[tuple[int, int]]) -> Iterable[tuple[int, list[int]]]:

@@ -190,6 +190,11 @@ class Channel:
         """How many packets were sent again."""
         return self._out.retransmissions
 
+    @property
+    def waiting(self) -> int:
+        """How many payloads have not begun to be sent."""
+        return self._out.waiting
+
     def send(self, now_ns: int, kind: int, payload: bytes, key: Hashable = None) -> int:
         """Send a payload; one that still waits under the same key is replaced. Returns its ticket."""
         ticket = self._out.enqueue(kind, payload, key, urgent=kind in URGENT)

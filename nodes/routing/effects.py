@@ -58,6 +58,7 @@ class Reason(StrEnum):
     TOO_MANY_PATTERNS = "too_many_patterns"
     OVERSIZE_PATTERN = "oversize_pattern"
     OVERSIZE_MATCH = "oversize_match"
+    MATCH_OVERFLOW = "match_overflow"
 
 
 @dataclass(frozen=True, slots=True)

@@ -85,6 +85,19 @@ class Holdings:
             self._refuse(link, Reason.TOO_MANY_FILTERS, filters=filters, limit=limit, setting=setting)
         return filters <= limit
 
+    def admits_pattern(self, link: Link, patterns: int, size: int) -> bool:
+        """Whether a neighbour may have so many patterns, one of them of this size; if not, it is logged."""
+        limits = self._limits
+        if size > limits.pattern_bytes:
+            limit, setting = limits.pattern_bytes, "limits.pattern_bytes"
+            self._refuse(link, Reason.OVERSIZE_PATTERN, bytes=size, limit=limit, setting=setting)
+        elif patterns > limits.patterns_per_neighbour:
+            limit, setting = limits.patterns_per_neighbour, "limits.patterns_per_neighbour"
+            self._refuse(link, Reason.TOO_MANY_PATTERNS, patterns=patterns, limit=limit, setting=setting)
+        else:
+            return True
+        return False
+
     def admits_origin(self, link: Link, kind: Kind, origin: int, size: int) -> bool:
         """Whether a record of this origin may be held, if nobody lists it; if not, it is logged."""
         unlisted, limits = self._unlisted, self._limits

@@ -23,6 +23,8 @@ from nodes.routing.schemes.base import EVERYTHING, FibSpec, RouteSpec, Source, T
 from nodes.routing.store import PredicateStore
 from nodes.wire.packets import Role
 
+INNER_BYTES = 65_535
+"""Of messages for the router's own monitors, which no link carries."""
 MATCHES_EVERYTHING = codec.encode_predicate([[]])
 
 
@@ -80,9 +82,12 @@ class Installer:
         config: The router's.
         store: What its tables are made of.
         gate: What its clients may publish; None: anything.
+        inner: Whether there is an interface to its own monitors, after the last.
     """
 
-    def __init__(self, config: NodeConfig, store: PredicateStore, gate: Gate | None = None) -> None:
+    def __init__(
+        self, config: NodeConfig, store: PredicateStore, gate: Gate | None = None, *, inner: bool = False
+    ) -> None:
         self.serial = 0
         """Counts the FIBs made."""
         self._store = store
@@ -90,6 +95,9 @@ class Installer:
         self._node = config.node_id
         self._clients = [i.peer_id if i.peer_role is Role.CLIENT else 0 for i in config.interfaces]
         self._datagram_bytes = [i.mtu - UDP_OVERHEAD_BYTES for i in config.interfaces]
+        if inner:
+            self._clients.append(config.node_id)
+            self._datagram_bytes.append(INNER_BYTES)
         self._tables: list[_Table] = []
         self._spec: FibSpec | None = None
         self._entries: list[ClassEntry] = []

@@ -83,6 +83,11 @@ class Link:
         return self.state is State.DOWN
 
     @property
+    def waiting(self) -> int:
+        """How many payloads have not begun to be sent."""
+        return self._channel.waiting if self._channel is not None else 0
+
+    @property
     def has_outputs(self) -> bool:
         """Whether `take_outputs` would give anything."""
         if self._packets or self._outputs:

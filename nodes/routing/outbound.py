@@ -176,6 +176,11 @@ class Outbound:
         return not self._flights and self._urgent.empty and self._bulk.empty
 
     @property
+    def waiting(self) -> int:
+        """How many payloads have not begun to be sent."""
+        return len(self._urgent.waiting) + len(self._bulk.waiting)
+
+    @property
     def spent(self) -> bool:
         """Whether the session has no sequence number left."""
         return self._sent >= LAST_SEQUENCE

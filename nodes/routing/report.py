@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from nodes.model import format_filter
+from nodes.model import format_expression, format_filter
+from nodes.routing.patterns import Patterns, Request
 from nodes.routing.schemes.base import EVERYTHING
 from nodes.wire.codec import decode_filter
+from nodes.wire.packets import Role
 
 if TYPE_CHECKING:
     from nodes.routing.client_predicates import Predicates
@@ -39,6 +42,7 @@ def status(router: Router) -> dict[str, object]:
         "fib_serial": router.installer.serial,
         "fib": router.installer.stats(),
         "drops": dict(sorted(router.drops.items())),
+        **({} if router.patterns is None else {"patterns": router.patterns.status()}),
     }
 
 
@@ -47,7 +51,7 @@ def tables(router: Router) -> str:
     spec = router.installer.spec
     if spec is None:
         return f"{router.config.name}: no FIB yet\n"
-    names = [i.name for i in router.config.interfaces]
+    names = [i.name for i in router.config.interfaces] + ["monitors"] * len(router.inner)
     lines = [f"{router.config.name}: scheme {router.config.scheme}, origin class {spec.origin_class}"]
     for entry in spec.classes:
         accept, out = _named(entry.accept, names), _named(entry.out, names)
@@ -62,7 +66,22 @@ def tables(router: Router) -> str:
             texts = sorted(format_filter(decode_filter(f)) for s in sources for f in router.store.filters(s))
             lines += [f"table {number} {rows[row]}: {text}" for text in dict.fromkeys(texts)]
             lines += [f"table {number} {rows[row]}: everything"] if EVERYTHING in sources else []
+    lines += [] if router.patterns is None else _sought(router.patterns, names)
     return "\n".join(lines) + "\n"
+
+
+def _sought(patterns: Patterns, names: list[str]) -> Iterator[str]:
+    """What of each pattern is asked of whom."""
+    for goal in patterns.goals.values():
+        who = f"pattern {goal.number} of {names[goal.link.interface.index]}: {goal.text.decode()}"
+        if not goal.needs:
+            lacking = () if goal.factored is None else goal.factored.lacking
+            yield f"{who}: waits for {', '.join(map(format_expression, lacking))}"
+        for need in goal.needs:
+            if isinstance(need, Request):
+                yield f"{who}: asks {names[need.interface]} for {need.text}"
+            else:
+                yield f"{who}: subscribes to {format_expression(need)}"
 
 
 def _adjacency(router: Router, link: Link) -> dict[str, object]:
@@ -82,6 +101,14 @@ def _adjacency(router: Router, link: Link) -> dict[str, object]:
         held: Predicates | None = each.by_interface.get(interface.index)
         if held is not None:
             found |= {what: len(held), f"{what}_digest": held.digest()}
+    if router.patterns is not None:
+        sought = router.patterns
+        found |= {
+            "routed_patterns": sought.count(interface.index),
+            "routed_patterns_digest": sought.digest(interface.index),
+        }
+        if interface.peer_role is Role.ROUTER:
+            found["requests_digest"] = sought.asked_digest(interface.index)
     return found
 
 

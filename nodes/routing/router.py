@@ -39,6 +39,7 @@ from nodes.routing.link import Arrived, Link, LinkEvent, LinkUp
 from nodes.routing.linkstate import LinkStateExchange
 from nodes.routing.numbers import Numbering
 from nodes.routing.offers import Offers
+from nodes.routing.patterns import Patterns
 from nodes.routing.pending import Pending
 from nodes.routing.records import Rules
 from nodes.routing.scheme_exchange import SchemeExchange
@@ -46,6 +47,7 @@ from nodes.routing.schemes import make_scheme
 from nodes.routing.schemes.base import FibSpec, View, of_router
 from nodes.routing.store import PredicateStore
 from nodes.routing.subscriptions import ClientSubscriptions
+from nodes.scheme_catalog import factors_patterns
 from nodes.wire.packets import Kind, Role
 
 STORM_FACTOR = 16
@@ -74,9 +76,13 @@ class Router:
         self.incarnation = draw_incarnation(rng)
         self.links = [Link(config, interface, self.incarnation, rng) for interface in config.interfaces]
         self.store = PredicateStore()
-        self.gate = Gate(len(config.interfaces)) if config.scheme_options.get("advertisements") else None
+        factors = factors_patterns(config.scheme_options)
+        self.inner = [len(config.interfaces)] if factors else []
+        """The interface to our own monitors, if we recognise patterns."""
+        ports = len(config.interfaces) + len(self.inner)
+        self.gate = Gate(ports) if config.scheme_options.get("advertisements") else None
         """What clients may publish; None: anything."""
-        self.installer = Installer(config, self.store, self.gate)
+        self.installer = Installer(config, self.store, self.gate, inner=factors)
         self.drops: Counter[str] = Counter()
         self._outputs: list[Output] = []
         self._begun = False
@@ -123,7 +129,7 @@ class Router:
         )
         to_clients = [i.index for i in config.interfaces if i.peer_role is Role.CLIENT]
         self.clients = ClientSubscriptions(
-            to_clients, self.store, self.rules.holdings, self._subscriptions_changed
+            [*to_clients, *self.inner], self.store, self.rules.holdings, self._subscriptions_changed
         )
         self.advertisements = ClientAdvertisements(
             to_clients, self.rules.holdings, self.gate, self.store, self._advertisements_changed
@@ -139,6 +145,17 @@ class Router:
             rng=rng,
             changed=want_install,
         )
+        self.patterns: Patterns | None = None
+        """What is sought here, if routers recognise patterns."""
+        if self.inner:
+            self.patterns = Patterns(
+                self.links,
+                self.store,
+                self.clients,
+                holdings=self.rules.holdings,
+                limits=config.limits,
+                changed=want_install,
+            )
         self._handlers = self._handlers_by_role()
 
     def _handlers_by_role(self) -> dict[Role, dict[int, Handler]]:
@@ -157,6 +174,13 @@ class Router:
             Kind.ADVERTISE: self.advertisements.take,
             Kind.UNADVERTISE: self.advertisements.take_back,
         }
+        if self.patterns is not None:
+            sought: dict[int, Handler] = {
+                Kind.SUBSCRIBE_PATTERN: self.patterns.take,
+                Kind.UNSUBSCRIBE_PATTERN: self.patterns.take_back,
+            }
+            from_routers |= {**sought, Kind.MATCH: self.patterns.take_match}
+            from_clients |= sought
         return {Role.ROUTER: from_routers, Role.CLIENT: from_clients}
 
     def _pending(self) -> Pending:
@@ -167,7 +191,8 @@ class Router:
         """Whether nothing is under way: all is acknowledged, announced and installed."""
         numbers_settled = self.linkstate.database.records.settled and all(f.settled for f in self._floods)
         named = numbers_settled and not self.rules.identity.refused
-        idle = self._due() == [] and self.scheme_exchange.settled and named
+        sought = self.patterns is None or not self.patterns.pending
+        idle = self._due() == [] and self.scheme_exchange.settled and named and sought
         return self._begun and idle and all(link.quiet for link in self.links)
 
     @property
@@ -177,8 +202,12 @@ class Router:
         return any(own.contradicted for own in owns)
 
     def receive(self, now_ns: int, interface: int, packet: bytes) -> None:
-        """Take one packet that arrived on an interface."""
+        """Take one packet that arrived on an interface, or a message for our monitors."""
         self._begin(now_ns)
+        if interface in self.inner:
+            assert self.patterns is not None
+            self.patterns.receive(now_ns, packet)
+            return
         link = self.links[interface]
         for event in link.receive(now_ns, packet):
             self._take(now_ns, link, event)
@@ -209,6 +238,13 @@ class Router:
             self._forget(origin)
         if self._install_due.take(now_ns):
             self._install(now_ns)
+        if self.patterns is not None:
+            self.patterns.handle_timer(now_ns)
+
+    @property
+    def recognising(self) -> bool:
+        """Whether messages are held back, to put them in order."""
+        return self.patterns is not None and self.patterns.next_deadline() is not None
 
     def next_deadline(self) -> int | None:
         """When `handle_timer` is wanted; 0 until it was called first."""
@@ -222,6 +258,7 @@ class Router:
             self.linkstate.database.records.own.returns_at,
             *(flood.database.own.returns_at for flood in self._floods),
             *(numbering.next_deadline() for numbering in self._numberings()),
+            None if self.patterns is None else self.patterns.next_deadline(),
         ]
         return min(deadlines + [at for at in others if at is not None], default=None)
 
@@ -264,6 +301,8 @@ class Router:
         elif link.interface.peer_role is Role.CLIENT:
             self.clients.end_session(now_ns, link)
             self.advertisements.end_session(now_ns, link)
+            if self.patterns is not None:
+                self.patterns.end_session(now_ns, link)
         else:
             self._link_events += 1
             self.linkstate.announcement.want(now_ns)
@@ -274,6 +313,10 @@ class Router:
                 for flood in self._floods:
                     flood.joined(now_ns, link)
             self.scheme_exchange.take_event(now_ns, link, event, self._look)
+            if self.patterns is not None:
+                self.patterns.end_session(now_ns, link)
+                if isinstance(event, LinkUp):
+                    self.patterns.joined(now_ns, link)
 
     def _take_payload(self, now_ns: int, link: Link, event: Arrived) -> None:
         handler = self._handlers[link.interface.peer_role].get(event.kind)
@@ -285,6 +328,8 @@ class Router:
             handler(now_ns, link, event.payload)
         except WireError as error:
             link.drop(Reason.MALFORMED_PAYLOAD, kind=event.kind, why=str(error))
+        if self.patterns is not None and self.patterns.pending:
+            self._install_due.want(now_ns)
 
     def _take_request(self, now_ns: int, link: Link, payload: bytes) -> None:
         origin = codec.decode_record_request(payload)
@@ -355,6 +400,8 @@ class Router:
         if self._offers is not None and self._offers.see(view.topology.nodes):
             self.interest.announcement.want(now_ns)
         self.scheme_exchange.look(now_ns, view)
+        if self.patterns is not None:
+            self.patterns.settle(now_ns, view)
         fib = self._make_fib(view)
         if fib is not None:
             self._outputs.append(Install(fib))

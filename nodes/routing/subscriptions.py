@@ -71,6 +71,16 @@ class ClientSubscriptions(FromClients[Subscriptions]):
         self._store = store
         self._wanted = Union(store.pool, REDUCED_FILTERS_MAX)
 
+    def want(self, now_ns: int, interface: int, number: int, predicate: bytes) -> None:
+        """What the router's own monitors want, at the interface to them."""
+        self.by_interface[interface].set(number, predicate)
+        self._note(now_ns, interface)
+
+    def unwant(self, now_ns: int, interface: int, number: int) -> None:
+        """They want it no longer."""
+        self.by_interface[interface].discard(number)
+        self._note(now_ns, interface)
+
     def store_changes(self) -> None:
         """Bring the store up to date."""
         for interface in sorted(self._touched):
@@ -86,5 +96,8 @@ class ClientSubscriptions(FromClients[Subscriptions]):
         return self._wanted.settle()
 
     def _touch(self, now_ns: int, link: Link) -> None:
-        self._touched.add(link.interface.index)
+        self._note(now_ns, link.interface.index)
+
+    def _note(self, now_ns: int, interface: int) -> None:
+        self._touched.add(interface)
         self._changed(now_ns)

@@ -199,16 +199,22 @@ class SimulatedRouter(SimulatedNode):
         """Forward the messages of a datagram; hand the core what is left."""
         control, outputs, drops = self._forward(datagram, interface)
         self._received_messages[interface] += count_messages(datagram)
+        inside: list[bytes] = []  # for the router's own monitors
         outgoing, sent = self.outgoing, self._sent_messages
         for egress, bundle in outputs:
+            if egress == len(outgoing):
+                inside = [bundle[at : at + size] for _, at, size in split_datagram(bundle)]
+                continue
             sent[egress] += count_messages(bundle)
             outgoing[egress].send(bundle, True)
-        self.forwarded += len(outputs)
+        self.forwarded += len(outputs) - bool(inside)
         for reason in drops:
             self._dropped[reason] += 1
-        if control:
+        if control or inside:
             for packet in control:
                 self._core.receive(self._scheduler.now_ns, interface, packet)
+            for packet in inside:
+                self._core.receive(self._scheduler.now_ns, len(outgoing), packet)
             self._settle()
 
     def final_status(self) -> dict[str, object]:

@@ -334,3 +334,55 @@ def test_wrong_arguments_are_refused():
         DataPlane(["x"])
     with pytest.raises(TypeError):
         DataPlane([]).install(None)
+
+
+def fib_with_inner(interfaces, count=2):
+    """As `fib_to`, with an interface more: to the control plane."""
+    table = ForwardingTable()
+    for interface in interfaces:
+        table.add(interface, encode_filter(Filter()))
+    table.commit()
+    out = sum(1 << interface for interface in interfaces)
+    return Fib(1, [CLIENT] + [0] * (count - 1) + [9], [ClassEntry(1, 0, out, 0, 1)], [table])
+
+
+def test_what_is_for_the_inner_interface_is_taken_by_the_control_plane():
+    with router(2, inner=True) as r:
+        r.plane.install(fib_with_inner([1, 2]))
+        r.peers[0].send(message(1) + ACK + message(2))
+        taken = r.control(3)
+        assert [packet for interface, packet in taken if interface == 0] == [ACK]
+        inside = [decode_datagram(packet) for interface, packet in taken if interface == 2]
+        assert [(m.sequence, m.hop_count, m.header_class) for (m,) in inside] == [(1, 1, 1), (2, 1, 1)]
+        assert [m.sequence for m in r.receive(1)] == [1, 2], "others have their copies"
+        assert r.plane.counters()["inner"] == {"rx_messages": 2, "control_overflows": 0}
+
+
+def test_a_message_at_its_last_hop_still_comes_to_the_inner_interface():
+    with router(2, inner=True) as r:
+        r.plane.install(fib_with_inner([1, 2]))
+        r.peers[0].send(message(1, hop_limit=1))
+        ((interface, packet),) = r.control(1)
+        assert (interface, decode_datagram(packet)[0].hop_limit) == (2, 0)
+        r.dropped("HOP_LIMIT", 1)
+
+
+def test_messages_for_the_control_plane_leave_half_of_the_queue_to_its_packets():
+    with router(2, inner=True, queue_packets=8) as r:
+        r.plane.install(fib_with_inner([2]))
+        for sequence in range(10):
+            r.peers[0].send(message(sequence))
+        r.counted(0, "rx_messages", 10)
+        for _ in range(6):
+            r.peers[0].send(ACK)
+        r.counted(0, "control_overflows", 2)
+        assert [interface for interface, _ in r.plane.take_control()] == [2] * 4 + [0] * 4
+        assert r.plane.counters()["inner"] == {"rx_messages": 4, "control_overflows": 6}
+
+
+def test_without_an_inner_interface_there_is_nowhere_for_its_copies():
+    with router(2) as r:
+        r.plane.install(fib_with_inner([2]))
+        r.peers[0].send(message(1))
+        r.dropped("SEND_FAILED", 1)
+        assert r.plane.counters()["inner"] == {"rx_messages": 0, "control_overflows": 0}

@@ -16,7 +16,7 @@ from nodes.client.core import ClientCore
 from nodes.client.script import ScriptedClient
 from nodes.config import Action, InterfaceConfig, LimitConfig, NodeConfig, TimerConfig
 from nodes.convergence import unconverged
-from nodes.routing.effects import Install, Log, Send
+from nodes.routing.effects import Install, Log, Output, Send
 from nodes.routing.router import Router
 from nodes.wire.packets import Role
 
@@ -160,10 +160,15 @@ class Network:
                     self.fibs[name] = fib
                 case Log():
                     self.logs.append((self.now_ns, name, output))
+                case _:
+                    self.see(name, output)
         core = self.cores[name]
         if isinstance(core, ScriptedClient):
             self.events += core.take_events()
         self._wake(name)
+
+    def see(self, name: str, output: Output) -> None:
+        """What else a core wants, for who watches it."""
 
     def transmit(self, name: str, interface: int, datagram: bytes) -> None:
         limit = self.configs[name].interfaces[interface].mtu - 28
@@ -178,16 +183,21 @@ class Network:
         core = self.cores.get(name)
         if core is None:
             return
-        control = [datagram]
+        control, inside = [datagram], []
         if isinstance(core, Router):
             control, copies, drops = self.fibs[name].forward_datagram(datagram, interface)
             self.forward_drops += [(name, drop) for drop in drops]
             for out, copy in copies:
-                self.transmit(name, out, copy)
+                if out in core.inner:
+                    inside += [packet for _, packet in split(copy)]
+                else:
+                    self.transmit(name, out, copy)
         else:
             control = [packet for _, packet in split(datagram)]
         for packet in control:
             core.receive(self.now_ns, interface, packet)
+        for packet in inside:
+            core.receive(self.now_ns, len(self.configs[name].interfaces), packet)
         self.after(name)
 
     def _wake(self, name: str) -> None:

@@ -37,11 +37,13 @@ class Source(NamedTuple):
 
     kind: str
     """`router`: what the clients of a router want; `client`: what the client at an interface wants;
-    `offer` and `publisher`: what they advertise (not to be matched); `learned`: what a talking scheme
+    `offer` and `publisher`: what they advertise (not to be matched); `provided`: what is advertised beyond an
+    interface, if a talking scheme knows it; `learned`: what a talking scheme
     holds, numbered as it likes; `everything`: what every message matches."""
     number: int
 
 
+ISSUER_BITS = 32
 EVERYTHING = Source("everything", 0)
 
 
@@ -63,6 +65,16 @@ def offer_of_router(router: int) -> Source:
 def of_publisher(interface: int) -> Source:
     """What the client at an interface advertises."""
     return Source("publisher", interface)
+
+
+def provided(interface: int, issuer: int) -> Source:
+    """What is advertised beyond an interface to a neighbour, on behalf of an issuer."""
+    return Source("provided", interface << ISSUER_BITS | issuer)
+
+
+def interface_provided(source: Source) -> int:
+    """The interface of a `provided`."""
+    return source.number >> ISSUER_BITS
 
 
 def learned(number: int) -> Source:

@@ -28,21 +28,29 @@ all that is covered, which is the client's to name).
 from __future__ import annotations
 
 import random
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from typing import ClassVar
 
 from nodes.routing.effects import Reason
 from nodes.routing.predicates import predicate_of
-from nodes.routing.schemes.base import FibSpec, Options, Source, Talk, View, learned
+from nodes.routing.schemes.base import (
+    ISSUER_BITS,
+    FibSpec,
+    Options,
+    Source,
+    Talk,
+    View,
+    learned,
+    provided,
+)
 from nodes.routing.schemes.siena_messages import KINDS, payloads, read
-from nodes.routing.schemes.siena_offers import Offers
+from nodes.routing.schemes.siena_offers import Change, Offers
 from nodes.routing.schemes.siena_relations import ADVERTISEMENTS, SUBSCRIPTIONS, Clients
 from nodes.routing.schemes.siena_table import LiteralTable, Table
 from nodes.routing.schemes.siena_trees import ANYBODY, SharedTree, SourceTrees, on_shared_tree
 from nodes.routing.schemes.sources import source_classes
+from nodes.scheme_catalog import factors_patterns
 from nodes.wire.codec import WireError
-
-ISSUER_BITS = 32
 
 
 class Siena:
@@ -61,6 +69,7 @@ class Siena:
         """Of advertisements, if they count, and of subscriptions."""
         if options["advertisements"]:
             self._offers = Offers(by_interface=self._shared or literal)
+            self._tells_provided = factors_patterns(options)
             self.tables.append(make_table(ADVERTISEMENTS))
         self.table = make_table(SUBSCRIPTIONS, self._offers)
         self.tables.append(self.table)
@@ -206,7 +215,10 @@ class Siena:
     def _settle(self, now_ns: int) -> None:
         """Turn subscriptions towards what is advertised, and tell the neighbours what has changed."""
         if self._offers is not None:
-            self.table.reconsider(self._offers.take(self.tables[0].take_changes()))
+            changes = list(self.tables[0].take_changes())
+            self.table.reconsider(self._offers.take(changes))
+            if self._tells_provided:
+                self._store_provided(changes)
         self._send(now_ns)
 
     def _send(self, now_ns: int) -> None:
@@ -220,6 +232,15 @@ class Siena:
         for (interface, kind, issuer), filters in sorted(updates.items()):
             for payload in payloads(issuer, filters):
                 self._router.send(now_ns, interface, kind, payload)
+
+    def _store_provided(self, changes: Iterable[Change]) -> None:
+        """Who seeks patterns goes by where their parts are advertised."""
+        store = self._router.store
+        for (interface, issuer), went, came in changes:
+            name = provided(interface, issuer)
+            store.change(name, store.pool.read(predicate_of(went)), store.pool.read(predicate_of(came)))
+            if not store.wants(name):
+                store.forget(name)
 
     def _store_roots(self) -> None:
         """Bring the store up to date with what was sent to us; tables are made of it."""

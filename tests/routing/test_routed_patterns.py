@@ -1,0 +1,344 @@
+"""Patterns that routers recognise: how they are taken apart, who is asked, and what clients are told.
+
+s - r1 - r2 - r3 - a        the chain; b hangs off r2
+
+s - r1 - r2 - r3 - a        the tree
+          |
+          r4 - b
+"""
+
+from __future__ import annotations
+
+import random
+from dataclasses import replace
+
+import pytest
+
+from nodes.config import LimitConfig
+from nodes.model import parse_pattern, parse_predicate
+from nodes.wire.packets import Kind
+from tests.routing.fabric import MS, SECOND, Conditions, line, random_graph, ring
+from tests.routing.pattern_networks import SCHEMES, PatternNetwork, drawn_pattern, pattern_network
+
+CHAIN = [(1, 2, 1), (2, 3, 1)]
+TREE = [*CHAIN, (2, 4, 1)]
+ALARM = "[x = 1] then [x = 2] within 5s"
+BOTH = "([x = 1] then [x = 2]) and [y = 1] within 5s"
+HALF = f"{ALARM} wait 50ms"
+X, Y = "x any integer", "y any integer"
+
+in_every_scheme = pytest.mark.parametrize("scheme", SCHEMES)
+
+
+def chain(scheme: str = "pif", **options: LimitConfig) -> PatternNetwork:
+    return pattern_network(CHAIN, {"s": 1, "a": 3, "b": 2}, {"a": X, "b": Y}, scheme, **options)
+
+
+def tree(scheme: str = "pif", a: str = X, b: str = Y) -> PatternNetwork:
+    return pattern_network(TREE, {"s": 1, "a": 3, "b": 4}, {"a": a, "b": b}, scheme)
+
+
+def counts(net: PatternNetwork, router: str) -> dict[str, object]:
+    status = net.router(router).status()["patterns"]
+    assert isinstance(status, dict)
+    return status
+
+
+@in_every_scheme
+def test_on_a_chain_a_pattern_goes_whole_to_the_router_of_its_messages(scheme: str) -> None:
+    net = chain(scheme)
+    net.seek("s", ALARM)
+    assert net.asked("r1") == [f"pattern 1 of r1-eth1: {ALARM}: asks r1-eth0 for {ALARM}"]
+    assert [line.split(": ", 1)[1] for line in net.asked("r2")] == [f"{ALARM}: asks r2-eth1 for {ALARM}"]
+    assert [line.rsplit(": ", 1)[1] for line in net.asked("r3")] == [
+        "subscribes to [x = 1]",
+        "subscribes to [x = 2]",
+    ]
+    assert [counts(net, f"r{n}")["monitors"] for n in (1, 2, 3)] == [0, 0, 1]
+    net.publish("a", "x = 1", "x = 3", "x = 2", "x = 2")
+    net.run(SECOND)
+    assert net.matches("s") == net.reference("s", ALARM)
+    assert len(net.matches("s")) == 2
+    assert net.told[0].contents == ({"x": 1}, {"x": 2})
+
+
+@in_every_scheme
+def test_messages_that_belong_to_no_match_do_not_leave_the_router_that_recognises(scheme: str) -> None:
+    net = chain(scheme)
+    net.seek("s", ALARM)
+    before = net.wires["r3", 0].datagrams
+    net.publish("a", *["x = 2"] * 20, apart_ns=MS)
+    assert net.wires["r3", 0].datagrams - before <= 2, "hellos at most"
+
+
+@in_every_scheme
+def test_where_the_ways_part_a_sub_pattern_is_delegated_and_the_rest_subscribed_to(scheme: str) -> None:
+    net = tree(scheme)
+    net.seek("s", BOTH)
+    assert net.asked("r1") == [f"pattern 1 of r1-eth1: {BOTH}: asks r1-eth0 for {BOTH}"]
+    assert [line.split(f"{BOTH}: ")[1] for line in net.asked("r2")] == [
+        f"asks r2-eth1 for {HALF}",
+        "subscribes to [y = 1]",
+    ]
+    assert [line.split(": ")[1] for line in net.asked("r3")] == [HALF, HALF]
+    assert net.asked("r4") == []
+    net.publish("a", "x = 1", "x = 2")
+    net.publish("b", "y = 2", "y = 1")
+    net.publish("a", "x = 2")
+    net.run(SECOND)
+    assert net.matches("s") == net.reference("s", BOTH)
+    assert len(net.matches("s")) == 2
+
+
+@in_every_scheme
+def test_a_part_that_two_provide_is_subscribed_to_and_not_delegated(scheme: str) -> None:
+    net = tree(scheme, a=X, b=X)
+    net.seek("s", ALARM)
+    assert [line.split(": ", 2)[2] for line in net.asked("r2")] == [
+        "subscribes to [x = 1]",
+        "subscribes to [x = 2]",
+    ]
+    net.publish("a", "x = 1")
+    net.publish("b", "x = 2", "x = 1")
+    net.publish("a", "x = 2")
+    net.run(SECOND)
+    assert net.matches("s") == net.reference("s", ALARM)
+    assert len(net.matches("s")) == 3
+
+
+@in_every_scheme
+def test_a_pattern_waits_for_parts_that_nobody_provides_and_subscribes_to_nothing(scheme: str) -> None:
+    net = chain(scheme)
+    pattern = "[x = 1] then [z = 1] within 5s"
+    net.seek("s", pattern)
+    assert net.asked("r1") == [f"pattern 1 of r1-eth1: {pattern}: waits for [z = 1]"]
+    assert net.asked("r2") == net.asked("r3") == []
+    assert all("monitors:" not in net.router(f"r{n}").tables() for n in (1, 2, 3))
+    net.core("b").advertise(net.now_ns, parse_predicate("z any integer"))
+    net.after("b")
+    net.converge()
+    net.publish("a", "x = 1")
+    net.publish("b", "z = 1")
+    net.run(SECOND)
+    assert net.matches("s") == net.reference("s", pattern) != []
+
+
+@in_every_scheme
+def test_a_provider_that_leaves_is_asked_no_more_and_what_others_sent_is_kept(scheme: str) -> None:
+    pattern = "[x = 1] and [y = 1] within 5s"
+    net = pattern_network(TREE, {"s": 1, "a": 3, "b": 4, "c": 2}, {"a": X, "b": Y, "c": Y}, scheme)
+    net.seek("s", pattern)
+    net.publish("a", "x = 1")
+    net.run(SECOND)
+    net.core("b").unadvertise(net.now_ns, 1)
+    net.after("b")
+    net.converge()
+    net.publish("c", "y = 1")
+    net.run(SECOND)
+    assert net.matches("s") == net.reference("s", pattern) != []
+    net.core("c").unadvertise(net.now_ns, 1)
+    net.after("c")
+    net.converge()
+    assert net.asked("r1") == [f"pattern 1 of r1-eth1: {pattern}: waits for [y = 1]"]
+    assert net.asked("r2") == []
+
+
+@in_every_scheme
+def test_what_is_withdrawn_leaves_nothing_behind(scheme: str) -> None:
+    net = tree(scheme)
+    tables = [net.router(f"r{n}").tables() for n in range(1, 5)]
+    for number in net.seek("s", ALARM, BOTH):
+        net.core("s").unsubscribe_pattern(net.now_ns, number)
+    net.after("s")
+    net.converge()
+    net.run(SECOND)
+    assert [net.router(f"r{n}").tables() for n in range(1, 5)] == tables
+    assert all(
+        not any(counts(net, f"r{n}")[what] for what in ("sought", "requests", "monitors")) for n in (1, 2, 3)
+    )
+
+
+def test_equal_requests_of_several_patterns_are_one() -> None:
+    net = pattern_network(TREE, {"s": 1, "t": 1, "a": 3, "b": 4}, {"a": X, "b": Y})
+    net.seek("s", ALARM)
+    net.seek("t", ALARM, f"{ALARM} pairing first")
+    assert counts(net, "r1")["requests"] == 2
+    assert counts(net, "r3")["monitors"] == 2
+    net.publish("a", "x = 1", "x = 2", "x = 2")
+    net.run(SECOND)
+    assert len(net.matches("s")) == len(net.matches("t", 1)) == 2
+    assert net.matches("t", 2) == net.reference("t", f"{ALARM} pairing first")
+
+
+@in_every_scheme
+def test_nobody_is_told_of_its_own_messages(scheme: str) -> None:
+    net = pattern_network(CHAIN, {"s": 1, "a": 3, "t": 1}, {"s": X, "a": X}, scheme)
+    net.seek("s", ALARM)
+    net.seek("t", ALARM)
+    net.publish("s", "x = 1")
+    net.publish("a", "x = 1")
+    net.publish("s", "x = 2")
+    net.publish("a", "x = 2")
+    net.run(SECOND)
+    assert net.matches("s") == net.reference("s", ALARM)
+    assert net.matches("t") == net.reference("t", ALARM)
+    assert (len(net.matches("s")), len(net.matches("t"))) == (1, 4)
+
+
+@in_every_scheme
+def test_around_a_ring_requests_go_towards_the_messages_and_end_there(scheme: str) -> None:
+    net = pattern_network(ring(6), {"s": 1, "a": 4, "b": 3}, {"a": X, "b": Y}, scheme)
+    net.seek("s", ALARM, BOTH)
+    assert sum(int(str(counts(net, f"r{n}")["monitors"])) for n in range(1, 7)) == 3
+    net.publish("a", "x = 1", "x = 2")
+    net.publish("b", "y = 1")
+    net.run(SECOND)
+    assert net.matches("s", 1) == net.reference("s", ALARM) != []
+    assert net.matches("s", 2) == net.reference("s", BOTH) != []
+
+
+@in_every_scheme
+def test_a_router_that_crashes_is_told_again_and_recognises_what_comes_then(scheme: str) -> None:
+    net = tree(scheme)
+    net.seek("s", BOTH)
+    net.kill("r2")
+    net.run(3 * SECOND)
+    assert net.asked("r1") == [f"pattern 1 of r1-eth1: {BOTH}: waits for [x = 1], [x = 2], [y = 1]"]
+    net.start("r2")
+    net.run(100 * MS)
+    net.converge()
+    net.run(6 * SECOND)
+    net.published.clear()
+    net.publish("a", "x = 1", "x = 2")
+    net.publish("b", "y = 1")
+    net.run(SECOND)
+    assert net.matches("s") == net.reference("s", BOTH) != []
+
+
+def test_a_client_that_comes_back_is_told_again_what_it_seeks_then() -> None:
+    net = tree()
+    net.seek("s", ALARM)
+    net.kill("s")
+    net.run(5 * SECOND)
+    assert net.asked("r1") == net.asked("r3") == []
+    net.start("s")
+    net.run(100 * MS)
+    net.converge()
+    net.seek("s", BOTH)
+    net.publish("a", "x = 1", "x = 2")
+    net.publish("b", "y = 1")
+    net.run(SECOND)
+    assert net.matches("s") == net.reference("s", BOTH) != []
+
+
+def test_links_that_repeat_and_reorder_change_nothing() -> None:
+    unkind = Conditions(jitter_ns=30 * MS, duplicate=0.3)
+    net = pattern_network(TREE, {"s": 1, "a": 3, "b": 4}, {"a": X, "b": Y}, conditions=unkind)
+    pattern = f"{BOTH} wait 2s"
+    net.seek("s", pattern)
+    rng = random.Random(7)
+    for _ in range(60):
+        net.publish(
+            *rng.choice([("a", "x = 1"), ("a", "x = 2"), ("b", "y = 1")]), apart_ns=rng.randrange(90) * MS
+        )
+    net.run(9 * SECOND)
+    assert net.matches("s") == net.reference("s", pattern)
+    assert len(net.matches("s")) > 100
+
+
+@in_every_scheme
+@pytest.mark.parametrize("seed", range(6))
+def test_what_is_told_is_what_the_reference_tells_over_drawn_networks(scheme: str, seed: int) -> None:
+    print(f"again with: seed {seed}, scheme {scheme}")
+    rng = random.Random(f"routed patterns/{seed}")
+    routers = rng.randint(2, 7)
+    clients = {f"{role}{n}": rng.randint(1, routers) for role in "ps" for n in range(2)}
+    values = {name: rng.sample(range(5), rng.randint(1, 3)) for name in clients if name != "s0"}
+    advertise = {name: " or ".join(f"x = {value}" for value in each) for name, each in values.items()}
+    edges = random_graph(rng, routers, rng.randint(0, 4))
+    net = pattern_network(edges, clients, advertise, scheme, seed=seed)
+    sought = {name: [drawn_pattern(rng, range(5)) for _ in range(3)] for name in ("s0", "s1")}
+    for name, patterns in sought.items():
+        net.seek(name, *patterns)
+    for _ in range(40):
+        name = rng.choice(sorted(values))
+        net.publish(name, f"x = {rng.choice(values[name])}", apart_ns=rng.randrange(1, 120) * MS)
+    net.run(3 * SECOND)
+    for name, patterns in sought.items():
+        for number, pattern in enumerate(patterns, 1):
+            assert net.matches(name, number) == net.reference(name, pattern), pattern
+    assert all(not counts(net, f"r{n}")["unused"] for n in range(1, routers + 1))
+
+
+BAD = {
+    "no pattern": (b"\0\0\0\1[x = ", "malformed_payload"),
+    "another form of one": (b"\0\0\0\1[x=1] then [x=2] within 5s", "malformed_payload"),
+    "no window": (b"\0\0\0\1[x = 1] then [x = 2]", "malformed_payload"),
+    "no text": (b"\0\0\0\1", "malformed_payload"),
+    "more than fits": (b"\0\0\0\1[x = 1] or [x = 2] or [x = 333333333333333333]", "oversize_pattern"),
+}
+
+
+@pytest.mark.parametrize("name", BAD)
+def test_what_is_no_pattern_is_dropped_and_counted(name: str) -> None:
+    payload, reason = BAD[name]
+    net = chain(limits=LimitConfig(pattern_bytes=40))
+    net.core("s").link.send(net.now_ns, Kind.SUBSCRIBE_PATTERN, payload)
+    net.after("s")
+    net.run(SECOND)
+    assert net.router("r1").status()["drops"] == {reason: 1}
+    assert net.asked("r1") == []
+
+
+def test_more_patterns_than_a_neighbour_may_have_are_dropped_and_the_others_go_on() -> None:
+    net = chain(limits=LimitConfig(patterns_per_neighbour=2))
+    patterns = [f"[x = {n}] then [x = 2] within 5s" for n in range(4)]
+    for text in patterns:
+        net.core("s").subscribe_pattern(net.now_ns, parse_pattern(text))
+    net.after("s")
+    net.run(SECOND)
+    drops = net.router("r1").status()["drops"]
+    assert drops == {"too_many_patterns": 2}
+    logged = [log.fields for _, name, log in net.logs if name == "r1" and log.event == "too_many_patterns"]
+    assert [each["setting"] for each in logged] == ["limits.patterns_per_neighbour"]
+    assert net.reasons() == ["r1 does not hold what s seeks"]
+    net.publish("a", "x = 1", "x = 2")
+    net.run(SECOND)
+    assert len(net.matches("s", 2)) == 1
+
+
+def test_matches_and_withdrawals_that_nobody_asked_for_are_dropped_and_counted() -> None:
+    net = chain()
+    link = net.core("s").link
+    link.send(net.now_ns, Kind.UNSUBSCRIBE_PATTERN, b"\0\0\0\7")
+    link.send(net.now_ns, Kind.MATCH, b"\0\0\0\7")
+    net.after("s")
+    net.run(SECOND)
+    assert net.router("r1").status()["drops"] == {"unexpected_kind": 1, "unknown_pattern": 1}
+
+
+def test_without_the_option_a_pattern_is_of_an_unexpected_kind() -> None:
+    net = chain()
+    configs = net.configs
+    plain = {"advertisements": True}
+    union = {name: replace(config, scheme_options=plain) for name, config in configs.items()}
+    net = PatternNetwork(union, 1)
+    net.converge()
+    net.core("s").link.send(net.now_ns, Kind.SUBSCRIBE_PATTERN, b"\0\0\0\1" + ALARM.encode())
+    net.after("s")
+    net.run(SECOND)
+    assert net.router("r1").status()["drops"] == {"unexpected_kind": 1}
+
+
+def test_ten_thousand_patterns_of_one_client_are_held_and_one_more_is_refused() -> None:
+    net = pattern_network(line(2), {"s": 1, "a": 2}, {"a": X})
+    core = net.core("s")
+    for number in range(10_001):
+        core.subscribe_pattern(net.now_ns, parse_pattern(f"[x = {number}] then [x = 2] within 5s"))
+    net.after("s")
+    net.run(60 * SECOND)
+    assert counts(net, "r1")["sought"] == counts(net, "r2")["sought"] == 10_000
+    assert net.router("r1").status()["drops"] == {"too_many_patterns": 1}
+    net.publish("a", "x = 7", "x = 2")
+    net.run(SECOND)
+    assert [each.pattern for each in net.told] == [8]
