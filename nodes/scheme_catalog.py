@@ -109,6 +109,18 @@ _SIENA = (
 )
 
 
+_MATCHMAKER = (
+    _ADVERTISEMENTS,
+    Option(
+        "tree",
+        "source",
+        "along what advertisements, subscriptions and messages travel: the shortest-path tree of whoever "
+        "publishes (`source`), or one tree of the network (`shared`)",
+        choices=("source", "shared"),
+    ),
+)
+
+
 @dataclass(frozen=True, slots=True)
 class SchemeEntry:
     """One scheme."""
@@ -121,6 +133,8 @@ class SchemeEntry:
 
 
 CATALOG: Mapping[str, SchemeEntry] = {
+    "bp": SchemeEntry("matchmaker:BroadcastPublications", _MATCHMAKER),
+    "bs": SchemeEntry("matchmaker:BroadcastSubscriptions", _MATCHMAKER),
     "cbcb": SchemeEntry("cbcb:Cbcb", _CBCB),
     "drp": SchemeEntry("drp:Drp", routed=True),
     "flood": SchemeEntry("flood:Flood", (_BROADCAST,)),

@@ -166,7 +166,7 @@ CONVERGENCE = Table(
             "records",
             "How often a router was captured to have a newer record of the links, the interest or the offers "
             "of a router than before, or to be told by a neighbour what is wanted (CBCB_RA, CBCB_UR, "
-            "SIENA_*); of several between two faults, the newest counts.",
+            "SIENA_*, CD_UPDATE); of several between two faults, the newest counts.",
         ),
         Column(
             "last_record_ns",

@@ -33,6 +33,7 @@ TELLING = (
     Kind.SIENA_UNSUBSCRIBE,
     Kind.SIENA_ADVERTISE,
     Kind.SIENA_UNADVERTISE,
+    Kind.CD_UPDATE,
 )
 """The payloads that do. A CBCB_SR asks, and a CBCB_ERA proves who is there."""
 _KINDS = {int(kind): of for kind, of in RECORDS.items()}

@@ -19,6 +19,10 @@ OPTIONS: Mapping[str, tuple[str, Mapping[str, OptionValue]]] = {
     "cbcb/adv": ("cbcb", {"advertisements": True}),
     "siena/adv": ("siena", {"advertisements": True}),
     "siena/src/adv": ("siena", {"tree": "source", "advertisements": True}),
+    "bp/adv": ("bp", {"advertisements": True}),
+    "bs/adv": ("bs", {"advertisements": True}),
+    "bp/shared/adv": ("bp", {"tree": "shared", "advertisements": True}),
+    "bs/shared/adv": ("bs", {"tree": "shared", "advertisements": True}),
     "cbcb/ra": ("cbcb", {"ra_period_ms": 300}),
     "cbcb/sr": ("cbcb", {"sr_period_ms": 400, "sr_timeout_ms": 200}),
 }

@@ -28,6 +28,11 @@ from nodes.routing.trees import Edge, Topology
 from nodes.scheme_catalog import complete
 from nodes.wire.packets import Role
 
+BY_SOURCE = ("bp", "bs")
+"""Talking schemes whose tables differ by source."""
+BY_PATH = ("siena", *BY_SOURCE)
+"""Those under which a router knows of no subscription that does not pass it."""
+
 
 class Network:
     """Routers, links and clients that are up, and what the clients want.
@@ -62,8 +67,9 @@ class Network:
         made = make_scheme(scheme, options or {})
         if talks(made):
             view = self.view(router)
-            shared = scheme == "siena" and complete(scheme, options or {})["tree"] == "shared"
-            return make_scheme("pif", {}).compile(on_shared_tree(view) if shared else view)
+            shared = scheme in BY_PATH and complete(scheme, options or {})["tree"] == "shared"
+            alike = "psf" if scheme in BY_SOURCE else "pif"
+            return make_scheme(alike, {}).compile(on_shared_tree(view) if shared else view)
         return made.compile(self.view(router, interest=made.floods_interest))
 
     def view(self, router: int, interest: bool = True) -> View:
@@ -83,10 +89,11 @@ class Network:
         """The predicates by the names that `expected` uses."""
         store = PredicateStore()
         topology = Topology.around(router, self.edges)
-        by_path = scheme == "siena" and self._offers is not None
-        tree = topology if complete("siena", options or {})["tree"] == "source" else shared_tree(topology)
+        by_path = scheme in BY_PATH and self._offers is not None
+        shared = by_path and complete(scheme, options or {})["tree"] == "shared"
+        tree = shared_tree(topology) if shared else topology
         for other in topology.nodes:
-            # Siena's routers are told on the way there what may come by on the way back.
+            # Routers are told on the way there what may come by on the way back.
             near = (p for p in topology.nodes if router in tree.path(p, other)) if by_path else topology.nodes
             store.replace(of_router(other), self._told(other, near))
         for interface, predicate in self._of_clients(router).items():

@@ -10,7 +10,7 @@ still to be had (`nodes.routing.schemes.state`).
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 
 from nodes.routing.schemes.base import (
     ClassSpec,
@@ -36,9 +36,21 @@ class Psf(Scheme):
         return source_tables(view, {source: source for source in view.topology.nodes})
 
 
-def source_tables(view: View, rewrites: dict[int, int]) -> FibSpec:
-    """Classes for these headers, by what each is rewritten to; a header goes by F_u of who it names."""
-    rows = source_rows(view)
+def source_tables(
+    view: View,
+    rewrites: dict[int, int],
+    wanting: tuple[int, ...] | None = None,
+    name: Callable[[int], Source] = of_router,
+) -> FibSpec:
+    """Classes for these headers, by what each is rewritten to; a header goes by F_u of who it names.
+
+    Args:
+        view: What the router knows.
+        rewrites: By header class, the class that messages leave with.
+        wanting: The routers that want anything; None: those of the view.
+        name: Of what a router wants.
+    """
+    rows = source_rows(view, wanting, name)
     tables = _Tables()
     numbers = [tables.place(row) for _, row in rows]
     of_source = {source: at for at, (sources, _) in enumerate(rows) for source in sources}
@@ -56,7 +68,9 @@ def source_tables(view: View, rewrites: dict[int, int]) -> FibSpec:
     return FibSpec(view.node, classes, tuple(_whole(table, view) for table in tables.rows))
 
 
-def source_rows(view: View) -> list[tuple[tuple[int, ...], Row]]:
+def source_rows(
+    view: View, wanting: tuple[int, ...] | None = None, name: Callable[[int], Source] = of_router
+) -> list[tuple[tuple[int, ...], Row]]:
     """F_u by groups of indistinguishable sources, those with the most interfaces first.
 
     By E7 x is in T_v/(u, w) exactly if u is on the path from v to x and w is u's own next hop to
@@ -64,8 +78,8 @@ def source_rows(view: View) -> list[tuple[tuple[int, ...], Row]]:
     """
     towards = view.topology.first_hops(view.node)
     sending = {
-        router: (view.interfaces[hop][0], of_router(router))
-        for router in view.wanting
+        router: (view.interfaces[hop][0], name(router))
+        for router in (view.wanting if wanting is None else wanting)
         if (hop := towards.get(router, 0)) in view.interfaces
     }
     rows = [
