@@ -84,6 +84,7 @@ class Explorer {
     this.search.addEventListener("input", () => this.show());
     this.kind.addEventListener("change", () => this.show());
     this.list.addEventListener("keydown", (event) => this.move(event));
+    document.querySelector("svg.topology")?.setAttribute("role", "group"); // of buttons, which an image cannot have
     for (const place of document.querySelectorAll("svg.topology [data-node], svg.topology [data-link]")) {
       const chosen = () => this.choosePlace(place);
       place.setAttribute("tabindex", "0");
@@ -164,7 +165,7 @@ class Explorer {
       make("h3", {}, message.name),
       make("p", {}, make("code", {}, message.text || "its content is in no capture and no event")),
       make("p", { class: "note" }, this.summary(message)),
-      ...(tree ? [make("div", { class: "scroll", tabindex: "0" }, tree)] : []),
+      ...(tree ? [make("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "Its tree" }, tree)] : []),
       this.receivers(message), this.hops(message));
     this.light(message);
   }
@@ -287,7 +288,7 @@ class Explorer {
     const body = make("tbody", {}, ...rows.map((row) => make("tr", {}, ...row.map((value, at) =>
       (at ? make("td", (value.textContent ?? value).length > 40 ? { class: "long" } : {}, value) : make("th", { scope: "row" }, value))))));
     const head = make("thead", {}, make("tr", {}, ...heads.map((text) => make("th", { scope: "col" }, text))));
-    return make("div", { class: "scroll", tabindex: "0" }, make("table", {}, make("caption", {}, title), head, body));
+    return make("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": title }, make("table", {}, make("caption", {}, title), head, body));
   }
 
   // In the drawing of the network: where the message went.

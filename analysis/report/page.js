@@ -62,6 +62,14 @@ for (const table of document.querySelectorAll("table.sortable")) {
   holder.append(scroll, link);
 }
 
+// What is reached with the keyboard has a name, for those who do not see it.
+for (const scroll of document.querySelectorAll(".scroll[tabindex]")) {
+  const name = scroll.querySelector("caption")?.textContent || scroll.closest("section").querySelector("h2").textContent;
+  scroll.setAttribute("role", "region");
+  scroll.setAttribute("aria-label", name);
+  scroll.querySelector("table").setAttribute("aria-label", name);
+}
+
 // With the style of this page, so that it looks the same elsewhere; in dark where its reader prefers that.
 function svgOf(drawing) {
   const copy = drawing.cloneNode(true);

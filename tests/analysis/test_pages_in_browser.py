@@ -144,6 +144,27 @@ def test_the_list_is_used_with_the_keyboard(page: Page) -> None:
     assert "over d" in text(page, COUNT)
 
 
+@pytest.mark.parametrize("which", ["page", "comparison"])
+def test_screen_readers_have_a_name_for_all_that_the_keyboard_reaches(
+    which: str, request: pytest.FixtureRequest
+) -> None:
+    page = request.getfixturevalue(which)
+    if which == "page":
+        page.click(f"{LIST} button")
+    nodes = [each for each in page.ask("Accessibility.getFullAXTree")["nodes"] if not each["ignored"]]
+    reached = [
+        each
+        for each in nodes
+        if {"name": "focusable", "value": {"type": "booleanOrUndefined", "value": True}} in each["properties"]
+    ]
+    roles = {each["role"]["value"] for each in reached}
+    assert {"button", "link", "region"} <= roles
+    assert not [each["role"] for each in reached if not each["name"]["value"]]
+    shown = [each for each in nodes if each["role"]["value"] in ("image", "table")]
+    assert shown
+    assert not [each["role"] for each in shown if not each["name"]["value"]]
+
+
 def test_tables_are_sorted_by_a_click(page: Page) -> None:
     rows = "[...document.querySelectorAll('#network table')[0].tBodies[0].rows]"
     numbers = f"{rows}.map(r => Number(r.cells[1].innerText))"

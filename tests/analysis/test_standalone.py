@@ -9,11 +9,12 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 import pyarrow.parquet as pq
+import pyspark
 import pytest
 
 from analysis.standalone import Cluster, Wanted, clusters, start, stop
@@ -48,10 +49,16 @@ def cbn(*arguments: object, cwd: Path) -> list[str]:
     return done.stdout.splitlines()
 
 
-def failing(*arguments: object, cwd: Path) -> str:
+OLDER = (
+    "import sys, pyspark; pyspark.__version__ = '3.0.0'\nfrom testbed.cli.main import main; sys.exit(main())"
+)
+"""A command that takes itself for one with another version of Spark."""
+
+
+def failing(*arguments: object, cwd: Path, program: Sequence[str] = ("-m", "testbed.cli")) -> str:
     """What a command says that fails."""
     done = subprocess.run(
-        [sys.executable, "-m", "testbed.cli", *map(str, arguments)],
+        [sys.executable, *program, *map(str, arguments)],
         cwd=cwd,
         env=os.environ | {"PYTHONPATH": str(ROOT)},
         capture_output=True,
@@ -132,6 +139,9 @@ def test_an_analysis_by_spark_connect_gives_the_same_tables_and_verdict(tmp_path
         query = ("query", "connect", "SELECT * FROM nothing", "--master", server.master)
         assert "`nothing` cannot be found" in failing(*query, cwd=tmp_path)
         assert not Path("spark-warehouse").exists()
+        older = ("analyze", "connect", "--master", server.master)
+        said = failing(*older, cwd=tmp_path, program=("-c", OLDER))
+        assert f"{server.master} has Spark {pyspark.__version__}, and here is 3.0.0: install the same" in said
     finally:
         assert stop(server)
     assert tables(tmp_path / "connect") == tables(tmp_path / "local") != {}

@@ -9,6 +9,7 @@ on it), or the URL of a master. The command finds its master where every analysi
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
 import sys
 import tempfile
@@ -41,6 +42,7 @@ def cluster_of(kind: str, logs: Path) -> Iterator[Cluster]:
 def main(arguments: Sequence[str]) -> int:
     """The exit code of the command."""
     where, *command = arguments
+    signal.signal(signal.SIGTERM, lambda number, _: sys.exit(128 + number))  # the cluster ends with it
     if where not in KINDS:
         return _run(command, where)
     with (

@@ -21,7 +21,7 @@ import pytest
 
 from analysis.pipeline import analyze
 from analysis.settings import MASTER_VARIABLE
-from analysis.standalone import Cluster
+from analysis.standalone import Cluster, clusters
 from tests.judge.editing import Edited
 from tests.judge.elsewhere import KINDS, cluster_of
 from tests.judge.mutations import DEFECTS, SCENARIO
@@ -110,6 +110,17 @@ def analysed(folder: Path, cluster: Cluster, kill_at: tuple[int, str] | None = N
 def cluster(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Cluster]:
     with cluster_of(request.param, tmp_path / "logs") as started:
         yield started
+
+
+def test_the_cluster_of_a_campaign_ends_with_it_if_the_campaign_is_terminated() -> None:
+    command = [sys.executable, "-m", "tests.judge.elsewhere", "spark", "sleep", "600"]
+    with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        master = process.stdout.readline().split()[-1]
+        assert master in [cluster.master for cluster in clusters()]
+        process.terminate()
+        assert process.wait() == 128 + signal.SIGTERM
+    assert master not in [cluster.master for cluster in clusters()]
 
 
 @pytest.mark.timeout(600)
