@@ -93,18 +93,21 @@ class Recogniser:
         """Messages have arrived: what each is, and its packet."""
         for order in self._orders.values():
             order.receive(now_ns, messages)
-            if not order.wait_ns:
-                self._found += order.due(now_ns)
-            elif order.early:
-                self._found += order.early
-                order.early = []
+            self._collect(now_ns, order)
 
     def feed(self, now_ns: int, number: int, places: Iterable[int], components: Components) -> None:
         """A match of another monitor has arrived, which fills these places of a pattern."""
         order = self._of[number]
         order.feed(now_ns, number, tuple(places), components)
+        self._collect(now_ns, order)
+
+    def _collect(self, now_ns: int, order: _Order) -> None:
+        """What can be told without waiting, or was found early."""
         if not order.wait_ns:
             self._found += order.due(now_ns)
+        elif order.early:
+            self._found += order.early
+            order.early = []
 
     def handle_timer(self, now_ns: int) -> None:
         """Take what has been held back for long enough."""
@@ -163,12 +166,14 @@ class _Order:
         self._last: Occurrence | None = None
         self._matches: dict[Occurrence, dict[tuple[int, Components], tuple[int, ...]]] = {}
         """Matches held back: by latest component, then by pattern, the places that they fill."""
+        self._matches_held = 0
         self._not_from: dict[int, int] = {}
         """By pattern: a source whose messages it does not use."""
 
     @property
     def held(self) -> int:
-        return len(self._waiting) + sum(monitor.kept for monitor in self.monitors.values())
+        waiting = len(self._waiting) + self._matches_held
+        return waiting + sum(monitor.kept for monitor in self.monitors.values())
 
     @property
     def deadline_ns(self) -> int | None:
@@ -226,12 +231,13 @@ class _Order:
             self.counts["duplicate" if latest == self._last else "late"] += 1
         elif latest.time_ns > now_ns + AHEAD_NS:
             self.counts["ahead"] += 1
-        elif waiting is not None:
-            waiting[number, components] = places
         else:
-            self._matches[latest] = {(number, components): places}
-            heappush(self._waiting, (latest, ()))
-            if len(self._waiting) > HELD_MAX:
+            if waiting is None:
+                waiting = self._matches[latest] = {}
+                heappush(self._waiting, (latest, ()))
+            self._matches_held += (number, components) not in waiting
+            waiting[number, components] = places
+            if self._matches_held > HELD_MAX:
                 self.counts["early"] += 1
                 self._evaluate(self.early)
 
@@ -270,7 +276,9 @@ class _Order:
         for number, places in _by_pattern(self._concerned[n] for n in numbers if n in self._concerned):
             if self._not_from.get(number) != occurrence.source:
                 fills.setdefault(number, []).append((places, (occurrence,)))
-        for (number, components), filled in sorted(self._matches.pop(occurrence, {}).items()):
+        matches = self._matches.pop(occurrence, {})
+        self._matches_held -= len(matches)
+        for (number, components), filled in sorted(matches.items()):
             if number in self.monitors:
                 fills.setdefault(number, []).append((filled, components))
         for number, each in sorted(fills.items()):

@@ -42,7 +42,7 @@ def status(router: Router) -> dict[str, object]:
         "fib_serial": router.installer.serial,
         "fib": router.installer.stats(),
         "drops": dict(sorted(router.drops.items())),
-        **({} if router.patterns is None else {"patterns": router.patterns.status()}),
+        **_patterns(router),
     }
 
 
@@ -68,6 +68,12 @@ def tables(router: Router) -> str:
             lines += [f"table {number} {rows[row]}: everything"] if EVERYTHING in sources else []
     lines += [] if router.patterns is None else _sought(router.patterns, names)
     return "\n".join(lines) + "\n"
+
+
+def _patterns(router: Router) -> dict[str, object]:
+    if router.patterns is None:
+        return {}
+    return {"recognising": router.recognising, "patterns": router.patterns.status()}
 
 
 def _sought(patterns: Patterns, names: list[str]) -> Iterator[str]:

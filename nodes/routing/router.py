@@ -243,8 +243,10 @@ class Router:
 
     @property
     def recognising(self) -> bool:
-        """Whether messages are held back, to put them in order."""
-        return self.patterns is not None and self.patterns.next_deadline() is not None
+        """Whether messages are held back to recognise patterns, or what we have told may not have arrived."""
+        if self.patterns is None:
+            return False
+        return self.patterns.next_deadline() is not None or not all(link.quiet for link in self.links)
 
     def next_deadline(self) -> int | None:
         """When `handle_timer` is wanted; 0 until it was called first."""

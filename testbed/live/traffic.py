@@ -62,8 +62,9 @@ def _loses(i: Impairment) -> bool:
 class Drain:
     """Watches the counters of successive polls.
 
-    At rest is a network whose links have delivered all they were given and
-    whose counters have not moved since the poll before: a message between
+    At rest is a network whose links have delivered all they were given, whose routers
+    hold back nothing to recognise patterns in, and whose counters have not moved since
+    the poll before: a message between
     receiving and sending inside a router shows in no link. Links that lose
     packets never agree; then `quiet_ns` without any movement is taken for rest.
     """
@@ -83,7 +84,8 @@ class Drain:
         counts = message_counts(statuses)
         moved, self._counts = counts != self._counts, counts
         self.open = open_links(self._links, counts)
-        if moved:
+        recognising = any(status["core"].get("recognising") for status in statuses.values())
+        if moved or recognising:
             self._moved_ns = now_ns
             return False
         agreed = not self.open and not open_links(self._lossy, counts)

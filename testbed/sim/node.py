@@ -16,6 +16,7 @@ from fastpath.fib import DropReason, Fib, count_messages, forward_without_fib
 from fastpath.wire.codec import WireError, split_datagram
 from nodes.config import InterfaceConfig, NodeConfig
 from nodes.routing.effects import Core, Drop, Install, Log, Output, Send
+from nodes.routing.router import Router
 from nodes.wire.packets import PacketType
 from testbed.sim.link import Channel
 from testbed.sim.scheduler import Scheduler
@@ -194,6 +195,12 @@ class SimulatedRouter(SimulatedNode):
         self._core = core
         self._life = Life.RUNNING
         self._settle()
+
+    @property
+    def recognising(self) -> bool:
+        """Whether it holds messages back, to recognise patterns, or has matches under way to a neighbour."""
+        core = self._core
+        return self._life is Life.RUNNING and isinstance(core, Router) and core.recognising
 
     def receive(self, interface: int, datagram: bytes) -> None:
         """Forward the messages of a datagram; hand the core what is left."""

@@ -9,6 +9,7 @@ import gc
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 
+from nodes.scheme_catalog import factors_patterns
 from testbed.plan.model import Plan
 from testbed.sim.faults import OnConverged, SimulatedFaults
 from testbed.sim.frames import Tap
@@ -95,7 +96,7 @@ class Simulation:
             self._settle("had not converged again")
 
     def drain(self) -> None:
-        """Wait until no message is on its way, or held back by a client that seeks patterns.
+        """Wait until no message is on its way, or held back where patterns are recognised, and no match is.
 
         Raises:
             SimulationFailedError: Some still are on their way.
@@ -105,13 +106,19 @@ class Simulation:
         clients = [client for client in self.network.clients if client.config.name in seeking]
         self._run(
             self.scheduler.now_ns + timeout_ns,
-            done=lambda: not flight.messages and not any(client.recognising for client in clients),
+            done=lambda: not (flight.messages or any(c.recognising for c in clients) or self._matching()),
         )
         if flight.messages:
             raise SimulationFailedError(
                 f"{flight.messages} datagrams with messages were still on their way "
                 f"{timeout_ns / _SECOND:g} s after the last action"
             )
+
+    def _matching(self) -> bool:
+        """Whether routers have messages to recognise patterns in, or matches that have not arrived."""
+        if not factors_patterns(self._plan.scheme_options):
+            return False
+        return any(router.recognising for router in self.network.routers)
 
     def _settle(self, how: str) -> None:
         timeout_ns = self._plan.timing.ready_timeout_ns

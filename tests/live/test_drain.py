@@ -19,7 +19,10 @@ def drain() -> Drain:
 def statuses(a: tuple[int, int], b: tuple[int, int]) -> dict[str, Any]:
     """(sent, received) at each end."""
     return {
-        name: {"interfaces": [{"name": f"{name}-eth0", "tx_messages": sent, "rx_messages": received}]}
+        name: {
+            "core": {},
+            "interfaces": [{"name": f"{name}-eth0", "tx_messages": sent, "rx_messages": received}],
+        }
         for name, (sent, received) in {"a": a, "b": b}.items()
     }
 
@@ -54,3 +57,11 @@ def test_movement_starts_the_quiet_time_anew() -> None:
     watched.at_rest(SECOND - 1, statuses((6, 0), (0, 4)))
     assert not watched.at_rest(SECOND, statuses((6, 0), (0, 4)))
     assert watched.at_rest(2 * SECOND - 1, statuses((6, 0), (0, 4)))
+
+
+def test_a_router_that_holds_messages_back_to_recognise_patterns_is_not_at_rest() -> None:
+    watched, seen = drain(), statuses((5, 5), (5, 5))
+    seen["a"]["core"] = {"recognising": True}
+    assert not watched.at_rest(0, seen)
+    assert not watched.at_rest(1, seen)
+    assert watched.at_rest(2, statuses((5, 5), (5, 5)))
