@@ -24,10 +24,13 @@ from analysis.interest import (
     announcements_of,
     head_of,
     overlapping,
+    parts_of,
     same_meaning,
     wanted_at,
+    within,
 )
 from analysis.oracle import SubscriptionChange
+from analysis.patterns import Sought
 from analysis.payloads import Payload
 from analysis.rundir import Run
 from nodes.wire.packets import Kind
@@ -128,6 +131,8 @@ class Seen:
     """Routers of which not all was captured."""
     offers: Sequence[SubscriptionChange] | None = None
     """Changes of advertisements, where interest is announced only of what others advertise; else None."""
+    sought: Sequence[Sought] = ()
+    """The patterns that routers recognise; they may want their parts, beside what their clients want."""
 
 
 def contradictions(seen: Seen, fixpoints: Sequence[Fixpoint]) -> list[Contradiction]:
@@ -209,6 +214,11 @@ def _changed_lately(seen: Seen, changes: Sequence[SubscriptionChange], time_ns: 
     return {seen.run.router_ids[link.a] for link in plan.links if link.b in clients}
 
 
+def _sought_lately(seen: Seen, time_ns: int) -> bool:
+    since_ns = time_ns - seen.run.plan.timing.settle_ns
+    return any(since_ns <= each.time_ns <= time_ns for each in seen.sought)
+
+
 class LinkRecord(NamedTuple):
     """What a router announced of its links."""
 
@@ -232,10 +242,14 @@ def _denials(
     offering = _changed_lately(seen, seen.offers or (), fixpoint.time_ns)
     wanted = wanted_at(fixpoint.time_ns, seen.changes)
     offered = None if seen.offers is None else wanted_at(fixpoint.time_ns, seen.offers)
+    parts = parts_of(each.pattern for each in seen.sought)
+    # A pattern may concern any router; it is withdrawn as a subscription is.
+    seeking = bool(seen.sought) and bool(changed or _sought_lately(seen, fixpoint.time_ns))
     for part in fixpoint.parts:
         routers = [router for router in part if router not in seen.partial]
         # What anybody here advertises is what the others here may have to announce interest in.
-        fresh = changed if offering.isdisjoint(part) else changed.union(part)
+        anywhere = seeking or not offering.isdisjoint(part)
+        fresh = changed.union(part) if anywhere else changed
         if len(part) > 1:
             yield from held.unequal(LINKS, routers, routers)
             yield from held.unequal(INTEREST, [r for r in routers if r not in fresh], routers)
@@ -249,6 +263,8 @@ def _denials(
                 if offered is not None:
                     others = _of_clients([each for each in part if each != origin], fixpoint, offered)
                     told = overlapping(whole, others)
+                if known is not None and parts and within(told, known) and within(known, whole | parts):
+                    continue
                 yield from _unwanted(origin, known, told, whole, seen.run.names)
 
 

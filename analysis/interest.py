@@ -17,8 +17,8 @@ from analysis.payloads import Payload
 from fastpath import cover
 from fastpath.interests import FilterPool, read_change
 from fastpath.wire.codec import WireError, split_predicate
-from nodes.model import PredicateSyntaxError
-from nodes.wire.codec import encode_predicate
+from nodes.model import PredicateSyntaxError, parse_pattern
+from nodes.wire.codec import encode_filter, encode_predicate
 from nodes.wire.packets import Kind
 
 HEAD_BYTES = 12
@@ -115,6 +115,22 @@ def same_meaning(one: Filters, other: Filters) -> bool:
     if one == other or max(len(one), len(other)) > MOST_FILTERS:
         return True
     return _reduced(one) == _reduced(other) or (_within(one, other) and _within(other, one))
+
+
+def within(narrow: Filters, wide: Filters) -> bool:
+    """Whether one predicate matches nothing that another does not, as far as covering can tell."""
+    return max(len(narrow), len(wide)) > MOST_FILTERS or _within(narrow, wide)
+
+
+def parts_of(patterns: Iterable[str]) -> Filters:
+    """What routers may want that recognise patterns: the filters of their parts. What is none is left out."""
+    found: set[bytes] = set()
+    for text in dict.fromkeys(patterns):
+        try:
+            found.update(encode_filter(each) for each in parse_pattern(text).union.filters)
+        except PredicateSyntaxError:
+            continue
+    return frozenset(found)
 
 
 def _reduced(filters: Filters) -> bytes:

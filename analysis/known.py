@@ -133,7 +133,8 @@ class Known:
         """What says whether the network had converged, with the records that routers were seen to have."""
         offers = self.advertised if self.advertising is not None else None
         partial = self.evidence.partial_routers
-        return calm.Seen(self.run, records, self.payloads, self.changes, partial, offers)
+        sought = self.patterns.events.sought if self.patterns.factored else ()
+        return calm.Seen(self.run, records, self.payloads, self.changes, partial, offers, sought)
 
     @property
     def excused(self) -> Excused:

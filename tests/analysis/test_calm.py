@@ -13,6 +13,7 @@ from analysis.calm import INTEREST, LINKS, Seen, busiest, contradictions, fixpoi
 from analysis.findings import KeptPacket
 from analysis.history import NetworkChange, history_of
 from analysis.oracle import SubscriptionChange
+from analysis.patterns import Sought
 from analysis.payloads import payloads_of
 from analysis.rundir import Run
 from fastpath import cover
@@ -87,8 +88,8 @@ def records(*changed, of=LINKS):
     return {name: np.array(values, dtype=np.int64) for name, values in columns.items()}
 
 
-def denied(found, changes=(AT_START,), links=TRUE, subscriptions=(), partial=(), offers=None):
-    seen = Seen(RUN, found, links, subscriptions, partial, offers)
+def denied(found, changes=(AT_START,), links=TRUE, subscriptions=(), partial=(), offers=None, sought=()):
+    seen = Seen(RUN, found, links, subscriptions, partial, offers, sought)
     return [each.why for each in contradictions(seen, fixpoints_of(RUN, changes))]
 
 
@@ -144,6 +145,21 @@ def test_announced_interest_that_the_subscriptions_deny_contradicts_it():
     assert why == "r3 had announced interest that is not what its clients had subscribed to"
     assert len(denied_interest(wants(3, 1, 900, "x > 5 or y = 1"))) == 1
     assert len(denied_interest(wants(1, 1, 900, "x > 5"), wants(3, 1, 900, "x > 5"))) == 1
+
+
+def test_routers_that_recognise_patterns_may_announce_interest_in_their_parts_and_nothing_else():
+    sought = [Sought(BEFORE, "b", 1, "[y = 1] then [y = 2 and z = 1] within 5s")]
+
+    def denied_beside(text, patterns=sought):
+        return denied(BOTH, links=[*TRUE, wants(3, 1, 900, text)], subscriptions=(OF_A,), sought=patterns)
+
+    assert denied_beside("x > 5") == denied_beside("x > 5 or y = 1") == []
+    assert denied_beside("x > 5 or y = 1 or y = 2 and z = 1") == []
+    for wrong in ("y = 1", "x > 5 or y = 3", "x > 5 or y = 2"):
+        (why,) = denied_beside(wrong)
+        assert why == "r3 had announced interest that is not what its clients had subscribed to"
+    assert denied_beside("y = 1", [Sought(START - 1, "b", 1, "[y = 1]")]) == [], "it is under way"
+    assert len(denied_beside("x > 5 or y = 1", [])) == 1
 
 
 def test_interest_may_be_announced_in_other_words_that_mean_the_same():
