@@ -107,6 +107,7 @@ def clocks_of(
     world: str,
     backends: Mapping[str, str],
     *,
+    crossing_ns: Mapping[str, int] | None = None,
     exchanged: Collection[str] = (),
     hosts: Mapping[int, str] | None = None,
     readings: Mapping[str, Sequence[ClockReading]] | None = None,
@@ -118,6 +119,7 @@ def clocks_of(
         plan: Of the run.
         world: It took place in.
         backends: What carried the frames, by the interface that sends.
+        crossing_ns: By it, what was left of the delay to the network between two machines.
         exchanged: Links whose captures are not in order: their delays say nothing.
         hosts: Whose clock a node reads, by id; None: each has its own.
         readings: Of the clocks of hosts by the controller: all times are wanted by its clock, then.
@@ -129,7 +131,9 @@ def clocks_of(
     for number, (host, of_host) in enumerate(sorted((readings or {}).items())):
         known = merged((known, _asked(_CONTROLLER_ID - 1 - number, of_host)))
         hosts = {**hosts, _CONTROLLER_ID: CONTROLLER, _CONTROLLER_ID - 1 - number: host}
-    found = estimate(known, _least_delays(plan, world, backends), hosts, tolerance_ns, CONTROLLER)
+    found = estimate(
+        known, _least_delays(plan, world, backends, crossing_ns or {}), hosts, tolerance_ns, CONTROLLER
+    )
     return {node: found[hosts[node]] for node in sorted(names) if hosts.get(node) in found}
 
 
@@ -151,7 +155,9 @@ def _known(least: LeastDelays, plan: Plan, exchanged: Collection[str]) -> LeastD
     return LeastDelays(*(column[kept] for column in least))
 
 
-def _least_delays(plan: Plan, world: str, backends: Mapping[str, str]) -> dict[tuple[int, int], int]:
+def _least_delays(
+    plan: Plan, world: str, backends: Mapping[str, str], crossing_ns: Mapping[str, int]
+) -> dict[tuple[int, int], int]:
     """What each direction of a link certainly delays between the two times that are compared."""
     ids = {node.name: node.node_id for node in plan.nodes}
     changed: dict[str, list[tuple[Impairment, Impairment]]] = {}
@@ -164,7 +170,7 @@ def _least_delays(plan: Plan, world: str, backends: Mapping[str, str]) -> dict[t
         for number, (a, b, interface) in enumerate(_ways(link)):
             applied = world == "sim" or backends.get(interface) == "wire"
             least = min(_certain_ns(each[number], plan, world) for each in both) if applied else 0
-            delays[ids[a], ids[b]] = least
+            delays[ids[a], ids[b]] = max(least - crossing_ns.get(interface, 0), 0)
     return delays
 
 

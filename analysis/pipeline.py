@@ -256,13 +256,16 @@ class _Tables:
         run = self.read.run
         swapped = clocks.swapped_ends(ways_of(link_delays(sums.delays, _links(run))))
         certificate = run.certificate or {"links": ()}
-        backends = {str(row["source"]): str(row["backend"]) for row in certificate["links"]}
+        rows = certificate["links"]
+        backends = {str(row["source"]): str(row["backend"]) for row in rows}
+        crossing_ns = {str(row["source"]): int(row.get("crossing_ns") or 0) for row in rows}
         world = str(run.manifest["world"])
         by_node = clocks.clocks_of(
             sums.least,
             run.plan,
             world,
             backends,
+            crossing_ns=crossing_ns,
             exchanged=swapped,
             hosts=run.hosts,
             readings=run.readings,

@@ -26,6 +26,7 @@ import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
+from dataclasses import asdict
 from datetime import UTC, datetime
 from importlib import metadata
 from typing import Any
@@ -36,6 +37,7 @@ from nodes.daemon.kernel import Account
 from nodes.daemon.loop import Selector
 from nodes.records import to_plain
 from testbed.cluster.collect import write_index
+from testbed.cluster.program_files import PROGRAMS, unpack
 from testbed.cluster.protocol import KINDS, RUNS, VERSION
 from testbed.cluster.round_trip import least_ns
 from testbed.cluster.share import Share
@@ -43,7 +45,7 @@ from testbed.cluster.unit import ACCOUNT, LEASE_S, socket_of
 from testbed.emu.attachment import end_attached
 from testbed.emu.cleanup import clean
 from testbed.emu.options import EmuOptions
-from testbed.live.fabric import NetworkError
+from testbed.live.fabric import Life, NetworkError
 from testbed.live.registry import RegistryError, Running, register, running
 from testbed.plan.model import Impairment
 from testbed.plan.recorded import PLAN, plan_from_json, plan_to_json
@@ -91,6 +93,11 @@ class Agent:
             "ask": lambda r: self.share.nodes.ask(r["node"], r["what"], **r["arguments"]),
             "processes": lambda _: self.share.nodes.processes(),
             "deaths": lambda _: self.share.nodes.deaths(),
+            "start_programs": lambda _: self.share.nodes.start_programs(),
+            "end_programs": lambda _: self.share.nodes.end_programs(),
+            "programs": lambda _: self._programs(),
+            "lend": lambda r: self.share.nodes.lend(r["node"]),
+            "take_back": lambda r: asdict(self.share.nodes.take_back(r["node"], r["status"])),
             "check": lambda _: None,  # a death is told before anything is done
             "crash": lambda r: self.share.nodes.crash(r["node"]),
             "restart": lambda r: self.share.nodes.restart(r["node"]),
@@ -176,6 +183,7 @@ class Agent:
         self._undo.append(registration.remove)
         registration.note(kind="share", started_ns=time.time_ns(), node_count=len(request["own"]))
         plan = plan_from_json(request["plan"])
+        unpack(request["programs"], directory.path / PROGRAMS, _account())
         tunnels = {name: (address, port) for name, (address, port) in request["tunnels"].items()}
         share = self._share = Share(
             plan,
@@ -190,6 +198,13 @@ class Agent:
         self._undo.append(share.stop)
         share.build()
         return share.links.carriers
+
+    def _programs(self) -> dict[str, object]:
+        """What is known of programs that run; those that have ended by themselves since the last call."""
+        nodes = self.share.nodes
+        ended = list(nodes.programs.ended())
+        nodes.life |= {each.name: Life.ENDED for each in ended}
+        return {"statuses": nodes.programs.statuses(), "ended": [asdict(each) for each in ended]}
 
     def _impair(self, request: Mapping[str, Any]) -> None:
         there, back = (Impairment(**request[way]) for way in ("impairment", "back"))

@@ -6,32 +6,17 @@ Every question goes to the agents whose nodes or links it is about, to all at th
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict
+from pathlib import Path
 from typing import Any
 
 from testbed.cluster.agents import Agent, AgentsWatch, together
 from testbed.cluster.placement import Placement
-from testbed.live.fabric import POLL_S, EndedProgram, Life, NotReadyError, ProcessRow, Status
+from testbed.cluster.programs import ClusterPrograms, Ended
+from testbed.cluster.protocol import RUNS
+from testbed.live.fabric import POLL_S, Life, NotReadyError, ProcessRow, Status
 from testbed.plan.model import Impairment, LinkPlan, Plan
-
-
-class NoPrograms:
-    """Clients that are programs; a cluster runs none."""
-
-    names: Sequence[str] = ()
-    going: Sequence[str] = ()
-
-    def __contains__(self, name: str) -> bool:
-        return False
-
-    def statuses(self) -> Mapping[str, Status]:
-        """None."""
-        return {}
-
-    def ended(self) -> Iterator[EndedProgram]:
-        """None."""
-        return iter(())
 
 
 class Cluster:
@@ -42,6 +27,7 @@ class Cluster:
         placement: which node is where.
         agents: by the machine's name.
         offsets_ns: how much each machine's clock is ahead of the controller's.
+        run_id: of the run that it is.
     """
 
     def __init__(
@@ -50,9 +36,11 @@ class Cluster:
         placement: Placement,
         agents: Mapping[str, Agent],
         offsets_ns: Mapping[str, int],
+        run_id: str,
     ) -> None:
-        self.life = {node.name: Life.STARTING for node in plan.nodes}
-        self.programs = NoPrograms()
+        self.life = {node.name: Life.WAITING if node.run else Life.STARTING for node in plan.nodes}
+        self._folder = RUNS / run_id
+        self.programs = ClusterPrograms(plan, self._ask_all, offsets_ns, self._folder)
         self.watch = AgentsWatch(agents.values())
         self._plan = plan
         self._placement = placement
@@ -142,21 +130,58 @@ class Cluster:
         return [name for late in self._ask_all("start_scripts", clients, times).values() for name in late]
 
     def start_programs(self) -> None:
-        """There are none."""
+        """Each on its client's machine."""
+        names = [node.name for node in self._plan.programs]
+        self._ask_all("start_programs", names)
+        for name in names:
+            self._note_program(name)
 
     def end_programs(self) -> list[str]:
-        """There are none."""
-        return []
+        """On all machines that have some."""
+        for name in self.programs.lent:
+            self.life[name] = Life.RUNNING
+        told = self._ask_all("end_programs", self.programs.names)
+        self.programs.going.clear()
+        self.programs.lent.clear()
+        self.life |= dict.fromkeys(self.programs.names, Life.ENDED)
+        return [f"{machine}: {said}" for machine, sayings in told.items() for said in sayings]
+
+    @property
+    def lent(self) -> list[str]:
+        """See `testbed.live.control.Lender`, as for the next three."""
+        return list(self.programs.lent)
+
+    def config_of(self, name: str) -> Path:
+        """On the client's machine."""
+        return self._folder / "config" / f"{name}.toml"
+
+    def lend(self, name: str) -> str:
+        """The client's machine lets it step aside."""
+        mark = str(self._agent_of(name).ask("lend", node=name))
+        self.programs.lent.append(name)
+        self.life[name] = Life.LENT
+        return mark
+
+    def take_back(self, name: str, status: int) -> Ended:
+        """The client goes on; one that is a program of the scenario does not."""
+        self.programs.lent.remove(name)
+        row = self._agent_of(name).ask("take_back", node=name, status=status)
+        self.life[name] = Life.ENDED if name in self.programs else Life.RUNNING
+        return self.programs.ended_there(self._placement.machine_of[name], row)
 
     def crash(self, name: str) -> None:
         """End a node."""
         self._agent_of(name).ask("crash", node=name)
+        self.programs.note_end(name)
         self.life[name] = Life.CRASHED
 
     def restart(self, name: str) -> None:
         """Start it anew."""
         self._agent_of(name).ask("restart", node=name)
-        self.life[name] = Life.STARTING
+        if name in self.programs:
+            self._note_program(name)
+        else:
+            self.life[name] = Life.STARTING
 
     def hold(self, name: str) -> None:
         """Let it stand still."""
@@ -166,7 +191,11 @@ class Cluster:
     def resume(self, name: str) -> None:
         """Let it go on."""
         self._agent_of(name).ask("resume", node=name)
-        self.life[name] = Life.RUNNING
+        self.life[name] = Life.PROGRAM if name in self.programs else Life.RUNNING
+
+    def _note_program(self, name: str) -> None:
+        self.programs.note_start(name)
+        self.life[name] = Life.PROGRAM
 
     def _agent_of(self, node: str) -> Agent:
         return self._agents[self._placement.machine_of[node]]

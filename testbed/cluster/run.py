@@ -18,8 +18,10 @@ from testbed.cluster.collect import collect, write_index
 from testbed.cluster.fabric import Cluster
 from testbed.cluster.hosts import Machine
 from testbed.cluster.placement import Placement
+from testbed.cluster.program_files import TooMuchError, pack
 from testbed.cluster.protocol import KINDS
 from testbed.emu.options import EmuOptions
+from testbed.emu.programs import folder_of
 from testbed.live.fabric import NetworkError
 from testbed.live.faults import LiveFaults
 from testbed.live.interruption import Shield
@@ -77,6 +79,8 @@ class ClusterRun(LiveRun[Live]):
         self._frames, self._drops = 0, 0
         self._evidence: Evidence | None = None
         self._crossing_ns: dict[str, int] = {}
+        self._cluster: Cluster | None = None
+        """Once its nodes have been started."""
         self._carriers: dict[str, str] = {}
         """What carries each link, by its name."""
 
@@ -133,7 +137,9 @@ class ClusterRun(LiveRun[Live]):
         together(self._agents.values(), "leave_out", self._to_all(crossing_ns=self._crossing_ns))
         began_ns = self._clock.now_ns()
         together(self._agents.values(), "start_nodes")
-        cluster = Cluster(self._plan, self._placement, self._agents, self._offsets_ns())
+        cluster = self._cluster = Cluster(
+            self._plan, self._placement, self._agents, self._offsets_ns(), self._directory.run_id
+        )
         return Live(self._plan, cluster, cluster, self._clock), began_ns
 
     def _measured_crossings(self) -> dict[str, int]:
@@ -186,6 +192,8 @@ class ClusterRun(LiveRun[Live]):
                 tunnels[a][link.name] = addresses[b], FIRST_PORT + number
                 tunnels[b][link.name] = addresses[a], FIRST_PORT + number
         offsets_ns = self._offsets_ns()
+        with_programs = {self._placement.machine_of[node.name] for node in self._plan.programs}
+        files = self._program_files() if with_programs else ""
         return {
             name: {
                 "plan": plan,
@@ -195,9 +203,17 @@ class ClusterRun(LiveRun[Live]):
                 "adjustable": self._options.adjustable,
                 "own": self._placement.nodes_on(name),
                 "tunnels": tunnels[name],
+                "programs": files if name in with_programs else "",
             }
             for name in addresses
         }
+
+    def _program_files(self) -> str:
+        folder = folder_of(self._plan.scenario_path)
+        try:
+            return pack(folder)
+        except (TooMuchError, OSError) as error:
+            raise NetworkError(f"the scenario's programs cannot be sent: {error}") from error
 
     def _stop_agents(self) -> None:
         """End what runs on the machines, fetch its files, leave nothing there."""

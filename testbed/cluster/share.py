@@ -14,6 +14,7 @@ from typing import Any
 
 from nodes.daemon.clock import Clock
 from nodes.daemon.kernel import Account, inside_network_of
+from testbed.cluster.program_files import PROGRAMS
 from testbed.cluster.share_links import ShareLinks
 from testbed.emu.background import Background
 from testbed.emu.cgroups import Shares
@@ -167,6 +168,7 @@ class Share:
             self._pids.__getitem__,
             shares,
             self._account,
+            self._directory.path / PROGRAMS,
         )
         for folder in (self._registration.folder, self._directory.logs):
             os.chown(folder, *self._account)  # where nodes make sockets and write their logs

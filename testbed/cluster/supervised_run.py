@@ -68,6 +68,7 @@ class SupervisedClusterRun(ClusterRun):
 
     def _staged(self, live: Live, faults: LiveFaults) -> Stages:
         assert self._registration is not None, "it is registered before it is built"
+        assert self._cluster is not None
         logins = {machine.name: ssh_command(machine) for machine in self._machines}
         where = {
             node: {"machine": machine, LOGIN: logins[machine]}
@@ -77,7 +78,7 @@ class SupervisedClusterRun(ClusterRun):
             self._registration,
             carriers=self._carriers,
             where=where,
-            lender=None,
+            lender=self._cluster,
         )
         return SupervisedStages(
             self._supervision,

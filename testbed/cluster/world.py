@@ -7,7 +7,9 @@ from dataclasses import replace
 
 from testbed.cluster.hosts import Hosts
 from testbed.cluster.placement import Placement
+from testbed.cluster.program_files import TooMuchError, pack
 from testbed.emu.options import EmuOptions
+from testbed.emu.programs import folder_of
 from testbed.emu.world import at_its_pace
 from testbed.live.supervisor import Supervision, SupervisorProgress
 from testbed.plan.model import Plan
@@ -46,8 +48,10 @@ class ClusterWorld:
         if shutil.which("ssh") is None:
             found.append("the program `ssh` is missing: `apt install openssh-client`")
         if plan.programs:
-            names = ", ".join(node.name for node in plan.programs)
-            found.append(f"clients that are programs ({names}) run in the world emu only")
+            try:
+                pack(folder_of(plan.scenario_path))
+            except (TooMuchError, OSError) as error:
+                found.append(str(error))
         return found
 
     def run(self, plan: Plan, directory: RunDirectory, progress: Progress) -> Outcome:

@@ -88,6 +88,8 @@ class Nodes:
     shares: Shares
     account: Account | None = None
     """Whom nodes run as; None: whom we run as."""
+    programs_folder: Path | None = None
+    """Where programs start; None: in the scenario's folder."""
     children: dict[str, ForkedNode] = field(default_factory=dict)
     """The process of each node that has one, or had one until it was killed."""
     admins: dict[str, AdminClient] = field(default_factory=dict)

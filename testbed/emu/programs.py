@@ -95,7 +95,8 @@ class Programs:
             str(nodes.files.errors(node.name)),
             nodes.shares.members(node.name),
             program=node.run,
-            folder=str(folder_of(nodes.plan.scenario_path)),
+            folder=str(nodes.programs_folder or folder_of(nodes.plan.scenario_path)),
+            account=nodes.account or (),
             environment={**environment(config), PROGRAM_MARK: self._mark(node.name)},
         )
 
@@ -106,6 +107,8 @@ class Programs:
     def before_start(self, name: str) -> None:
         """Write that it starts, before it writes itself."""
         self._events(name).append(self._nodes.files.clock.now_ns(), "program_started")
+        if self._nodes.account:
+            os.chown(self._nodes.files.directory.events_of(name), *self._nodes.account)
 
     def ended(self) -> Iterator[Ended]:
         """Those that have ended by themselves since the last call."""

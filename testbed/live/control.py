@@ -73,8 +73,7 @@ class Controlled:
     """Notes that nodes have died without having been asked to; raises the error again if it was no node."""
     carriers: Mapping[str, str]
     """What carries each link: `veth`, `netem`, `wire`, `tunnel`."""
-    lender: Lender | None
-    """None: no program can take a client's place here."""
+    lender: Lender
 
 
 class Control:
@@ -267,8 +266,6 @@ class Control:
         """A program of the caller takes a client's place, until it has ended or the caller goes."""
         client = self._find_client(_text(request, "client"))
         nodes, lender = self._live.nodes, self._controlled.lender
-        if lender is None:
-            raise RequestError("programs take the place of clients in the world emu only")
         nodes.starting()
         if nodes.life[client.name] not in (Life.RUNNING, Life.WAITING, Life.ENDED):
             raise RequestError(f"{client.name} is {nodes.life[client.name].value}")
@@ -292,7 +289,7 @@ class Control:
 
     def _take_back(self, name: str, status: int) -> None:
         lender = self._controlled.lender
-        if lender is not None and name in lender.lent:
+        if name in lender.lent:
             ended = lender.take_back(name, status)
             if ended.abrupt and name in self._live.nodes.programs:
                 self._controlled.note(Fault(self._now_ns(), "crash", name))

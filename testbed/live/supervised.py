@@ -38,7 +38,7 @@ class Kept:
     """What carries each link."""
     where: Mapping[str, Mapping[str, object]]
     """By node: what who attaches to it needs."""
-    lender: Lender | None
+    lender: Lender
 
 
 class SupervisedStages(Stages):

@@ -102,6 +102,13 @@ def test_what_delays_before_the_capture_is_not_expected_between_captures():
     assert off(found) == {2: pytest.approx(50 * MS, abs=2)}
 
 
+def test_what_the_network_between_machines_takes_of_a_delay_is_not_expected_of_the_link():
+    uneven = least(there_ns=26 * MS, back_ns=34 * MS)
+    assert off(clocks_of(uneven, plan(), "cluster", WIRES)) != {}
+    crossing_ns = dict.fromkeys(WIRES, 5 * MS)
+    assert off(clocks_of(uneven, plan(), "cluster", WIRES, crossing_ns=crossing_ns)) == {}
+
+
 def test_one_direction_shows_a_clock_that_is_behind_and_not_by_how_much():
     rows = least({"r2": -50 * MS}, 0, 0)
     one_way = (rows.from_id == 1) & (rows.to_id == 2)
