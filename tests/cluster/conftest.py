@@ -23,6 +23,8 @@ from testbed.cluster.ssh import ssh_command
 ROOT = Path(__file__).parents[2]
 MACHINES = ("m1", "m2", "m3")
 _NUMBERS = itertools.count(1)
+PATIENCE_S = 120
+"""How long is waited for what comes, on a machine that does much else."""
 Metal = Callable[..., "subprocess.CompletedProcess[str]"]
 
 
@@ -96,7 +98,9 @@ class Cluster:
     def on(self, machine: str, command: str) -> str:
         """What a command prints on a machine."""
         call = ssh_command(read_hosts(self.hosts_file).machine(machine), [command])
-        return subprocess.run(call, capture_output=True, text=True, check=True, timeout=60).stdout.strip()
+        return subprocess.run(
+            call, capture_output=True, text=True, check=True, timeout=PATIENCE_S
+        ).stdout.strip()
 
     def everything(self, machine: str) -> str:
         """What a machine has: accounts, packages, and files but for those that it writes by itself."""

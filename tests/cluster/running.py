@@ -8,7 +8,7 @@ import sys
 import time
 from pathlib import Path
 
-from tests.cluster.conftest import MACHINES, ROOT, Cluster
+from tests.cluster.conftest import MACHINES, PATIENCE_S, ROOT, Cluster
 
 NODE = "pgrep -u cbn -f 'python -m node[s] '"
 """Finds node processes on a machine."""
@@ -23,7 +23,13 @@ def command(cluster: Cluster, *arguments: object, world: str = "cluster") -> lis
 def run(folder: Path, words: list[str]) -> subprocess.CompletedProcess[str]:
     environment = os.environ | {"PYTHONPATH": str(ROOT), "NO_COLOR": "1", "COLUMNS": "100"}
     return subprocess.run(
-        words, cwd=folder, env=environment, capture_output=True, text=True, timeout=120, check=False
+        words,
+        cwd=folder,
+        env=environment,
+        capture_output=True,
+        text=True,
+        timeout=2 * PATIENCE_S,
+        check=False,
     )
 
 
@@ -42,7 +48,7 @@ def idle(cluster: Cluster, machine: str) -> bool:
 
 
 def await_idle(cluster: Cluster) -> None:
-    deadline = time.monotonic() + 15
+    deadline = time.monotonic() + PATIENCE_S
     while not all(idle(cluster, machine) for machine in MACHINES):
         assert time.monotonic() < deadline, "an agent outlives its controller"
         time.sleep(0.2)
@@ -62,7 +68,7 @@ def controller(cluster: Cluster, ring: Path, out: Path, *words: str) -> subproce
 
 def await_on(cluster: Cluster, machine: str, call: str) -> str:
     """What a call on a machine prints, once it prints something."""
-    deadline = time.monotonic() + 30
+    deadline = time.monotonic() + PATIENCE_S
     while not (told := cluster.on(machine, f"{call} || true")):
         assert time.monotonic() < deadline, f"{call} on {machine} prints nothing"
     return told

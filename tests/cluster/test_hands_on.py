@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.cluster.conftest import MACHINES, ROOT, Cluster
+from tests.cluster.conftest import MACHINES, PATIENCE_S, ROOT, Cluster
 from tests.cluster.running import await_idle, state
 
 pytestmark = pytest.mark.cluster
@@ -33,7 +33,7 @@ def cbn(tmp_path: Path) -> Cbn:
             stdin=subprocess.DEVNULL,
             capture_output=True,
             text=True,
-            timeout=120,
+            timeout=PATIENCE_S,
             check=False,
         )
 
@@ -91,7 +91,7 @@ def test_people_work_on_a_network_of_three_machines(
         while "knows of it" not in watching.stderr.readline():
             assert watching.poll() is None
         assert cbn("pub", "--run", network, "ana", "n = 4").returncode == 0
-        said, _ = watching.communicate(timeout=30)
+        said, _ = watching.communicate(timeout=PATIENCE_S)
     assert "ana/1" in said
     ended = cbn("down", network, "--quiet", "--json")
     assert ended.returncode == 0, ended.stderr
@@ -124,7 +124,7 @@ def test_a_network_that_is_ended_leaves_the_machines_as_they_were(
         while not provisioned.on("m1", "pgrep -x sleep || true"):
             assert shell.poll() is None
         assert cbn("down", name, "--quiet").returncode == 0
-        assert shell.wait(10) != 0, "who is attached is hung up on"
+        assert shell.wait(PATIENCE_S) != 0, "who is attached is hung up on"
     await_idle(provisioned)
     assert {machine: state(provisioned, machine) for machine in MACHINES} == before
 
@@ -135,7 +135,7 @@ def rows(cbn: Cbn) -> list[dict[str, object]]:
 
 def await_state(cbn: Cbn, network: str, wanted: str) -> None:
     """Until r3 is as wanted."""
-    deadline = time.monotonic() + 30
+    deadline = time.monotonic() + PATIENCE_S
     while (found := cbn("top", "--run", network, "--once", "--json")).returncode == 0:
         [state_of_r3] = [row["state"] for row in json.loads(found.stdout)["nodes"] if row["name"] == "r3"]
         if state_of_r3 == wanted:

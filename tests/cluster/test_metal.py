@@ -16,10 +16,11 @@ from pathlib import Path
 import pytest
 
 from nodes.processes import environment_of
-from testbed.cluster.hosts import read_hosts
+from testbed.cluster.hosts import Machine, read_hosts
 from testbed.cluster.metal import groups, network, root_file_system
+from testbed.cluster.metal import lab as labs
 from testbed.cluster.metal.machine import MARK
-from tests.cluster.conftest import ROOT, Metal, call
+from tests.cluster.conftest import PATIENCE_S, ROOT, Metal, call
 
 pytestmark = pytest.mark.cluster
 
@@ -113,11 +114,15 @@ def test_the_hosts_file_names_the_machines_and_status_what_they_do(metal: Metal,
     ]
 
 
-def test_with_a_cached_root_file_system_three_machines_are_up_within_ten_seconds(
+def test_three_machines_more_are_up_without_another_root_file_system(
     metal: Metal, three: dict, lab_name: str
 ) -> None:
+    kept = sorted(root_file_system.cache_folder().iterdir())
     done = metal("up", 3, "--name", lab_name, "--json")
-    assert json.loads(done.stdout)["took_s"] < 10
+    assert done.returncode == 0, done.stderr
+    assert "making a root file system" not in done.stderr
+    assert sorted(root_file_system.cache_folder().iterdir()) == kept
+    print(f"up after {json.loads(done.stdout)['took_s']} s")  # shown by pytest -rP
     assert metal("down", "--name", lab_name).returncode == 0
     assert traces(lab_name) == []
 
@@ -155,7 +160,7 @@ def test_nothing_is_left_of_a_lab_whose_making_was_killed(
     metal: Metal, three: dict, lab_name: str, stage: Callable[[str], bool]
 ) -> None:
     with subprocess.Popen(call("up", 2, "--name", lab_name, "--quiet")) as making:
-        deadline = time.monotonic() + 30
+        deadline = time.monotonic() + PATIENCE_S
         while not stage(lab_name) and making.poll() is None and time.monotonic() < deadline:
             pass
         making.kill()
@@ -181,7 +186,7 @@ def test_processes_are_found_while_groups_come_and_go(lab_name: str) -> None:
     thread = threading.Thread(target=churn)
     thread.start()
     try:
-        assert [groups.members(lab_name) for _ in range(2000)] == [set()] * 2000
+        assert [groups.members(lab_name) for _ in range(500)] == [set()] * 500
     finally:
         done.set()
         thread.join()
@@ -195,7 +200,7 @@ def test_nothing_is_left_of_a_root_file_system_whose_making_was_killed(
     cache = tmp_path / "cbn"
     command = call("up", 1, "--name", lab_name, "--quiet", XDG_CACHE_HOME=str(tmp_path))
     with subprocess.Popen(command) as making:
-        deadline = time.monotonic() + 30
+        deadline = time.monotonic() + PATIENCE_S
         while not list(cache.glob("*/root/*")) and making.poll() is None and time.monotonic() < deadline:
             pass
         making.kill()
@@ -206,12 +211,18 @@ def test_nothing_is_left_of_a_root_file_system_whose_making_was_killed(
 
 def test_a_signal_while_machines_boot_takes_them_away(metal: Metal, three: dict, lab_name: str) -> None:
     making = subprocess.Popen(call("up", 2, "--name", lab_name, "--quiet"), stderr=subprocess.PIPE)
-    deadline = time.monotonic() + 30
+    deadline = time.monotonic() + PATIENCE_S
     while not booting(lab_name) and time.monotonic() < deadline:
         pass
     making.terminate()
-    assert making.wait(30) == 143
+    assert making.wait(PATIENCE_S) == 143
     assert traces(lab_name) == []
+
+
+def test_a_machine_that_takes_long_to_boot_is_asked_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(labs, "LOGIN_TIMEOUT_S", 0.1)
+    silent = Machine("slow", "192.0.2.1", ssh=(("ProxyCommand", "sleep 60"),))
+    assert labs.boot_state(silent) == ("", "it is still starting after 0.1 s")
 
 
 def test_mistakes_are_answered_with_what_to_do(metal: Metal, three: dict) -> None:
@@ -236,7 +247,7 @@ def hiding(mount: str, command: list[str]) -> subprocess.CompletedProcess[str]:
         capture_output=True,
         text=True,
         check=False,
-        timeout=60,
+        timeout=PATIENCE_S,
     )
 
 

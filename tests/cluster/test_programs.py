@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from tests.cluster.conftest import MACHINES, ROOT, Cluster
+from tests.cluster.conftest import MACHINES, PATIENCE_S, ROOT, Cluster
 from tests.cluster.running import await_idle, command, run, state
 from tests.emu.test_programs import PUBLISHER, SCENARIO, SUBSCRIBER
 
@@ -116,7 +116,7 @@ def test_a_program_takes_the_place_of_a_client_on_its_machine_and_gives_it_back(
             stdin=subprocess.DEVNULL,
             capture_output=True,
             text=True,
-            timeout=120,
+            timeout=PATIENCE_S,
             check=False,
         )
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.cluster.conftest import ROOT
+from tests.cluster.conftest import PATIENCE_S, ROOT
 
 HOSTS = "user: you\nport: 2222\nmachines:\n  left: {address: 192.0.2.1}\n  right: {address: 192.0.2.2}\n"
 
@@ -18,7 +18,7 @@ def render(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
     command = [sys.executable, "-m", "testbed.cli", "render", *arguments]
     environment = {"PYTHONPATH": str(ROOT), "COLUMNS": "100", "PATH": "/usr/bin:/bin"}
     return subprocess.run(
-        command, cwd=folder, env=environment, capture_output=True, text=True, check=False, timeout=60
+        command, cwd=folder, env=environment, capture_output=True, text=True, check=False, timeout=PATIENCE_S
     )
 
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from tests.cluster.conftest import MACHINES, Cluster
+from tests.cluster.conftest import MACHINES, PATIENCE_S, Cluster
 from tests.cluster.running import NODE, await_idle, await_on, command, controller, run, state
 
 pytestmark = pytest.mark.cluster
@@ -128,7 +128,7 @@ def test_nodes_are_not_root_and_an_agent_outlives_a_connection(
         capabilities = provisioned.on("m2", f"cat /proc/$({NODE} | head -1)/status | grep CapEff")
         assert int(capabilities.split()[1], 16) == 1 << 12, "CAP_NET_ADMIN alone"
         provisioned.on("m2", "sudo systemd-run --quiet --no-block pkill -9 -f testbed.cluster.rela[y]")
-        said, _ = run.communicate(timeout=90)
+        said, _ = run.communicate(timeout=PATIENCE_S)
     assert run.returncode == 0, said
     assert "the connection to m2 was lost for" in said
     assert "holds: missing == 0 after recovery" in said

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.cluster.conftest import MACHINES, ROOT, Cluster, Metal
+from tests.cluster.conftest import MACHINES, PATIENCE_S, ROOT, Cluster, Metal
 from tests.cluster.running import NODE, await_idle, await_on, command, controller, idle, run, state
 
 pytestmark = pytest.mark.cluster
@@ -21,7 +21,7 @@ def test_a_second_run_on_the_same_machines_is_told_which_has_them(
     provisioned: Cluster, ring: Path, tmp_path: Path
 ) -> None:
     with subprocess.Popen(command(provisioned, ring, "--out", tmp_path / "first"), cwd=ROOT) as first:
-        deadline = time.monotonic() + 30
+        deadline = time.monotonic() + PATIENCE_S
         while idle(provisioned, "m1") and time.monotonic() < deadline:
             pass
         second = run(tmp_path, command(provisioned, "single-router", "--put", "r1=m1", "--out", "second"))
@@ -29,7 +29,7 @@ def test_a_second_run_on_the_same_machines_is_told_which_has_them(
         assert re.search(
             r"m1: the machine is taken by another run: ring-cluster-\S+, since ..:..:.. UTC", second.stdout
         )
-        assert first.wait(60) == 0
+        assert first.wait(PATIENCE_S) == 0
     assert (tmp_path / "second" / "manifest.json").exists()
 
 
@@ -39,11 +39,11 @@ def test_a_controller_that_ends_in_the_middle_leaves_nothing_that_runs(
 ) -> None:
     before = {machine: state(provisioned, machine) for machine in MACHINES}
     with subprocess.Popen(command(provisioned, ring, "--out", tmp_path / "out"), cwd=ROOT) as controller:
-        deadline = time.monotonic() + 30
+        deadline = time.monotonic() + PATIENCE_S
         while not provisioned.on("m1", "sudo ip netns") and time.monotonic() < deadline:
             pass
         controller.send_signal(number)
-        assert controller.wait(30) == (130 if number is signal.SIGINT else -signal.SIGKILL)
+        assert controller.wait(PATIENCE_S) == (130 if number is signal.SIGINT else -signal.SIGKILL)
     await_idle(provisioned)
     for machine in MACHINES:
         assert provisioned.on(machine, "sudo ip netns; sudo ls /run/cbn-testbed") == ""
@@ -63,7 +63,7 @@ def test_ctrl_c_leaves_nothing_whenever_it_comes(provisioned: Cluster, tmp_path:
             if phase in line:
                 controller.send_signal(signal.SIGINT)
                 break
-        controller.communicate(timeout=60)
+        controller.communicate(timeout=PATIENCE_S)
     assert controller.returncode == 130 or phase == "stopping", "what is undone is undone whole"
     await_idle(provisioned)
     left = "sudo ip netns; sudo find /run/cbn-testbed /var/lib/cbn/runs -mindepth 1 2>/dev/null || true"
@@ -163,7 +163,7 @@ def test_a_machine_whose_agent_dies_in_the_middle_is_named(
     with controller(provisioned, ring, tmp_path / "out") as run:
         await_on(provisioned, "m3", NODE)
         provisioned.on("m3", "sudo systemd-run --quiet --no-block pkill -9 -f testbed.cluster.agen[t]")
-        said, _ = run.communicate(timeout=60)
+        said, _ = run.communicate(timeout=PATIENCE_S)
     assert run.returncode == 4
     assert "m3 is cut off: the agent on m3" in said
     assert "status=9/KILL" in said

@@ -31,7 +31,7 @@ from testbed.runs.whole_files import write_whole
 MOST_MACHINES = 64
 HOSTS_FILE = "hosts.yaml"
 RECORD = "lab.json"
-BOOT_TIMEOUT_S = 60.0
+BOOT_TIMEOUT_S = 120.0
 LOGIN_TIMEOUT_S = 15.0
 MACHINE_BYTES = 500_000_000
 """Free space that a machine takes once it is provisioned."""
@@ -244,6 +244,19 @@ def _await_login(booted: Booted, target: Machine, process: subprocess.Popen[byte
     while time.monotonic() < deadline:
         if process.poll() is not None:
             raise MetalError(f"{booted.name} ended while it booted: {machine.last_words(booted)}")
+        state, why = boot_state(target)
+        if state in _BOOTED_STATES:
+            return
+        time.sleep(groups.POLL_S)
+    raise MetalError(
+        f"nobody could log in to {booted.name} within {BOOT_TIMEOUT_S:g} s: {why}; "
+        f"the last line of its console: {machine.last_words(booted)}"
+    )
+
+
+def boot_state(target: Machine) -> tuple[str, str]:
+    """What systemd says of a machine once it has started everything; else why it says nothing."""
+    try:
         done = subprocess.run(
             ssh_command(target, _READY),
             stdin=subprocess.DEVNULL,
@@ -252,11 +265,6 @@ def _await_login(booted: Booted, target: Machine, process: subprocess.Popen[byte
             timeout=LOGIN_TIMEOUT_S,
             check=False,
         )
-        if done.stdout.strip() in _BOOTED_STATES:
-            return
-        why = (done.stderr.strip() or done.stdout.strip() or "no answer").splitlines()[-1]
-        time.sleep(groups.POLL_S)
-    raise MetalError(
-        f"nobody could log in to {booted.name} within {BOOT_TIMEOUT_S:g} s: {why}; "
-        f"the last line of its console: {machine.last_words(booted)}"
-    )
+    except subprocess.TimeoutExpired:
+        return "", f"it is still starting after {LOGIN_TIMEOUT_S:g} s"
+    return done.stdout.strip(), (done.stderr.strip() or done.stdout.strip() or "no answer").splitlines()[-1]
