@@ -198,8 +198,8 @@ def _build(master: str, settings: dict[str, str]) -> SparkSession:
     try:
         return builder.getOrCreate()
     except (*GIVEN_UP, RuntimeError, OSError) as error:
-        hint = "" if master.startswith("local") else f" (a master must have Spark {pyspark.__version__}, too)"
-        raise AnalysisError(f"Spark did not start on {master}: {reason_of(error)}{hint}") from error
+        hint = "" if master.startswith("local") else f", which must have Spark {pyspark.__version__}, as here"
+        raise AnalysisError(f"Spark did not start on {master}{hint}: {reason_of(error)}") from error
 
 
 def _connected(url: str, settings: dict[str, str]) -> SparkSession:
