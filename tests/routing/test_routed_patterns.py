@@ -15,7 +15,7 @@ from dataclasses import replace
 import pytest
 
 from nodes.config import LimitConfig
-from nodes.model import parse_pattern, parse_predicate
+from nodes.model import matches, parse_pattern, parse_predicate
 from nodes.wire.packets import Kind
 from tests.routing.fabric import MS, SECOND, Conditions, line, random_graph, ring
 from tests.routing.pattern_networks import SCHEMES, PatternNetwork, drawn_pattern, pattern_network
@@ -342,3 +342,123 @@ def test_ten_thousand_patterns_of_one_client_are_held_and_one_more_is_refused() 
     net.publish("a", "x = 7", "x = 2")
     net.run(SECOND)
     assert [each.pattern for each in net.told] == [8]
+
+
+@in_every_scheme
+@pytest.mark.parametrize("seed", range(4))
+def test_after_any_changes_a_network_that_has_settled_tells_what_the_reference_tells(
+    scheme: str, seed: int
+) -> None:
+    print(f"again with: seed {seed}, scheme {scheme}")
+    rng = random.Random(f"routed patterns, changes/{seed}")
+    routers = rng.randint(3, 6)
+    clients = {f"{role}{n}": rng.randint(1, routers) for role in "ps" for n in range(2)}
+    edges = random_graph(rng, routers, rng.randint(1, 4))
+    net = pattern_network(edges, clients, {"p0": "x < 3", "p1": "x > 1"}, scheme, seed=seed)
+    churn = Churn(net, rng, sorted(clients), routers)
+    for _ in range(3):
+        for _ in range(12):
+            churn.step()
+        churn.repair()
+        net.run(2 * SECOND)
+        net.published.clear()
+        net.told.clear()
+        for _ in range(25):
+            churn.publish()
+        net.run(2 * SECOND)
+        churn.check()
+
+
+class Churn:
+    """Clients that change their minds while routers and links come and go."""
+
+    def __init__(self, net: PatternNetwork, rng: random.Random, clients: list[str], routers: int) -> None:
+        self.net, self.rng, self.clients = net, rng, clients
+        self.down: set[str] = set()
+        self.cut: set[tuple[str, str]] = set()
+        self.sought: dict[tuple[str, int], str] = {}
+        self.offered = {("p0", 1): "x < 3", ("p1", 1): "x > 1"}
+        self.routers = [f"r{n}" for n in range(1, routers + 1)]
+
+    def step(self) -> None:
+        """One change, and a little time."""
+        what = self.rng.choice(
+            [self.seek, self.seek, self.withdraw, self.advertise, self.unadvertise, self.fault]
+        )
+        what(self.rng.choice(self.clients))
+        self.net.run(self.rng.randrange(1, 400) * MS)
+
+    def seek(self, client: str) -> None:
+        text = drawn_pattern(self.rng, range(5))
+        number = self.net.core(client).subscribe_pattern(self.net.now_ns, parse_pattern(text))
+        self.sought[client, number] = text
+        self.net.after(client)
+
+    def withdraw(self, client: str) -> None:
+        mine = [number for name, number in self.sought if name == client]
+        if mine:
+            number = self.rng.choice(mine)
+            del self.sought[client, number]
+            self.net.core(client).unsubscribe_pattern(self.net.now_ns, number)
+            self.net.after(client)
+
+    def advertise(self, client: str) -> None:
+        text = f"x = {self.rng.randrange(5)}"
+        number = self.net.core(client).advertise(self.net.now_ns, parse_predicate(text))
+        self.offered[client, number] = text
+        self.net.after(client)
+
+    def unadvertise(self, client: str) -> None:
+        mine = [number for name, number in self.offered if name == client]
+        if mine:
+            number = self.rng.choice(mine)
+            del self.offered[client, number]
+            self.net.core(client).unadvertise(self.net.now_ns, number)
+            self.net.after(client)
+
+    def fault(self, _: str) -> None:
+        """A router crashes or comes back, or a link does."""
+        if self.rng.random() < 0.5:
+            router = self.rng.choice(self.routers)
+            (self.start if router in self.down else self.kill)(router)
+        else:
+            edge = self.rng.choice(
+                [
+                    (name, peer)
+                    for name, at in self.net.wires
+                    if (peer := self.net.wires[name, at].target) in self.routers
+                ]
+            )
+            self.cut ^= {edge}
+            self.net.cut(*edge, down=edge in self.cut)
+
+    def kill(self, router: str) -> None:
+        self.down.add(router)
+        self.net.kill(router)
+
+    def start(self, router: str) -> None:
+        self.down.discard(router)
+        self.net.start(router)
+
+    def repair(self) -> None:
+        for router in sorted(self.down):
+            self.start(router)
+        for edge in sorted(self.cut):
+            self.net.cut(*edge, down=False)
+        self.cut.clear()
+        self.net.run(5 * SECOND)
+        self.net.converge(within_ns=120 * SECOND)
+
+    def publish(self) -> None:
+        """A message within what its publisher advertises; nothing if that is nothing."""
+        client, value = self.rng.choice(self.clients), self.rng.randrange(5)
+        texts = [text for (name, _), text in self.offered.items() if name == client]
+        if any(matches(parse_predicate(text), {"x": value}) for text in texts):
+            self.net.publish(client, f"x = {value}", apart_ns=self.rng.randrange(1, 120) * MS)
+
+    def check(self) -> None:
+        """Each match that is there, once, and no other."""
+        for (client, number), text in self.sought.items():
+            found, expected = self.net.matches(client, number), self.net.reference(client, text)
+            assert sorted(found) == sorted(expected), (client, text)
+        assert {(each.client, each.pattern) for each in self.net.told} <= self.sought.keys()
