@@ -33,6 +33,8 @@ CONTROL_HEADER_BYTES = 32
 ACKNOWLEDGE_EVERY = 4
 URGENT = frozenset((Kind.LINK_STATE, Kind.RECORD_REQUEST))
 """Kinds of small payloads that pass between the fragments of large ones of other kinds."""
+STREAMED = frozenset((Kind.MATCH,))
+"""Kinds of payloads that come as messages do, and change nothing at who takes them."""
 
 
 class _Open:
@@ -189,6 +191,11 @@ class Channel:
     def retransmissions(self) -> int:
         """How many packets were sent again."""
         return self._out.retransmissions
+
+    @property
+    def quiet(self) -> bool:
+        """Whether everything sent has been acknowledged that says something of the network's state."""
+        return self._out.idle_but_for(STREAMED)
 
     @property
     def waiting(self) -> int:

@@ -77,10 +77,15 @@ class Link:
 
     @property
     def quiet(self) -> bool:
-        """Nothing is unacknowledged and no handshake is half done."""
+        """Nothing but matches is unacknowledged, and no handshake is half done."""
         if self._channel is not None:
-            return self._channel.idle
+            return self._channel.quiet
         return self.state is State.DOWN
+
+    @property
+    def idle(self) -> bool:
+        """Everything that was sent in this session has been acknowledged."""
+        return self._channel is None or self._channel.idle
 
     @property
     def waiting(self) -> int:

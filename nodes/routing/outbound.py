@@ -21,7 +21,7 @@ Not here: packets and the receiving half (`channel`).
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Hashable, Iterator
+from collections.abc import Callable, Collection, Hashable, Iterator
 from dataclasses import dataclass, field
 from itertools import islice
 from typing import NamedTuple
@@ -80,6 +80,11 @@ class _Lane:
     @property
     def empty(self) -> bool:
         return self.cutting is None and not self.waiting
+
+    def holds_only(self, kinds: Collection[int]) -> bool:
+        """Whether all that has not left is of these kinds; of what is promised the kind is not known."""
+        cut = self.cutting is None or self.cutting.kind in kinds
+        return cut and all(each.make is None and each.kind in kinds for each in self.waiting.values())
 
     def head(self) -> _Waiting | None:
         """The payload to cut from."""
@@ -174,6 +179,14 @@ class Outbound:
     def idle(self) -> bool:
         """Whether all that was enqueued has been acknowledged."""
         return not self._flights and self._urgent.empty and self._bulk.empty
+
+    def idle_but_for(self, kinds: Collection[int]) -> bool:
+        """Whether all but payloads of these kinds has been acknowledged."""
+        return (
+            all(flight.kind in kinds for flight in self._flights)
+            and self._urgent.holds_only(kinds)
+            and self._bulk.holds_only(kinds)
+        )
 
     @property
     def waiting(self) -> int:

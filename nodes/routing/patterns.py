@@ -71,6 +71,8 @@ class Request:
 
     interface: int
     text: str
+    parts: int
+    """How many messages a match has at most."""
 
 
 Need = Request | Part
@@ -210,6 +212,8 @@ class Patterns:
         if request is None:
             link.drop(Reason.UNKNOWN_PATTERN)
             return
+        if len(packets) > request.parts:
+            raise WireError(f"a match of {len(packets)} messages; its pattern has {request.parts} parts")
         components = tuple(carried(packet) for packet in packets)
         for goal in sorted(self._asked[request].goals):
             if self.goals[goal].passed_on:
@@ -376,13 +380,17 @@ def _needs(pattern: Pattern, found: Factored) -> dict[Need, tuple[int, ...]]:
     """What fills the places of a pattern, each once."""
     if found.passed_on:
         (provider,) = found.factors[0].providers
-        return {Request(provider, format_pattern(pattern)): ()}
+        return {_request(provider, pattern): ()}
     needs: dict[Need, tuple[int, ...]] = {}
     for place, each in enumerate(found.factors):
         if isinstance(each.expression, Part):
             asked: list[Need] = [each.expression] if each.providers else []
         else:
-            asked = [Request(p, format_pattern(found.delegated(each))) for p in each.providers]
+            asked = [_request(provider, found.delegated(each)) for provider in each.providers]
         for need in asked:
             needs[need] = (*needs.get(need, ()), place)
     return needs
+
+
+def _request(provider: int, pattern: Pattern) -> Request:
+    return Request(provider, format_pattern(pattern), len(pattern.parts))

@@ -246,7 +246,7 @@ class Router:
         """Whether messages are held back to recognise patterns, or what we have told may not have arrived."""
         if self.patterns is None:
             return False
-        return self.patterns.next_deadline() is not None or not all(link.quiet for link in self.links)
+        return self.patterns.next_deadline() is not None or not all(link.idle for link in self.links)
 
     def next_deadline(self) -> int | None:
         """When `handle_timer` is wanted; 0 until it was called first."""

@@ -14,9 +14,11 @@ from dataclasses import replace
 
 import pytest
 
+from fastpath.wire.codec import encode_match
 from nodes.config import LimitConfig
 from nodes.model import matches, parse_pattern, parse_predicate
-from nodes.wire.packets import Kind
+from nodes.wire.codec import encode
+from nodes.wire.packets import Kind, Message
 from tests.routing.fabric import MS, SECOND, Conditions, line, random_graph, ring
 from tests.routing.pattern_networks import SCHEMES, PatternNetwork, drawn_pattern, pattern_network
 
@@ -315,6 +317,71 @@ def test_matches_and_withdrawals_that_nobody_asked_for_are_dropped_and_counted()
     net.after("s")
     net.run(SECOND)
     assert net.router("r1").status()["drops"] == {"unexpected_kind": 1, "unknown_pattern": 1}
+
+
+def test_forged_matches_of_a_neighbour_are_dropped_and_counted() -> None:
+    net = chain()
+    net.seek("s", ALARM, BOTH)
+    link = next(each for each in net.router("r2").links if each.interface.peer_name == "r1")
+    packet = encode(Message(9, 1, net.now_ns, {"x": 1}))
+    known = int(next(line for line in net.asked("r2") if "asks" in line).split()[1])
+    link.send(net.now_ns, Kind.MATCH, encode_match(known, [packet] * 40))
+    link.send(net.now_ns, Kind.MATCH, encode_match(77_777, [packet]))
+    link.send(net.now_ns, Kind.MATCH, b"\0\0\0\1" + packet[:-1])
+    net.after("r2")
+    net.run(SECOND)
+    assert net.router("r1").status()["drops"] == {"malformed_payload": 2, "unknown_pattern": 1}
+    assert net.told == []
+
+
+def test_matches_from_the_future_or_long_past_are_not_used_by_who_delegated() -> None:
+    net = tree()
+    net.seek("s", BOTH)
+    net.publish("b", "y = 1")
+    net.run(SECOND)
+    link = next(each for each in net.router("r3").links if each.interface.peer_name == "r2")
+    number = int(net.asked("r3")[0].split()[1])
+    for late_ns in (-3600 * SECOND, 2 * SECOND):
+        packets = [encode(Message(9, n, net.now_ns - late_ns, {"x": n})) for n in (1, 2)]
+        link.send(net.now_ns, Kind.MATCH, encode_match(number, packets))
+    net.after("r3")
+    net.run(SECOND)
+    assert counts(net, "r2")["unused"] == {"ahead": 1, "late": 1}
+    assert net.told == []
+
+
+def test_a_network_is_settled_while_matches_are_on_their_way_and_recognising_until_they_arrive() -> None:
+    net = chain()
+    net.seek("s", ALARM)
+    assert not any(net.router(f"r{n}").recognising for n in (1, 2, 3))
+    net.publish("a", "x = 1", "x = 2", apart_ns=MS)
+    net.run(98 * MS)
+    while not net.router("r3").recognising or net.router("r3").patterns.next_deadline() is not None:
+        net.run(MS // 4)
+    assert net.router("r3").settled
+    assert net.router("r3").links[0].quiet
+    assert not net.router("r3").links[0].idle
+    net.run(SECOND)
+    assert not any(net.router(f"r{n}").recognising for n in (1, 2, 3))
+    assert len(net.matches("s")) == 1
+
+
+def test_a_client_that_takes_no_matches_makes_its_router_drop_them_and_hold_no_more_than_so_many(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("nodes.routing.patterns.WAITING_MAX", 10)
+    net = chain()
+    net.seek("s", ALARM)
+    net.cut("r1", "s")
+    net.publish("a", *["x = 1"] * 10, *["x = 2"] * 10, apart_ns=MS)
+    net.run(SECOND)
+    link = net.router("r1").links[1]
+    assert link.waiting <= 10
+    held = net.configs["r1"].limits.window_packets + link.waiting
+    assert net.router("r1").status()["drops"]["match_overflow"] == len(net.reference("s", ALARM)) - held
+    net.cut("r1", "s", down=False)
+    net.run(SECOND)
+    assert set(net.matches("s")) <= set(net.reference("s", ALARM))
 
 
 def test_without_the_option_a_pattern_is_of_an_unexpected_kind() -> None:
