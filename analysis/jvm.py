@@ -32,8 +32,11 @@ from nodes.processes import die_with, marks, scratch_prefix
 
 _SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 _POLL_S = 0.02
-_STILL_S = 120.0
-"""How long it may do nothing while it starts. How long it may work has no limit: minutes, if emulated."""
+_STILL_S = 300.0
+"""How long it may do nothing while it starts. How long it may work has no limit: minutes, if emulated.
+
+Not less: where many others wanted the processors, one that worked got 7 s of them in 500.
+"""
 _WORK_S = 1.0
 """Less processor time than this is nothing: a Java process that is stuck still looks at its clock."""
 _JAVA_OPTIONS = "spark.driver.extraJavaOptions"
