@@ -47,6 +47,20 @@ def test_the_inventory_has_the_machines_in_the_group_that_the_playbooks_prepare(
     assert "hosts: cluster" in (ROOT / "playbooks" / "site.yml").read_text()
 
 
+def test_what_nodes_read_is_written_by_machine_and_never_over_what_is_there(folder: Path) -> None:
+    words = ("quickstart", "--hosts", "hosts.yaml", "--put", "r1=right", "--files", "rendered")
+    assert render(folder, *words).returncode == 0
+    written = {path.name: path for path in (folder / "rendered").rglob("*.toml")}
+    assert len(written) == 14
+    assert written["r1.toml"].parent.name == "right"
+    assert 'name = "r1"' in written["r1.toml"].read_text()
+    [script] = (folder / "rendered").rglob("ana.script.jsonl")
+    assert "publish" in script.read_text()
+    again = render(folder, *words)
+    assert again.returncode == 2
+    assert "File exists" in again.stderr
+
+
 def test_machines_of_one_address_behind_different_gates_do_not_share_connections_of_ansible(
     folder: Path,
 ) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from testbed.cli import exits
@@ -20,6 +21,8 @@ examples:
       which node runs on which machine, and which links are between machines
   cbn render geant-storm --hosts metal --place cut
   cbn render quickstart --hosts hosts.yaml --put r1=left --put r4=right
+  cbn render quickstart --hosts hosts.yaml --files rendered
+      what every node reads, in rendered/MACHINE/NODE.toml and NODE.script.jsonl
   cbn render --inventory --hosts hosts.yaml > inventory.json
       what Ansible is given about the machines, in JSON
 
@@ -36,6 +39,12 @@ def _arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--inventory", action="store_true", help="print the inventory for Ansible; takes no scenario"
     )
+    parser.add_argument(
+        "--files",
+        type=Path,
+        metavar="DIR",
+        help="write what every node reads into a new folder; a run adds its id, and paths on the machine",
+    )
     add_json(parser)
 
 
@@ -45,11 +54,15 @@ def _render(args: argparse.Namespace) -> int:
 
     if args.inventory is (args.scenario is not None):
         raise exits.CommandError("expected a scenario, or --inventory without one")
+    if args.inventory and args.files:
+        raise exits.CommandError("--files goes with a scenario")
     hosts = find(args.hosts)
     if args.inventory:
         print_json(inventory(hosts))
         return exits.OK
     plan, placement = _placed(args, hosts)
+    if args.files:
+        _write_files(args.files, plan, placement)
     document = _document(plan, hosts, placement)
     if args.json:
         print_json(document)
@@ -67,6 +80,22 @@ def _placed(args: argparse.Namespace, hosts: Hosts) -> tuple[Plan, Placement]:
         plan = scenario.plan()
     tell_notes(scenario)
     return plan, placed(args, plan, hosts)
+
+
+def _write_files(folder: Path, plan: Plan, placement: Placement) -> None:
+    from nodes.config_file import dump_config, dump_script
+    from testbed.plan.rendering import node_config
+
+    with exits.explained(OSError):
+        folder.mkdir(parents=True)
+        for node in plan.nodes:
+            place = folder / placement.machine_of[node.name]
+            place.mkdir(exist_ok=True)
+            (place / f"{node.name}.toml").write_text(
+                dump_config(node_config(plan, node, "")), encoding="utf-8"
+            )
+            if node.script:
+                (place / f"{node.name}.script.jsonl").write_text(dump_script(node.script), encoding="utf-8")
 
 
 def _document(plan: Plan, hosts: Hosts, placement: Placement) -> dict[str, Any]:
@@ -111,4 +140,10 @@ def _lines(document: dict[str, Any]) -> list[str]:
     return [*lines, f"{len(crossing)} of {how_many(document['links'], 'link')} between machines{between}"]
 
 
-COMMAND = Command("show what a cluster is given: placement, inventory", _arguments, _render, SCENARIOS, _HELP)
+COMMAND = Command(
+    "show what a cluster is given: placement, files of nodes, inventory",
+    _arguments,
+    _render,
+    SCENARIOS,
+    _HELP,
+)
