@@ -21,7 +21,7 @@ examples:
   cbn query runs/one "SELECT count(*) FROM deliveries"
   cbn query DIR "SELECT name, count(*) FROM packets JOIN nodes USING (node_id) GROUP BY name"
   cbn query DIR "DESCRIBE deliveries"
-      its columns; docs/run-directory.md explains them
+      its columns; docs/tables.md explains them
   cbn query runs/sweep-sim-20260101T120000Z "SELECT cell, count(*) FROM deliveries GROUP BY cell"
       the runs of a matrix together; `cell` says of which a row is
   cbn query DIR "SELECT * FROM packets" --csv --limit 0 > packets.csv
