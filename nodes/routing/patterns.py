@@ -155,6 +155,9 @@ class Patterns:
         self._asked: dict[Need, _Asked] = {}
         self._requests: dict[tuple[int, int], Request] = {}
         """By interface and our number."""
+        self._held_digests: dict[int, str] = {}
+        self._asked_digests: dict[int, str] = {}
+        """By interface, while they hold."""
         self._last_number = 0
         self._dirty: set[int] = set()
 
@@ -186,6 +189,7 @@ class Patterns:
         self._last_number += 1
         goal = Goal(link, number, pattern, text.encode())
         held[number] = self._last_number
+        self._held_digests.pop(link.interface.index, None)
         self.goals[self._last_number] = goal
         for part in pattern.parts:
             self._providers.ask(self._last_number, part)
@@ -264,13 +268,19 @@ class Patterns:
 
     def digest(self, interface: int) -> str:
         """What a neighbour or client there has us seek, to be compared with what it thinks."""
-        return predicates_digest({n: self.goals[g].text for n, g in self._held[interface].items()})
+        found = self._held_digests.get(interface)
+        if found is None:
+            texts = {n: self.goals[g].text for n, g in self._held[interface].items()}
+            found = self._held_digests[interface] = predicates_digest(texts)
+        return found
 
     def asked_digest(self, interface: int) -> str:
         """The same of what we seek there."""
-        return predicates_digest(
-            {n: r.text.encode() for (i, n), r in self._requests.items() if i == interface}
-        )
+        found = self._asked_digests.get(interface)
+        if found is None:
+            texts = {n: r.text.encode() for (i, n), r in self._requests.items() if i == interface}
+            found = self._asked_digests[interface] = predicates_digest(texts)
+        return found
 
     def count(self, interface: int) -> int:
         """How many patterns a neighbour or client there has us seek."""
@@ -292,6 +302,7 @@ class Patterns:
         goal_number = self._held[link.interface.index].pop(number, None)
         if goal_number is None:
             return False
+        self._held_digests.pop(link.interface.index, None)
         goal = self.goals.pop(goal_number)
         self.recogniser.remove(goal_number)
         for part in goal.pattern.parts:
@@ -318,6 +329,7 @@ class Patterns:
             asked = self._asked[need] = _Asked(self._last_number)
             if isinstance(need, Request):
                 self._requests[need.interface, asked.number] = need
+                self._asked_digests.pop(need.interface, None)
                 self._send_request(now_ns, asked.number, need)
             else:
                 self._clients.want(now_ns, self.inner, asked.number, encode_predicate(need.predicate))
@@ -332,6 +344,7 @@ class Patterns:
             del self._asked[need]
             if isinstance(need, Request):
                 del self._requests[need.interface, asked.number]
+                self._asked_digests.pop(need.interface, None)
                 self._withdraw_request(now_ns, asked.number, need)
             else:
                 self._clients.unwant(now_ns, self.inner, asked.number)
