@@ -61,6 +61,23 @@ def test_each_rule_gives_its_reason(node: str, key: str, value: object, reason: 
     assert unconverged(statuses) == [reason]
 
 
+def test_where_routers_recognise_patterns_both_ends_agree_on_what_is_sought() -> None:
+    statuses = copy.deepcopy(CONVERGED)
+    statuses["r1"]["adjacencies"][0] |= {"requests_digest": "p", "routed_patterns_digest": "q"}
+    statuses["r2"]["adjacencies"][0] |= {"requests_digest": "q", "routed_patterns_digest": "p"}
+    statuses["r1"]["adjacencies"][1]["routed_patterns_digest"] = "c"
+    held = {"routed_patterns": 3, "routed_patterns_acknowledged": 3, "routed_patterns_digest": "c"}
+    statuses["c1"] |= held
+    assert unconverged(statuses) == []
+    statuses["r2"]["adjacencies"][0]["routed_patterns_digest"] = "another"
+    assert unconverged(statuses) == ["r2 does not hold what r1 seeks there"]
+    statuses["r2"]["adjacencies"][0]["routed_patterns_digest"] = "p"
+    statuses["c1"] |= {"routed_patterns_digest": "another"}
+    assert unconverged(statuses) == ["r1 does not hold what c1 seeks"]
+    statuses["c1"] |= held | {"routed_patterns_acknowledged": 2}
+    assert unconverged(statuses) == ["c1 has 2 of 3 routed_patterns acknowledged"]
+
+
 def test_a_link_that_is_not_up_is_named_unless_it_is_meant_to_be_down() -> None:
     statuses = copy.deepcopy(CONVERGED)
     statuses["r1"]["adjacencies"][0]["state"] = "init"
