@@ -52,8 +52,15 @@ def test_both_worlds_deliver_the_same_to_entities_that_walk_about(
     assert len(bed.hops()) > 50
 
 
-def test_both_worlds_recognise_the_same_matches(bed: Any, second_bed: Any, progress: Any) -> None:
-    plan = load_plan(SCENARIOS / "patterns.yaml")
+@pytest.mark.parametrize(
+    ("scenario", "overrides"),
+    [("patterns", {}), ("factored", {"scheme.patterns": "union"}), ("factored", {})],
+    ids=["patterns", "union", "factored"],
+)
+def test_both_worlds_recognise_the_same_matches(
+    bed: Any, second_bed: Any, progress: Any, scenario: str, overrides: dict[str, str]
+) -> None:
+    plan = load_plan(SCENARIOS / f"{scenario}.yaml", overrides=overrides)
     assert bed.run(plan).outcome == "complete"
     simulated = RunDirectory.create(second_bed.out, second_bed.run_id)
     assert SimulatedWorld().run(plan, simulated, progress).outcome == "complete"
