@@ -11,10 +11,11 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any, NamedTuple
 
-from analysis.advertising import Advertising, restricted
-from analysis.history import FOREVER, History
+from analysis.advertising import Advertising, advertising_in, restricted
+from analysis.history import FOREVER, History, history_of, network_change
 from analysis.matching import Matcher
-from analysis.oracle import Claim, Clock, Oracle, SubscriptionChange, until_known
+from analysis.network import lossy_links
+from analysis.oracle import Claim, Clock, Oracle, SubscriptionChange, subscription_change, until_known
 from analysis.pattern_calm import Calm, calm_of
 from analysis.pattern_choice import Chosen, Published
 from analysis.pattern_counts import Ids, PatternCounts, shown
@@ -23,9 +24,12 @@ from nodes.model import (
     Occurrence,
     Pattern,
     PredicateSyntaxError,
+    parse_message,
     parse_pattern,
 )
 from nodes.model.patterns import TooManyMatchesError
+from nodes.scheme_catalog import factors_patterns
+from testbed.plan.model import Plan
 
 
 class Sought(NamedTuple):
@@ -247,3 +251,37 @@ def _read(text: str) -> Pattern | None:
         return parse_pattern(text)
     except PredicateSyntaxError:
         return None
+
+
+def judge_patterns(
+    plan: Plan, events: Iterable[Mapping[str, Any]], times_ns: tuple[int, int]
+) -> tuple[PatternCounts, ...] | None:
+    """What became of each pattern of a complete run whose events are held in memory.
+
+    Args:
+        plan: Of the run.
+        events: In order of time.
+        times_ns: The scenario's time zero, and when the run ended.
+    """
+    events, (start_ns, end_ns) = list(events), times_ns
+    published = [
+        Published(
+            Occurrence(event["time_ns"], event["source"], event["sequence"]),
+            event["time_ns"],
+            parse_message(event["message"]),
+        )
+        for event in events
+        if event["event"] == "publish"
+    ]
+    judge = PatternJudge(
+        PatternEvents(list(filter(None, map(_sought, events))), list(filter(None, map(_told, events)))),
+        list(filter(None, map(subscription_change, events))),
+        {node.name: node.node_id for node in plan.clients},
+        Clock(start_ns, plan.timing.settle_ns),
+        end_ns,
+        history_of(plan, filter(None, map(network_change, events)), start_ns),
+        advertising_in(plan, events, start_ns),
+        lossy=bool(lossy_links(plan)),
+        factored=factors_patterns(plan.scheme_options),
+    )
+    return judge.counts(lambda: published)

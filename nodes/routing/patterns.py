@@ -167,6 +167,11 @@ class Patterns:
         return len(self._links)
 
     @property
+    def requests(self) -> Iterable[Request]:
+        """What we seek at neighbours."""
+        return self._requests.values()
+
+    @property
     def pending(self) -> bool:
         """Whether patterns are to be taken apart."""
         return bool(self._dirty) or self._providers.changed

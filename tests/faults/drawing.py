@@ -7,20 +7,37 @@ should have found it.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from random import Random
 from typing import Any
 
 from tests.faults.families import FAMILIES
 from tests.faults.schedules import SETTLE_MS, TIMERS, Break, Publication, Schedule, Subscription
-from tests.faults.variants import VARIANTS
+from tests.faults.variants import VARIANTS, seeks
 from topologies.fault_kinds import KINDS
 
 STEP_MS = 1_300
 BURST_AT_MS = STEP_MS - SETTLE_MS - 50
 BURST_EACH = 30
 """How often each of the messages of a burst is published."""
+WAIT_MS = 600
+"""How long messages are waited for where patterns are recognised; longer than any is on its way, twice."""
+SECOND_BURST_MS = 150
+"""After the first, where patterns are sought: what came first may match what comes second."""
+SEEKING_STEP_MS = STEP_MS + SECOND_BURST_MS + WAIT_MS + SETTLE_MS
+SEEKING_EACH = 2
+EARLY_MS = BURST_AT_MS - SETTLE_MS - 10
+"""So long after the begin of a step what clients hold may change without concerning what is published."""
 WANTED = ['k = "a"', "x < 4", 'k = "b" and x >= 5', 'x != 7 and k * "c"', "all", "x > 2 and x < 8", "x = 3"]
+SOUGHT = [
+    "[x = 1] then [x = 2] within 400ms",
+    '[k = "a" and x < 3] then [k >* "b" and x > 6] within 2s',
+    '[x = 3] and another [k = "a" and x > 5] within 200ms pairing first',
+    "([x = 4] and [x < 5]) then [x = 8] within 300ms",
+    '([x = 5] or [k = "cab"]) then [x = 6] within 300ms pairing once',
+    "[x = 7] then [x = 8] then [x = 9] within 300ms",
+    '([k = "a" and x = 1] then [k = "b"] within 200ms) and [x = 0] within 400ms',
+]
 TEXTS = ["a", "b", "bc", "cab"]
 OFFERED = [
     "k any string and x any integer",
@@ -39,20 +56,39 @@ def draw(family: str, variant: str, seed: int) -> Schedule:
     links = tuple((routers[a], routers[b], _link(rng)) for a, b in FAMILIES[family](rng, size))
     clients = tuple((f"c{i}", rng.choice(routers)) for i in range(1, rng.randint(5, 10) + 1))
     steps = rng.randint(3, 5)
+    step_ms = SEEKING_STEP_MS if seeks(variant) else STEP_MS
     names = [name for name, _ in clients]
-    return Schedule(
+    drawn = Schedule(
         name=f"{variant.replace('/', '-')}-{family}-{seed}",
         seed=seed,
         variant=variant,
         routers=routers,
         links=links,
         clients=clients,
-        subscriptions=tuple(s for name in names for s in _subscriptions(rng, name, steps)),
-        publications=tuple(_publications(rng, names, steps)),
-        faults=_Faults(rng, routers, [(a, b) for a, b, _ in links], clients).drawn(steps),
-        advertisements=tuple(a for name in names for a in _advertisements(rng, name, steps))
+        subscriptions=tuple(s for name in names for s in _subscriptions(rng, name, steps * step_ms)),
+        publications=tuple(_publications(rng, names, steps, seeking=seeks(variant))),
+        faults=_Faults(rng, routers, [(a, b) for a, b, _ in links], clients).drawn(steps, step_ms),
+        advertisements=tuple(a for name in names for a in _advertisements(rng, name, steps * step_ms))
         if VARIANTS[variant][1].get("advertisements")
         else (),
+        patterns=tuple(p for name in names for p in _patterns(rng, name, steps * step_ms))
+        if seeks(variant)
+        else (),
+    )
+    if not seeks(variant):
+        return drawn
+    gathered = (
+        tuple(_mostly_before_bursts(rng, each) for each in some)
+        for some in (drawn.subscriptions, drawn.advertisements, drawn.patterns)
+    )
+    subscriptions, advertisements, patterns = gathered
+    return replace(
+        drawn,
+        # A queue may overflow, and where links may lose packets no match is owed.
+        links=tuple((a, b, tuple(each for each in more if each[0] != "rate")) for a, b, more in links),
+        subscriptions=subscriptions,
+        advertisements=advertisements,
+        patterns=patterns,
     )
 
 
@@ -71,35 +107,57 @@ def _link(rng: Random) -> tuple[tuple[str, Any], ...]:
     return tuple(found.items())
 
 
-def _subscriptions(rng: Random, client: str, steps: int) -> list[Subscription]:
-    return _some(rng, client, WANTED, rng.choice([0, 1, 1, 2, 3]), steps)
+def _subscriptions(rng: Random, client: str, ends_ms: int) -> list[Subscription]:
+    return _some(rng, client, WANTED, rng.choice([0, 1, 1, 2, 3]), ends_ms)
 
 
-def _some(rng: Random, client: str, texts: list[str], count: int, steps: int) -> list[Subscription]:
+def _patterns(rng: Random, client: str, ends_ms: int) -> list[Subscription]:
+    texts = [f"{text} wait {WAIT_MS}ms" for text in SOUGHT]
+    return _some(rng, client, texts, rng.choice([0, 1, 1, 2, 3]), ends_ms)
+
+
+def _some(rng: Random, client: str, texts: list[str], count: int, ends_ms: int) -> list[Subscription]:
     found = []
     for predicate in rng.sample(texts, count):
         at_ms = until_ms = None
         if rng.random() < 0.2:
-            at_ms = rng.randrange(steps * STEP_MS)
+            at_ms = rng.randrange(ends_ms)
         if rng.random() < 0.2:
-            until_ms = (at_ms or 0) + rng.randrange(1, steps * STEP_MS)
+            until_ms = (at_ms or 0) + rng.randrange(1, ends_ms)
         found.append(Subscription(client, predicate, at_ms, until_ms))
     return found
 
 
-def _advertisements(rng: Random, client: str, steps: int) -> list[Subscription]:
+def _mostly_before_bursts(rng: Random, drawn: Subscription) -> Subscription:
+    """While somebody changes what is advertised, no match is owed: let most do so together."""
+    at_ms, until_ms = (
+        ms
+        if ms is None or rng.random() < 0.1
+        else ms // SEEKING_STEP_MS * SEEKING_STEP_MS + ms % EARLY_MS + 1
+        for ms in (drawn.at_ms, drawn.until_ms)
+    )
+    if at_ms is not None and until_ms is not None and until_ms <= at_ms:
+        until_ms = at_ms + SEEKING_STEP_MS
+    return replace(drawn, at_ms=at_ms, until_ms=until_ms)
+
+
+def _advertisements(rng: Random, client: str, ends_ms: int) -> list[Subscription]:
     """Most clients advertise all they publish for most of the time; the rest is refused."""
     found = [Subscription(client, OFFERED[0])] if rng.random() < 0.4 else []
-    return found + _some(rng, client, OFFERED, rng.choice([0, 1, 2, 3]), steps)
+    return found + _some(rng, client, OFFERED, rng.choice([0, 1, 2, 3]), ends_ms)
 
 
-def _publications(rng: Random, clients: list[str], steps: int) -> list[Publication]:
+def _publications(rng: Random, clients: list[str], steps: int, *, seeking: bool) -> list[Publication]:
     found = []
+    step_ms, each = (SEEKING_STEP_MS, SEEKING_EACH) if seeking else (STEP_MS, BURST_EACH)
     for step in range(steps + 1):
         for client in clients:
-            burst_ms = step * STEP_MS + BURST_AT_MS + rng.randrange(20)
-            found += [Publication(client, burst_ms, _message(rng), BURST_EACH) for _ in range(4)]
-            early_ms = step * STEP_MS + rng.randrange(BURST_AT_MS)
+            burst_ms = step * step_ms + BURST_AT_MS + rng.randrange(20)
+            found += [Publication(client, burst_ms, _message(rng), each) for _ in range(4)]
+            if seeking:
+                burst_ms += SECOND_BURST_MS + rng.randrange(20)
+                found += [Publication(client, burst_ms, _message(rng), each) for _ in range(4)]
+            early_ms = step * step_ms + rng.randrange(BURST_AT_MS)
             found.append(Publication(client, early_ms, _message(rng), 1))
     return found
 
@@ -119,9 +177,9 @@ class _Faults:
     units: list[list[Break]] = field(default_factory=list)
     broken: dict[str, list[Break]] = field(default_factory=dict)
 
-    def drawn(self, steps: int) -> tuple[tuple[Break, ...], ...]:
+    def drawn(self, steps: int, step_ms: int) -> tuple[tuple[Break, ...], ...]:
         for step in range(1, steps + 1):
-            at_ms = step * STEP_MS + self.rng.randrange(100)
+            at_ms = step * step_ms + self.rng.randrange(100)
             for failed in [name for name in self.broken if self.rng.random() < 0.6]:
                 self._repair(failed, at_ms)
             for _ in range(self.rng.choice([1, 1, 2, 3])):

@@ -25,10 +25,11 @@ SETTLE_MS = 200
 
 @dataclass(frozen=True)
 class Subscription:
-    """A client wants, or advertises, something; before the start, and for ever, unless it says otherwise."""
+    """A client wants, advertises or seeks something; before the start, for ever, unless it says otherwise."""
 
     client: str
     predicate: str
+    """Or a pattern."""
     at_ms: int | None = None
     until_ms: int | None = None
 
@@ -70,6 +71,7 @@ class Schedule:
     faults: tuple[tuple[Break, ...], ...]
     """Those that belong together (something breaks and is repaired) are one entry."""
     advertisements: tuple[Subscription, ...] = ()
+    patterns: tuple[Subscription, ...] = ()
 
     @property
     def breaks(self) -> list[Break]:
@@ -97,10 +99,12 @@ class Schedule:
         wants = [_subscription(s) for s in self.subscriptions if s.client == name]
         says = [_publication(p) for p in self.publications if p.client == name]
         offers = [_subscription(a) for a in self.advertisements if a.client == name]
+        seeks = [_subscription(p, "pattern") for p in self.patterns if p.client == name]
         return {
             "at": router,
             **({"advertise": offers} if offers else {}),
             **({"subscribe": wants} if wants else {}),
+            **({"patterns": seeks} if seeks else {}),
             **({"publish": says} if says else {}),
         }
 
@@ -143,6 +147,7 @@ class Schedule:
             subscriptions=tuple(s for s in self.subscriptions if s.client in there),
             publications=tuple(p for p in self.publications if p.client in there),
             advertisements=tuple(a for a in self.advertisements if a.client in there),
+            patterns=tuple(p for p in self.patterns if p.client in there),
         )
         return kept.with_sensible_faults()
 
@@ -158,9 +163,9 @@ def _renamed(target: str, now: Callable[[str], str]) -> str:
     return " - ".join(now(end) for end in target.split(" - "))
 
 
-def _subscription(given: Subscription) -> dict[str, Any]:
+def _subscription(given: Subscription, what: str = "predicate") -> dict[str, Any]:
     times = {"at": given.at_ms, "until": given.until_ms}
-    return {"predicate": given.predicate} | {k: f"{ms}ms" for k, ms in times.items() if ms is not None}
+    return {what: given.predicate} | {k: f"{ms}ms" for k, ms in times.items() if ms is not None}
 
 
 def _publication(given: Publication) -> dict[str, Any]:

@@ -127,6 +127,8 @@ def _shrink_once(work: _Shrinker) -> None:
     work.over(wanted.subscriptions, lambda kept: replace(wanted, subscriptions=tuple(kept)))
     offered = work.best
     work.over(offered.advertisements, lambda kept: replace(offered, advertisements=tuple(kept)))
+    seeking = work.best
+    work.over(seeking.patterns, lambda kept: replace(seeking, patterns=tuple(kept)))
     broken = work.best
     single = [b for unit in broken.faults for b in unit]
     work.over(single, lambda kept: replace(broken, faults=tuple((b,) for b in kept)))
@@ -150,7 +152,7 @@ def _quoted(value: Any) -> Any:
     """With the texts that have quotes of their own in quotes."""
     if isinstance(value, dict):
         return {
-            key: SingleQuotedScalarString(v) if key in ("message", "predicate") else _quoted(v)
+            key: SingleQuotedScalarString(v) if key in ("message", "predicate", "pattern") else _quoted(v)
             for key, v in value.items()
         }
     return [_quoted(v) for v in value] if isinstance(value, list) else value

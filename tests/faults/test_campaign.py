@@ -73,8 +73,8 @@ def test_the_table_sums_up_by_scheme_and_over_all() -> None:
         ("pif", "tree"): Score(1, 1, owed=500, missing=2),
     }
     lines = table(scores).splitlines()
-    assert lines[1].split() == ["pif", "ring", "1", "2", "0", "1,000", "0", "0", "0", "0", "20", "30"]
-    assert lines[3].split()[:9] == ["pif", "all", "2", "3", "0", "1,500", "2", "0", "0"]
+    assert lines[1].split() == ["pif", "ring", "1", "2", "0", "1,000", "0", "0", "0", "0", "0", "20", "30"]
+    assert lines[3].split()[:10] == ["pif", "all", "2", "3", "0", "1,500", "0", "2", "0", "0"]
     assert lines[4].split()[:2] == ["all", "all"]
 
 

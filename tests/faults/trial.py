@@ -14,9 +14,11 @@ from typing import Any
 
 from analysis.advertising import Advertising, advertising_in
 from analysis.oracle import Oracle, judge_events, oracle_of
+from analysis.patterns import judge_patterns
 from fastpath import cover
-from nodes.model import parse_predicate
+from nodes.model import Pattern, parse_pattern, parse_predicate
 from nodes.routing.predicates import reduced_union
+from nodes.scheme_catalog import complete, factors_patterns
 from nodes.wire.codec import encode_predicate
 from testbed.plan.load import plan_of
 from testbed.plan.model import Plan
@@ -25,6 +27,7 @@ from testbed.sim.scheduler import SimulationStuckError
 from testbed.sim.simulation import Simulation, SimulationFailedError
 from tests.faults.schedules import Schedule
 from tests.routing.central import Network as Whole
+from tests.routing.central_patterns import Recognition, Sought, recognition
 from tests.routing.comparison import Tables, differences
 
 Event = dict[str, Any]
@@ -44,6 +47,10 @@ class Score:
     spurious: int = 0
     allowed: int = 0
     """Delivered though not owed."""
+    matches: int = 0
+    """Of patterns, that were owed; what is wrong with them counts as what is wrong with messages."""
+    lost: int = 0
+    """Matches that were not owed, as something changed, and did not come."""
     fixpoints: int = 0
     convergence_ms: list[int] = field(default_factory=list)
     """After faults that were not followed by the next before the network had converged."""
@@ -87,7 +94,24 @@ def try_out(schedule: Schedule, expect: Expect | None = None) -> Score:
     oracle = (expect or oracle_of)(plan, events, simulation.start_ns)
     ids = {n.name: n.node_id for n in plan.nodes}
     judge(score, oracle, events, ids, advertising_in(plan, events, simulation.start_ns))
+    # Nothing is held back or on its way any more, so it might have gone on for as long as that takes.
+    ended_ns = simulation.scheduler.now_ns + plan.timing.settle_ns
+    _judge_matches(score, plan, events, (simulation.start_ns, ended_ns))
     return score
+
+
+def _judge_matches(score: Score, plan: Plan, events: list[Event], times_ns: tuple[int, int]) -> None:
+    for counts in judge_patterns(plan, events, times_ns) or ():
+        score.matches += counts.owed
+        score.lost += counts.lost
+        for what in ("missing", "duplicate", "spurious"):
+            number = getattr(counts, what)
+            setattr(score, what, getattr(score, what) + number)
+            if number:
+                shown = [each.components for each in counts.shown if each.verdict == what][:SHOWN]
+                score.problems.append(
+                    f"{number} {what} matches of {counts.client}, {counts.pattern}: {shown}"
+                )
 
 
 def judge(
@@ -123,6 +147,7 @@ class _TableCheck:
             what: {client.name: {} for client in plan.clients} for what in ("subscribe", "advertise")
         }
         """By what is done for it: of each client, what it holds by its ids."""
+        self._sought: dict[str, dict[int, Pattern]] = {client.name: {} for client in plan.clients}
 
     def look(self, network: Network) -> None:
         """The network says it has converged."""
@@ -137,6 +162,33 @@ class _TableCheck:
         advertising = self._plan.scheme_options.get("advertisements")
         whole = Whole(configs, wants, network.state.down, offers if advertising else None)
         names = {node_id: name for name, node_id in ids.items()}
+        if factors_patterns(self._plan.scheme_options):
+            sought = {ids[name]: list(held.values()) for name, held in self._sought.items()}
+            tree = complete(self._plan.scheme, self._plan.scheme_options).get("tree")
+            expected = recognition(whole, sought, shared=tree == "shared")
+            self._compare_requests(network, expected, names)
+            whole = Whole(configs, wants, network.state.down, offers, expected.inner())
+        self._compare_tables(network, whole, names)
+
+    def _compare_requests(self, network: Network, expected: Recognition, names: Mapping[int, str]) -> None:
+        found = Recognition()
+        for router in {each.router for each in expected.sought | expected.requests} | {
+            i for i, name in names.items() if name in network.cores and name not in network.state.down
+        }:
+            patterns = network.cores[names[router]].patterns
+            assert patterns is not None
+            goals = ((g.link.interface.index, g.text.decode()) for g in patterns.goals.values())
+            found.sought |= {Sought(router, *goal) for goal in goals}
+            found.requests |= {Sought(router, r.interface, r.text) for r in patterns.requests}
+        for what in ("sought", "requests"):
+            differing = getattr(found, what) ^ getattr(expected, what)
+            if differing:
+                router, interface, text = min(differing)
+                there = "is not to be" if (router, interface, text) in getattr(found, what) else "lacks"
+                where = f"{what} at {names[router]}, interface {interface}"
+                self.problems.append(f"fixpoint {self.fixpoints}: {where}: {there} {text}")
+
+    def _compare_tables(self, network: Network, whole: Whole, names: Mapping[int, str]) -> None:
         for router in whole.routers:
             scheme = self._plan.scheme, self._plan.scheme_options
             expected = Tables.of_names(whole.expected(router, *scheme), whole.store(router, *scheme))
@@ -150,7 +202,11 @@ class _TableCheck:
                 if event["event"] == what:
                     self._held[what][event["node"]][event[of]] = _encoded(event["predicate"])
                 elif event["event"] == f"un{what}":
-                    del self._held[what][event["node"]][event[of]]
+                    self._held[what][event["node"]].pop(event[of], None)
+            if event["event"] == "subscribe_pattern":
+                self._sought[event["node"]][event["subscription"]] = parse_pattern(event["pattern"])
+            elif event["event"] == "unsubscribe":
+                self._sought[event["node"]].pop(event["subscription"], None)
         self._seen = len(self._events)
 
 

@@ -23,6 +23,13 @@ OPTIONS: Mapping[str, tuple[str, Mapping[str, OptionValue]]] = {
     "bs/adv": ("bs", {"advertisements": True}),
     "bp/shared/adv": ("bp", {"tree": "shared", "advertisements": True}),
     "bs/shared/adv": ("bs", {"tree": "shared", "advertisements": True}),
+    "pif/union": ("pif", {"advertisements": True, "patterns": "union"}),
+    "siena/union": ("siena", {"advertisements": True, "patterns": "union"}),
+    "pif/fac": ("pif", {"advertisements": True, "patterns": "factored"}),
+    "psf/fac": ("psf", {"advertisements": True, "patterns": "factored"}),
+    "cbcb/fac": ("cbcb", {"advertisements": True, "patterns": "factored"}),
+    "siena/fac": ("siena", {"advertisements": True, "patterns": "factored"}),
+    "siena/src/fac": ("siena", {"tree": "source", "advertisements": True, "patterns": "factored"}),
     "cbcb/ra": ("cbcb", {"ra_period_ms": 300}),
     "cbcb/sr": ("cbcb", {"sr_period_ms": 400, "sr_timeout_ms": 200}),
 }
@@ -32,3 +39,8 @@ VARIANTS: Mapping[str, tuple[str, Mapping[str, OptionValue]]] = {
     **{name: (name, {}) for name in sorted(SCHEMES)},
     **OPTIONS,
 }
+
+
+def seeks(variant: str) -> bool:
+    """Whether its clients seek patterns; else they subscribe alone."""
+    return "patterns" in VARIANTS[variant][1]

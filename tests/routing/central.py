@@ -41,6 +41,7 @@ class Network:
         configs: Those of all nodes.
         wants: The encoded predicate of each client that wants anything, by the client's id.
         offers: Likewise what each advertises; None: nobody has to.
+        inner: What the monitors of routers subscribe to, by the router's id; None: they have none.
         down: Names of nodes and of interfaces that are down, as `nodes.convergence` takes them.
     """
 
@@ -50,7 +51,9 @@ class Network:
         wants: Mapping[int, bytes],
         down: Collection[str] = (),
         offers: Mapping[int, bytes] | None = None,
+        inner: Mapping[int, bytes] | None = None,
     ) -> None:
+        self._inner = inner
         up = [config for config in configs if config.name not in down]
         self._routers = {config.node_id: config for config in up if config.role is Role.ROUTER}
         self._wants = {config.node_id: wants.get(config.node_id, NOTHING) for config in up}
@@ -61,6 +64,19 @@ class Network:
     def routers(self) -> tuple[int, ...]:
         """Those that are up, ascending."""
         return tuple(sorted(self._routers))
+
+    @property
+    def configs(self) -> Mapping[int, NodeConfig]:
+        """Of the routers that are up."""
+        return self._routers
+
+    def offered(self, client: int) -> bytes:
+        """What a client advertises, where clients have to."""
+        return (self._offers or {}).get(client, NOTHING)
+
+    def up(self, end: InterfaceConfig) -> bool:
+        """Whether an interface is up, as it is meant to be, and who is behind it runs."""
+        return self._down.isdisjoint((end.name, end.peer_name))
 
     def expected(self, router: int, scheme: str, options: Options | None = None) -> FibSpec:
         """What a router's scheme should come to, in names of `store`."""
@@ -82,7 +98,7 @@ class Network:
             topology=topology,
             interfaces=self._live_interfaces(router),
             wanting=tuple(wanting) if interest else (),
-            clients=tuple(i.index for i in self._routers[router].interfaces if i.peer_role is Role.CLIENT),
+            clients=tuple(self._of_clients(router)),
         )
 
     def store(self, router: int, scheme: str = "", options: Options | None = None) -> PredicateStore:
@@ -120,7 +136,7 @@ class Network:
             for publisher in publishers
             if publisher != router
             for end in self._routers[publisher].interfaces
-            if end.peer_role is Role.CLIENT and self._up(end)
+            if end.peer_role is Role.CLIENT and self.up(end)
             for advertisement in filters_of(self._offers.get(end.peer_id, NOTHING))
         ]
         return predicate_of(
@@ -131,16 +147,20 @@ class Network:
 
     def _of_clients(self, router: int) -> dict[int, bytes]:
         ends = [i for i in self._routers[router].interfaces if i.peer_role is Role.CLIENT]
-        return {
-            i.index: reduced_union([self._wants.get(i.peer_id, NOTHING)]) if self._up(i) else NOTHING
+        found = {
+            i.index: reduced_union([self._wants.get(i.peer_id, NOTHING)]) if self.up(i) else NOTHING
             for i in ends
         }
+        if self._inner is not None:
+            inner = self._inner.get(router, NOTHING)
+            found[len(self._routers[router].interfaces)] = reduced_union([inner])
+        return found
 
     def _live_interfaces(self, router: int) -> dict[int, tuple[int, ...]]:
         ends = [
             i
             for i in self._routers[router].interfaces
-            if i.peer_role is Role.ROUTER and i.peer_id in self._routers and self._up(i)
+            if i.peer_role is Role.ROUTER and i.peer_id in self._routers and self.up(i)
         ]
         by_cost = sorted(ends, key=lambda end: (end.cost, end.index))
         peers = sorted({end.peer_id for end in ends})
@@ -149,6 +169,3 @@ class Network:
     def _cost(self, router: int, neighbour: int) -> int:
         interfaces = self._routers[router].interfaces
         return min(interfaces[index].cost for index in self._live_interfaces(router)[neighbour])
-
-    def _up(self, end: InterfaceConfig) -> bool:
-        return end.name not in self._down

@@ -1,4 +1,4 @@
-"""Routers that recognise patterns tell what clients would that do so themselves (`patterns: union` and `factored`)."""
+"""Routers that recognise patterns tell what clients tell that do so themselves."""
 
 from __future__ import annotations
 
