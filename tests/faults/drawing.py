@@ -25,7 +25,7 @@ WAIT_MS = 600
 SECOND_BURST_MS = 150
 """After the first, where patterns are sought: what came first may match what comes second."""
 SEEKING_STEP_MS = STEP_MS + SECOND_BURST_MS + WAIT_MS + SETTLE_MS
-SEEKING_EACH = 2
+SEEKING_EACH = 1
 EARLY_MS = BURST_AT_MS - SETTLE_MS - 10
 """So long after the begin of a step what clients hold may change without concerning what is published."""
 WANTED = ['k = "a"', "x < 4", 'k = "b" and x >= 5', 'x != 7 and k * "c"', "all", "x > 2 and x < 8", "x = 3"]
