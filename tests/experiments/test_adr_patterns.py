@@ -1,4 +1,4 @@
-"""What it saves to recognise patterns in routers: the quick slice, and that no saving is found that is not."""
+"""What it saves to recognise patterns in routers: the quick slice; no saving is found that is not there."""
 
 from __future__ import annotations
 
