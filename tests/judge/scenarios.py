@@ -159,7 +159,8 @@ def _let_seek(scenario: dict[str, Any], rng: Random) -> None:
     """Some clients seek patterns; where they have to advertise, routers may recognise them."""
     if rng.random() < 0.5:
         return
-    if isinstance(scenario["scheme"], dict) and rng.random() < 0.6:
+    routed = any(option.name == "patterns" for option in CATALOG[scheme_of(scenario)].options)
+    if isinstance(scenario["scheme"], dict) and routed and rng.random() < 0.6:
         scenario["scheme"] |= {"patterns": "factored"}
     for client in (*scenario["clients"].values(), *scenario["populations"].values()):
         if rng.random() < 0.6:
