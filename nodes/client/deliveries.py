@@ -1,13 +1,14 @@
 """The latest deliveries to a client, kept for live control: bounded, and what is dropped is counted.
 
 Here: listeners, each with a predicate and a queue of deliveries it has not taken
-yet, and the latencies of the last deliveries. Not here: subscribing, which is the
+yet, or of matches of a pattern, and the latencies of the last deliveries. Not here: subscribing, which is the
 client's, and events, which keep everything.
 """
 
 from __future__ import annotations
 
 from collections import deque
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from nodes.model import Predicate, UsageError, format_message, matches
@@ -53,8 +54,16 @@ class Deliveries:
                 row = row or _row(now_ns, latency_ns, message)
                 listener.note(row)
 
+    def note_match(self, now_ns: int, subscription: int, messages: Sequence[Message]) -> None:
+        """A match of the pattern of this subscription was told."""
+        listener = self._listeners.get(subscription)
+        if listener is not None:
+            listener.note(_match_row(now_ns, messages))
+
     def listen(self, subscription: int, predicate: Predicate, most: int) -> None:
         """Keep up to so many deliveries that match the predicate, until they are taken.
+
+        Who is to be kept matches alone has a predicate that nothing matches.
 
         Raises:
             UsageError: That is no number to keep, or there are too many listeners.
@@ -100,3 +109,17 @@ def _row(now_ns: int, latency_ns: int, message: Message) -> Row:
         "latency_ns": latency_ns,
         "message": format_message(message.attributes),
     }
+
+
+def _match_row(now_ns: int, messages: Sequence[Message]) -> Row:
+    components = [
+        {
+            "source": message.source,
+            "sequence": message.sequence,
+            "publish_time_ns": message.publish_time_ns,
+            "message": format_message(message.attributes),
+        }
+        for message in messages
+    ]
+    last_ns = max(message.publish_time_ns for message in messages)
+    return {"time_ns": now_ns, "latency_ns": now_ns - last_ns, "components": components}

@@ -20,6 +20,7 @@ from nodes.client.deliveries import Deliveries
 from nodes.client.events import EventRecord, Events
 from nodes.config import ACTIONS, Action
 from nodes.model import (
+    Components,
     Occurrence,
     Pattern,
     Predicate,
@@ -110,6 +111,20 @@ class ScriptedClient:
         self.deliveries.listen(subscription, predicate, kept)
         self._last_id = subscription
         return self._execute(now_ns, _Step(now_ns, "subscribe", subscription, predicate))
+
+    def seek(self, now_ns: int, text: str, kept: int) -> EventRecord:
+        """Seek a pattern now, and keep up to `kept` matches for `deliveries.take`; returns the event.
+
+        Raises:
+            PredicateSyntaxError, UsageError: The text is no pattern, or there are too many listeners.
+        """
+        pattern = parse_pattern(text)
+        subscription = self._last_id + 1
+        self.deliveries.listen(subscription, Predicate(), kept)
+        self._last_id = subscription
+        if not self._factored:
+            self._execute(now_ns, _Step(now_ns, "subscribe", subscription, pattern.union))
+        return self._execute(now_ns, _Step(now_ns, "subscribe_pattern", subscription, pattern=pattern))
 
     def unsubscribe(self, now_ns: int, subscription: int) -> EventRecord:
         """Withdraw a subscription now; returns the event.
@@ -229,9 +244,9 @@ class ScriptedClient:
             if isinstance(output, Deliver):
                 self._note_delivery(now_ns, output, packet)
             elif isinstance(output, DeliverMatch):
-                self._events.recognised(now_ns, output.pattern, tuple(map(_occurrence, output.messages)))
+                self._note_match(now_ns, output.pattern, tuple(map(_occurrence, output.messages)))
         for number, components in self._recogniser.take():
-            self._events.recognised(now_ns, number, components)
+            self._note_match(now_ns, number, components)
 
     def _do(self, now_ns: int, step: _Step) -> None:
         try:
@@ -280,6 +295,11 @@ class ScriptedClient:
             self.core.unsubscribe(now_ns, number)
             self._recogniser.remove(number)
 
+    def _note_match(self, now_ns: int, number: int, components: Components) -> None:
+        self._events.recognised(now_ns, number, components)
+        messages = [each.message for each in components if isinstance(each, _Delivered)]
+        self.deliveries.note_match(now_ns, number, messages)
+
     def _note_delivery(self, now_ns: int, output: Deliver, packet: bytes) -> None:
         self.deliveries.note(now_ns, output.message)
         m = output.message
@@ -288,8 +308,16 @@ class ScriptedClient:
         self._events.delivered(now_ns, m.source, m.sequence, m.hop_count, m.publish_time_ns)
 
 
+class _Delivered(Occurrence):
+    """An occurrence that knows its message."""
+
+    message: Message
+
+
 def _occurrence(message: Message) -> Occurrence:
-    return Occurrence(message.publish_time_ns, message.source, message.sequence)
+    made = _Delivered(message.publish_time_ns, message.source, message.sequence)
+    made.message = message
+    return made
 
 
 @lru_cache(maxsize=1024)

@@ -35,6 +35,9 @@ def commands(
         return {"source": last["source"], "sequence": last["sequence"], "time_ns": last["time_ns"]}
 
     def subscribe(request: Request) -> object:
+        if "pattern" in request:
+            event = client.seek(now_ns(), _text(request, "pattern"), _number(request, "keep", 1000))
+            return {key: event[key] for key in ("subscription", "pattern", "time_ns")}
         event = client.subscribe(now_ns(), _text(request, "predicate"), _number(request, "keep", 1000))
         return {key: event[key] for key in ("subscription", "predicate", "time_ns")}
 

@@ -244,7 +244,8 @@ class Control:
     def _subscribe(self, caller: Caller, request: Request) -> object:
         client = self._find_client(_text(request, "client"))
         keep = request.get("keep", KEPT)
-        return self.streams.open(caller, client.name, _text(request, "predicate"), keep)
+        what = "pattern" if "pattern" in request else "predicate"
+        return self.streams.open(caller, client.name, {what: _text(request, what)}, keep)
 
     def _advertise(self, _: Caller, request: Request) -> object:
         client = self._find_client(_text(request, "client"))

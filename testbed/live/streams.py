@@ -42,7 +42,7 @@ class Stream:
             fetched = self._live.ask(self.client, "deliveries", subscription=self.subscription, most=FETCHED)
         except (AdminError, FaultError):
             return False  # paused, for example; what it holds is fetched later
-        rows = [{"publisher": names.get(row["source"], "?"), **row} for row in fetched["deliveries"]]
+        rows = [_named(row, names) for row in fetched["deliveries"]]
         if fetched["dropped"]:
             self.caller.send({"dropped": fetched["dropped"]})
         if rows:
@@ -55,6 +55,13 @@ class Stream:
             self._live.ask(self.client, "unsubscribe", subscription=self.subscription)
         except (AdminError, FaultError):
             return  # the client does not run: nobody is subscribed any more
+
+
+def _named(row: Mapping[str, Any], names: Mapping[int, str]) -> dict[str, Any]:
+    """A delivery, or a match of several messages, with the names of their publishers."""
+    if "components" in row:
+        return {**row, "components": [_named(each, names) for each in row["components"]]}
+    return {"publisher": names.get(row["source"], "?"), **row}
 
 
 class Streams:
@@ -70,16 +77,16 @@ class Streams:
     def __len__(self) -> int:
         return len(self._streams)
 
-    def open(self, caller: Caller, client: str, predicate: str, keep: object) -> dict[str, Any]:
+    def open(self, caller: Caller, client: str, wanted: Mapping[str, str], keep: object) -> dict[str, Any]:
         """Subscribe a client; from now on its caller is sent what is delivered.
 
         Args:
             caller: who is sent it, as long as it stays.
             client: who subscribes.
-            predicate: as text.
+            wanted: a `predicate` or a `pattern`, as text.
             keep: how many deliveries may wait for the caller to read.
         """
-        made = self._live.ask(client, "subscribe", predicate=predicate, keep=keep)
+        made = self._live.ask(client, "subscribe", **wanted, keep=keep)
         stream = Stream(self._live, caller, client, made["subscription"])
         self._streams.append(stream)
         caller.at_close.append(lambda: self._close(stream))

@@ -98,6 +98,23 @@ def test_what_one_terminal_publishes_another_is_shown(lab: Terminal) -> None:
     assert rows[0]["message"] == 'n = 1, what = "round trip"'
 
 
+def test_a_pattern_that_one_terminal_seeks_is_shown_with_its_messages(lab: Terminal) -> None:
+    pattern = '[what = "first"] then [what = "second"] within 1min'
+    seeker = lab.start("sub", "--run", lab.name, "c", "--pattern", pattern, "--count", "1", "--json")
+    wait_for(seeker, "the whole network knows")
+    for message in ('what = "second"', 'what = "first", n = 1', 'what = "second", n = 2'):
+        lab.on("pub", "a", message)
+    out, _ = seeker.communicate(timeout=30)
+    assert seeker.returncode == 0
+    row = json.loads(out)
+    assert [each["publisher"] for each in row["components"]] == ["a", "a"]
+    assert [each["message"] for each in row["components"]] == [
+        'n = 1, what = "first"',
+        'n = 2, what = "second"',
+    ]
+    assert row["latency_ns"] > 0
+
+
 def test_what_is_advertised_by_hand_is_taken_until_it_is_withdrawn(tmp_path: Path) -> None:
     def refused() -> dict[str, int]:
         return dict(json.loads(lab.on("node", "a", "status"))["core"]["refused"])
@@ -168,6 +185,7 @@ def test_a_subscription_ends_by_itself_after_its_time(lab: Terminal) -> None:
         (("pub", "aa", "n = 1"), "did you mean a"),
         (("pub", "a", "n ="), "expected a value"),
         (("sub", "a", "and"), "refused 'subscribe'"),
+        (("sub", "a", "--pattern", "[n = 1] then [n = 2]"), "nothing bounds the time"),
         (("link", "r1-r9", "down"), "there is no link r1-r9; did you mean"),
         (("link", "r1-r2", "up"), "it is not down"),
         (("link", "r1-r2", "delai", "3ms"), "did you mean delay"),

@@ -66,7 +66,7 @@ def test_both_worlds_recognise_the_same_matches(
     assert SimulatedWorld().run(plan, simulated, progress).outcome == "complete"
     told = [matches_in(each) for each in (bed, second_bed)]
     # Times of publication differ by what a busy machine is late, so matches at the edges of windows may, too.
-    assert len(told[0] ^ told[1]) <= 12
+    assert len(told[0] ^ told[1]) <= 16
     assert len(told[0] & told[1]) > 40
 
 

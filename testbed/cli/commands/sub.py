@@ -21,9 +21,11 @@ examples:
       until Ctrl-C; then the subscription is withdrawn
   cbn sub bob 'n any integer' --for 10s
   cbn sub bob 'n any integer' --count 5 --json | jq .latency_ns
+  cbn sub bob --pattern '[n = 1] then [n = 2] within 5s'
 
 Shows what is delivered to the client and matches: when, from whom, over how many
-routers, after how long. A line on standard error shows when the whole
+routers, after how long. Of a pattern (docs/patterns.md) it shows matches, with their messages and how long
+after the last of them. A line on standard error shows when the whole
 network has received the subscription; another, how much was dropped if the output is
 read too slowly.
 """
@@ -32,6 +34,7 @@ read too slowly.
 def _arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("client", metavar="CLIENT", help="the client that subscribes")
     parser.add_argument("predicate", metavar="PREDICATE", help="as in a scenario")
+    parser.add_argument("--pattern", action="store_true", help="PREDICATE is a pattern of several messages")
     parser.add_argument(
         "--for", dest="duration", type=seconds, metavar="TIME", help="end after this time, such as 10s"
     )
@@ -46,8 +49,9 @@ def _sub(args: argparse.Namespace) -> int:
 
     until = None if args.duration is None else time.monotonic() + args.duration
     with talk(args.run) as (_, caller):
-        made = caller.ask("subscribe", client=args.client, predicate=args.predicate)
-        _note(f"{args.client} subscribes to {made['predicate']} (subscription {made['subscription']})")
+        what, verb = ("pattern", "seeks") if args.pattern else ("predicate", "subscribes to")
+        made = caller.ask("subscribe", client=args.client, **{what: args.predicate})
+        _note(f"{args.client} {verb} {made[what]} (subscription {made['subscription']})")
         try:
             shown = _Shown(args.json, args.count)
             while not shown.enough and (line := _next(caller, until)) is not None:
@@ -92,6 +96,9 @@ class _Shown:
 
 def _sentence(row: dict[str, Any]) -> str:
     at = datetime.fromtimestamp(row["time_ns"] / 1e9, UTC).strftime("%H:%M:%S.%f")[:-3]
+    if "components" in row:
+        messages = "; ".join(f"{c['publisher']}/{c['sequence']} {c['message']}" for c in row["components"])
+        return f"{at}  {row['latency_ns'] / 1e6:9.3f} ms  {messages}"
     hops = f"{row['hop_count']} router{'s' * (row['hop_count'] != 1)}"
     name = f"{row['publisher']}/{row['sequence']}"
     return f"{at}  {name:<12} {row['latency_ns'] / 1e6:9.3f} ms  {hops:<10}  {row['message']}"
