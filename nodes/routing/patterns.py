@@ -88,6 +88,8 @@ class Goal:
     """The number they gave it."""
     pattern: Pattern
     text: bytes
+    since_ns: int
+    """When they asked: what was published before counts for others, whose request may be older."""
     factored: Factored | None = None
     """None: it has not been taken apart yet."""
     needs: dict[Need, tuple[int, ...]] = field(default_factory=dict)
@@ -192,7 +194,7 @@ class Patterns:
             return
         self._end(now_ns, link, number)
         self._last_number += 1
-        goal = Goal(link, number, pattern, text.encode())
+        goal = Goal(link, number, pattern, text.encode(), now_ns)
         held[number] = self._last_number
         self._held_digests.pop(link.interface.index, None)
         self.goals[self._last_number] = goal
@@ -224,11 +226,15 @@ class Patterns:
         if len(packets) > request.parts:
             raise WireError(f"a match of {len(packets)} messages; its pattern has {request.parts} parts")
         components = tuple(carried(packet) for packet in packets)
-        for goal in sorted(self._asked[request].goals):
-            if self.goals[goal].passed_on:
-                self._tell(now_ns, self.goals[goal], components)
+        first_ns = min(components).time_ns
+        for goal_number in sorted(self._asked[request].goals):
+            goal = self.goals[goal_number]
+            if first_ns < goal.since_ns:
+                continue
+            if goal.passed_on:
+                self._tell(now_ns, goal, components)
             else:
-                self.recogniser.feed(now_ns, goal, self.goals[goal].needs[request], components)
+                self.recogniser.feed(now_ns, goal_number, goal.needs[request], components)
         self._tell_found(now_ns)
 
     def receive(self, now_ns: int, packet: bytes) -> None:
