@@ -12,6 +12,7 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from statistics import fmean
+from typing import Any
 
 from analysis.oracle import Claim
 from analysis.rundir import Run
@@ -35,6 +36,8 @@ class RouterState:
     name: str
     held: Mapping[str, int]
     """By the words of `HELD`."""
+    patterns: Mapping[str, Any] | None = None
+    """What it says of the patterns that it recognises, or passes on; None: routers recognise none."""
 
 
 def cost_edges(run: Run) -> list[Edge]:
@@ -100,8 +103,9 @@ def router_states(run: Run) -> list[RouterState]:
         if not path.is_file():
             continue
         try:
-            fib = json.loads(path.read_text(encoding="utf-8"))["core"]["fib"]
-            found.append(RouterState(node.name, {key: int(fib[key]) for key in HELD}))
+            core = json.loads(path.read_text(encoding="utf-8"))["core"]
+            held = {key: int(core["fib"][key]) for key in HELD}
+            found.append(RouterState(node.name, held, core.get("patterns")))
         except (OSError, ValueError, KeyError, TypeError):
             continue  # killed as it wrote, or before it had a FIB: the verdict has how many are counted
     return found

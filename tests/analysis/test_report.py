@@ -232,6 +232,22 @@ def test_the_notes_name_what_did_happen_and_nothing_else(findings):
     assert "crash of r2" in output(page(replace(failed, scopes=[unrest]))[1])
 
 
+def test_routers_that_recognise_patterns_are_listed_with_what_they_did_not_use(findings):
+    assert "Monitors" not in output(page(findings)[1])
+    said = {"sought": 3, "waiting": 1, "passed_on": 0, "monitors": 2, "requests": 5, "kept": 77}
+    states = [
+        RouterState("r1", dict.fromkeys(HELD, 4), {**said, "unused": {"late": 4, "forgotten": 2}}),
+        RouterState("r2", dict.fromkeys(HELD, 5), {**said, "monitors": 9, "unused": {}}),
+    ]
+    html, tree = page(replace(findings, scheme=replace(findings.scheme, states=states)))
+    section = next(each for each in tree.iter() if each.get("id") == "monitors")
+    rows = [
+        ["".join(cell.itertext()) for cell in each] for each in section.iter() if each.tag.endswith("tr")
+    ][1:]
+    assert rows == [["r2", "3", "1", "0", "9", "5", "77", "0"], ["r1", "3", "1", "0", "2", "5", "77", "6"]]
+    assert 'title="forgotten 2, late 4"' in html
+
+
 def test_the_scheme_is_set_beside_ideal_trees_fastest_paths_and_its_formula(findings):
     """T1, T6: pif's formula for two routers, a sender and two receivers of 80 bits each: 322 bits."""
     reported = to_verdict(findings)["scheme"]
