@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-from contextlib import aclosing
+from contextlib import AsyncExitStack, aclosing
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -14,6 +14,7 @@ import pytest
 from nodes.client import sync
 from nodes.client.aio import Client
 from nodes.model import PredicateSyntaxError, UsageError, parse_pattern
+from nodes.wire.packets import Role
 from tests.daemon.test_client_library import connect, router_with_two_clients, run, settled
 
 PATTERN = "[a any integer] then [b = 1] within 20s wait 20ms"
@@ -139,3 +140,46 @@ def test_a_run_can_read_what_was_sought_and_told(loopback: Any, tmp_path: Path) 
     ]  # fmt: skip
     assert rows[1]["pattern"] == PATTERN
     assert [component[:2] for component in rows[4]["components"]] == [[2, 1], [2, 2]]
+
+
+FACTORED = {"scheme": "pif", "scheme_options": {"advertisements": True, "patterns": "factored"}}
+
+
+def test_where_routers_recognise_patterns_programs_are_given_matches_alone(loopback: Any) -> None:
+    for name, node_id, role in (("r1", 1, Role.ROUTER), ("c2", 2, Role.CLIENT), ("c3", 3, Role.CLIENT)):
+        loopback.node(name, node_id, role)
+    loopback.link("r1", "c2")
+    loopback.link("r1", "c3")
+    loopback.start("r1", **FACTORED)
+
+    def sought() -> int:
+        return int(loopback.admins["r1"].ask("status")["core"]["patterns"]["monitors"])
+
+    async def work() -> None:
+        configs = (loopback.config(name, **FACTORED) for name in ("c2", "c3"))
+        async with AsyncExitStack() as open_:
+            publisher, seeker = [
+                await open_.enter_async_context(Client.from_config(config)) for config in configs
+            ]
+            await publisher.advertise("a any integer and b any integer")
+            found = await seeker.subscribe_pattern(PATTERN)
+            plain = await seeker.subscribe("b = 7")
+            assert (found.number, plain.number) == (1, 2), "events know both by one number"
+            while sought() != 1:
+                await asyncio.sleep(0.005)
+            await settled(loopback, 1)
+            for message in ("a = 1", "b = 1", "b = 7"):
+                await publisher.publish(message, b"payload")
+            match = await anext(found)
+            assert [each.attributes for each in match.components] == [{"a": 1}, {"b": 1}]
+            assert [each.payload for each in match.components] == [b"payload"] * 2
+            assert match.sought is found
+            assert (await anext(plain)).attributes == {"b": 7}
+            await found.unsubscribe()
+            with pytest.raises(StopAsyncIteration):
+                await anext(found)
+            with pytest.raises(UsageError, match="no subscription 1"):
+                await found.unsubscribe()
+            assert sought() == 0
+
+    run(work())
