@@ -108,7 +108,7 @@ int main(int count, char** arguments) {
     const std::size_t messages = std::strtoull(arguments[1], nullptr, 10);
     const std::string everything(2, '\0'), packet = message();
     Pair pairs[3];
-    Loop loop({pairs[0].ours, pairs[1].ours, pairs[2].ours}, 1000);
+    Loop loop({pairs[0].ours, pairs[1].ours, pairs[2].ours}, 1000, false);
     Table table;
     for (const std::uint32_t interface : {1U, 2U}) table.add(interface, bytes_of(everything));
     table.commit();
