@@ -337,6 +337,7 @@ def test_forged_matches_of_a_neighbour_are_dropped_and_counted() -> None:
 def test_matches_from_the_future_or_long_past_are_not_used_by_who_delegated() -> None:
     net = tree()
     net.seek("s", BOTH)
+    net.run(3 * SECOND)
     net.publish("b", "y = 1")
     net.run(SECOND)
     link = next(each for each in net.router("r3").links if each.interface.peer_name == "r2")
