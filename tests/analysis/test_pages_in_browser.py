@@ -283,7 +283,6 @@ def test_the_page_can_be_printed(page: Page) -> None:
     assert page.printed().startswith(b"%PDF")
 
 
-@pytest.mark.timeout(600)
 def test_a_hundred_routers_fit_a_page_of_three_megabytes(spark, browser: Browser, tmp_path: Path) -> None:
     """Of its messages some are shown, and the page says so; parts of the run can be chosen."""
     report = report_of(LARGE, tmp_path)
