@@ -74,6 +74,8 @@ class World:
     messages: float
     """Of an entity in a second."""
     pause_s: float
+    begin_s: float
+    """When the first entities come; below 0: they are there before the start."""
     until_ns: int
     overlap_ns: int | None
     """How long an old descriptor stays beside the new one; None: the new one takes its id."""
@@ -92,7 +94,8 @@ class World:
         changes = mean * 4 / pi / (self.side_m / self.squares)
         actions = len(_VERBS[role]) * (1 if self.overlap_ns is None else 2)
         messages = self.messages if _PUBLISHES in _VERBS[role] else 0
-        return sum(self.entities) / 2 * (changes * actions + messages) * self.until_s
+        lasts_s = self.until_s - max(self.begin_s, 0.0)
+        return sum(self.entities) / 2 * (changes * actions + messages) * lasts_s
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,9 +120,10 @@ def read_world(source: Source, data: Mapping[str, Any], times: Times) -> World |
     spec = {} if isinstance(workload, str) else workload[NAME] or {}
     known = len(source.problems)
     until_ns = times.moment(spec.get("until", "30min"), (*KEY, "until"))
+    from_ns = times.moment(spec["from"], (*KEY, "from")) if "from" in spec else BEFORE_START_NS
     classes = spec.get("speeds") or _DEFAULT_SPEEDS
-    if until_ns <= 0 and len(source.problems) == known:
-        source.complain((*KEY, "until"), "it would end before it begins", "a time after the start")
+    if until_ns <= max(from_ns, 0) and len(source.problems) == known:
+        source.complain((*KEY, "until"), "it would end before it begins", "a time after from")
     _check(source, spec, classes)
     if len(source.problems) > known or not all(map(_in_shape, classes.values())):
         return None
@@ -134,6 +138,7 @@ def read_world(source: Source, data: Mapping[str, Any], times: Times) -> World |
         arrivals=float(per_second(spec.get("arrivals", "1/min"))),
         messages=float(per_second(spec.get("messages", "1/min"))),
         pause_s=duration_ns(spec.get("pause", "0s")) / _SECOND,
+        begin_s=from_ns / _SECOND,
         until_ns=until_ns,
         overlap_ns=duration_ns(spec["overlap"]) if "overlap" in spec else None,
         speeds=tuple(
@@ -193,11 +198,11 @@ class Entities:
         world, rng = self.world, self._rng("lives")
         count = rng.randint(*world.entities)
         rate = world.arrivals / count
+        begin_s = max(world.begin_s, 0.0)
         for _ in range(count):
-            yield _Life(-1.0, rng.expovariate(rate) if rate else inf)
-        for at_s in takewhile(
-            lambda at_s: at_s < world.until_s, _poisson(self._rng("arrivals"), world.arrivals)
-        ):
+            yield _Life(world.begin_s, begin_s + rng.expovariate(rate) if rate else inf)
+        arrivals = (begin_s + after_s for after_s in _poisson(self._rng("arrivals"), world.arrivals))
+        for at_s in takewhile(lambda at_s: at_s < world.until_s, arrivals):
             yield _Life(at_s, at_s + rng.expovariate(rate))
 
     def _of_one(self, number: int, life: _Life, ids: Iterator[int]) -> Iterator[Action]:

@@ -265,6 +265,15 @@ def test_entities_are_of_the_classes_in_their_shares() -> None:
     assert {action.do for client in made.clients for action in client.script} == {"advertise"}
 
 
+def test_a_world_that_begins_later_is_the_same_world_later() -> None:
+    later = plan(**{"from": "7s", "until": "27s"})
+    for client, moved in zip(plan().clients, later.clients, strict=True):
+        assert len(client.script) == len(moved.script)
+        for action, then in zip(client.script, moved.script, strict=True):
+            assert (action.do, action.text) == (then.do, then.text)
+            assert abs(max(action.at_ns, 0) + 7 * SECOND - then.at_ns) <= 10, "rounded to nanoseconds"
+
+
 def test_the_word_dis_is_the_world_of_the_paper() -> None:
     scenario = {
         "name": "game",
