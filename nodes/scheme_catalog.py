@@ -121,6 +121,32 @@ _MATCHMAKER = (
 )
 
 
+_AMSP = (
+    *_MATCHMAKER,
+    Option("interval_ms", 5_000, "over how long a router counts how often its descriptors change", least=1),
+    Option("alpha", 0.25, "the weight of the latest interval in the smoothed rates", least=0),
+    Option("announce_share", 0.2, "by what share a rate has to change to be announced", least=0),
+    Option(
+        "hysteresis",
+        0.0,
+        "by how many changes a second the other mark must be cheaper for a link to be marked anew",
+        least=0,
+    ),
+    Option("marking", "s", "the mark of links that have joined", choices=("s", "p")),
+    Option(
+        "forcing",
+        "cause",
+        "what makes a link an s-link that is cheaper as a p-link: a link upstream that is cheaper as an "
+        "s-link (`cause`), or any s-link directly upstream (`literal`, as published: in a ring they keep "
+        "each other)",
+        choices=("cause", "literal"),
+    ),
+    Option(
+        "reply_timeout_ms", 5_000, "when a change that is not answered is asked for again; 0: never", least=0
+    ),
+)
+
+
 @dataclass(frozen=True, slots=True)
 class SchemeEntry:
     """One scheme."""
@@ -133,6 +159,7 @@ class SchemeEntry:
 
 
 CATALOG: Mapping[str, SchemeEntry] = {
+    "amsp": SchemeEntry("amsp:Amsp", _AMSP),
     "bp": SchemeEntry("matchmaker:BroadcastPublications", _MATCHMAKER),
     "bs": SchemeEntry("matchmaker:BroadcastSubscriptions", _MATCHMAKER),
     "cbcb": SchemeEntry("cbcb:Cbcb", _CBCB),

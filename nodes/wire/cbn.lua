@@ -331,7 +331,7 @@ PAYLOADS[26] = marking
 
 PAYLOADS[27] = function(r)
     local flags = r:number("updated", 1)
-    r:require(flags < 3, "flags", r.at - 1, "has bits set that do not go together")
+    r:require(flags < 3 or flags == 5, "flags", r.at - 1, "has bits set that do not go together")
     local none = UInt64.new(0)
     local publisher = r:number("publisher", 4)
     local pcd = r:number("pcd", 8)
@@ -341,7 +341,7 @@ PAYLOADS[27] = function(r)
     r:require(subscriber ~= 0 or scd == none, "subscriber", r.at - 12, "is 0, and its descriptor is not")
     r:require(publisher ~= 0 or subscriber ~= 0, "subscriber", r.at - 12, "is 0, as is the publisher")
     local start = r.at
-    local allowed = flags == 1 and 0 or 1
+    local allowed = flags % 2 == 1 and 0 or 1
     local count = r.to - start >= 4 and r.tvb(start, 4):uint() or 0
     r:predicate()
     r:require(count <= allowed, "predicate", start, "has more filters than it may")

@@ -414,7 +414,7 @@ class CBNCdUpdate(Part):
 
     name = "CBN CD_UPDATE"
     fields_desc = [
-        FlagsField("flags", 0, 8, ["WITHDRAWN", "AGAIN"]),
+        FlagsField("flags", 0, 8, ["WITHDRAWN", "AGAIN", "KEPT"]),
         IntField("publisher", 0),
         LongField("pcd", 0),
         IntField("subscriber", 0),

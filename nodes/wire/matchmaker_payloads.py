@@ -26,7 +26,8 @@ _CHANGE_FIELDS = (("change", 4), ("marking", 1), ("count", 4))
 _DESCRIPTOR_FIELDS = (("router", 4), ("descriptor", 8), ("place", 4))
 _UPDATE_FIELDS = (("flags", 1), ("publisher", 4), ("pcd", 8), ("subscriber", 4), ("scd", 8))
 PUBLISHES, SUBSCRIBES = 1, 2
-WITHDRAWN, AGAIN = 1, 2
+WITHDRAWN, AGAIN, KEPT = 1, 2, 4
+FLAGS = (0, WITHDRAWN, AGAIN, WITHDRAWN | KEPT)
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,10 +132,12 @@ class DescriptorUpdate:
     """Of a PCD or SCD its own, of an MCD that of the SCD; None where it goes, or if it is of anything."""
     withdrawn: bool = False
     again: bool = False
+    kept: bool = False
+    """Of one withdrawn: it no longer comes this way, and the matches that it made stay."""
 
     def encode(self) -> bytes:
         """The payload."""
-        flags = WITHDRAWN * self.withdrawn | AGAIN * self.again
+        flags = WITHDRAWN * self.withdrawn | AGAIN * self.again | KEPT * self.kept
         head = _pack(_UPDATE, flags, self.publisher, self.pcd, self.subscriber, self.scd)
         return head + (_COUNT.pack(0) if self.filter is None else _COUNT.pack(1) + self.filter)
 
@@ -146,7 +149,7 @@ class DescriptorUpdate:
             WireError: It is no update of a descriptor.
         """
         flags, publisher, pcd, subscriber, scd = _unpack(_UPDATE, _UPDATE_FIELDS, data)
-        _require(flags < WITHDRAWN | AGAIN, "flags", 0, "has bits set that do not go together")
+        _require(flags in FLAGS, "flags", 0, "has bits set that do not go together")
         _require(publisher or not pcd, "publisher", 1, "is 0, and its descriptor is not")
         _require(subscriber or not scd, "subscriber", 13, "is 0, and its descriptor is not")
         _require(publisher or subscriber, "subscriber", 13, "is 0, as is the publisher")
@@ -154,7 +157,8 @@ class DescriptorUpdate:
         allowed = 0 if flags & WITHDRAWN else 1
         _require(len(filters) <= allowed, "predicate", _UPDATE.size, f"has more than {allowed} filters")
         found = filters[0] if filters else None
-        return cls(publisher, pcd, subscriber, scd, found, bool(flags & WITHDRAWN), bool(flags & AGAIN))
+        said = (bool(flags & flag) for flag in (WITHDRAWN, AGAIN, KEPT))
+        return cls(publisher, pcd, subscriber, scd, found, *said)
 
 
 def _causes(data: bytes, count: int) -> Iterator[int]:

@@ -19,6 +19,8 @@ OPTIONS: Mapping[str, tuple[str, Mapping[str, OptionValue]]] = {
     "cbcb/adv": ("cbcb", {"advertisements": True}),
     "siena/adv": ("siena", {"advertisements": True}),
     "siena/src/adv": ("siena", {"tree": "source", "advertisements": True}),
+    "amsp/adv": ("amsp", {"advertisements": True}),
+    "amsp/quick": ("amsp", {"advertisements": True, "interval_ms": 100, "alpha": 0.5}),
     "bp/adv": ("bp", {"advertisements": True}),
     "bs/adv": ("bs", {"advertisements": True}),
     "bp/shared/adv": ("bp", {"tree": "shared", "advertisements": True}),

@@ -28,7 +28,7 @@ from nodes.routing.trees import Edge, Topology
 from nodes.scheme_catalog import complete
 from nodes.wire.packets import Role
 
-BY_SOURCE = ("bp", "bs")
+BY_SOURCE = ("amsp", "bp", "bs")
 """Talking schemes whose tables differ by source."""
 BY_PATH = ("siena", *BY_SOURCE)
 """Those under which a router knows of no subscription that does not pass it."""

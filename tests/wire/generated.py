@@ -238,7 +238,8 @@ class Generator:
         ids = [part for end in ends for part in ((self._bits(32, 1), self._bits(64)) if end else (0, 0))]
         withdrawn = self._random.random() < 0.3
         filters = [] if withdrawn or self._random.random() < 0.2 else [self._filter()]
-        return CdUpdate(*ids, Predicate(filters), withdrawn, not withdrawn and self._random.random() < 0.3)
+        again, kept = (self._random.random() < 0.3 for _ in range(2))
+        return CdUpdate(*ids, Predicate(filters), withdrawn, not withdrawn and again, withdrawn and kept)
 
     def _marking(self) -> Payload:
         predicate = self.predicate()

@@ -253,6 +253,7 @@ class CdUpdate:
     predicate: Predicate
     withdrawn: bool = False
     again: bool = False
+    kept: bool = False
 
 
 Payload = (
@@ -410,7 +411,7 @@ def _encode_matchmaker(payload: CostAnnounce | ChangeMarking | ChangeMarkingRepl
             filters = compiled.split_predicate(encode_predicate(p.predicate))
             ids = p.publisher, p.pcd, p.subscriber, p.scd
             return matchmaker_payloads.DescriptorUpdate(
-                *ids, filters[0] if filters else None, p.withdrawn, p.again
+                *ids, filters[0] if filters else None, p.withdrawn, p.again, p.kept
             ).encode()
 
 
@@ -511,7 +512,7 @@ def _update(data: bytes) -> CdUpdate:
     predicate = predicate_value(
         compiled.decode_predicate(predicate_of([] if u.filter is None else [u.filter]))
     )
-    return CdUpdate(u.publisher, u.pcd, u.subscriber, u.scd, predicate, u.withdrawn, u.again)
+    return CdUpdate(u.publisher, u.pcd, u.subscriber, u.scd, predicate, u.withdrawn, u.again, u.kept)
 
 
 _DECODERS: dict[int, Callable[[bytes], Payload]] = {

@@ -544,7 +544,7 @@ def _matchmaker_layer(payload: CostAnnounce | ChangeMarking | ChangeMarkingReply
             return made(change=p.change, marking=p.marking, descriptors=listed, predicate=predicate)
         case CdUpdate() as p:
             return layers.CBNCdUpdate(
-                flags=p.withdrawn | p.again << 1,
+                flags=p.withdrawn | p.again << 1 | p.kept << 2,
                 publisher=p.publisher,
                 pcd=p.pcd,
                 subscriber=p.subscriber,
@@ -581,14 +581,14 @@ def _marking(layer: Any) -> ChangeMarking | ChangeMarkingReply:
 
 
 def _cd_update(layer: Any) -> CdUpdate:
-    withdrawn, again = bool(layer.flags & 1), bool(layer.flags & 2)
+    withdrawn, again, kept = (bool(layer.flags & flag) for flag in (1, 2, 4))
     predicate = predicate_from_layer(layer.predicate)
-    if len(predicate.filters) > (not withdrawn) or (withdrawn and again):
+    if len(predicate.filters) > (not withdrawn) or (withdrawn and again) or (kept and not withdrawn):
         raise WireError("an update has one filter at most, a withdrawal none, and is not both")
     ends = (layer.publisher, layer.pcd), (layer.subscriber, layer.scd)
     if any(number and not router for router, number in ends) or not (layer.publisher or layer.subscriber):
         raise WireError("an update names a router at least, and no number without one")
-    return CdUpdate(*ends[0], *ends[1], predicate, withdrawn, again)
+    return CdUpdate(*ends[0], *ends[1], predicate, withdrawn, again, kept)
 
 
 _MATCHMAKER: Mapping[type, Callable[[Any], Payload]] = {

@@ -221,7 +221,7 @@ def test_a_payload_in_one_fragment_is_shown_by_its_fields(seen, vector: Vector):
         listed = zip(*(shown[name] for name in ("router", "descriptor", "place")), strict=True)
         assert list(listed) == list(payload.descriptors)
     if isinstance(payload, CdUpdate):
-        assert shown["updated"] == [payload.withdrawn | payload.again << 1]
+        assert shown["updated"] == [payload.withdrawn | payload.again << 1 | payload.kept << 2]
     if hasattr(payload, "sequence"):
         name = "message_sequence" if isinstance(payload, Refused) else "origin_sequence"
         assert shown[name] == [payload.sequence]

@@ -1,12 +1,16 @@
-"""Advertisements and subscriptions that meet where links say so: `bp` and `bs` (MM 2, 5.4; decision 31).
+"""Advertisements and subscriptions that meet where links say so: `bp`, `bs`, `amsp` (MM 2, 5).
 
 Publications go down p-links and subscriptions up s-links; where both come, they are compared, and
-matches go to both ends. `bp` has p-links alone (broadcast publications), so that routers of
+matches go to both ends (decision 31). `bp` has p-links alone (broadcast publications), so that routers of
 subscribers find the matches; `bs` has s-links alone (broadcast subscriptions), and those of publishers do.
+`amsp` marks each link by what is cheaper as things are (`amsp`).
 
 A message goes to a neighbour within its source's tree if it matches the subscription of a match that
 leads there. That it is within the publication the first router has checked, where clients must
 advertise; where they need not, each router publishes one descriptor, of anything.
+
+Every router announces whether it publishes and subscribes (`matchmaker_costs`), so that descriptors go
+only towards those for whom they are.
 
 Not here: what is held and told (`matchmaker_state`), where it goes (`matchmaker_trees`).
 """
@@ -15,25 +19,30 @@ from __future__ import annotations
 
 import random
 from collections import Counter
-from collections.abc import Collection, Iterator, Mapping
-from functools import partial
+from collections.abc import Callable, Collection, Mapping
 from typing import ClassVar
 
 from nodes.routing.effects import Reason
 from nodes.routing.predicates import predicate_of
 from nodes.routing.schemes.base import FibSpec, Options, Talk, View, learned
+from nodes.routing.schemes.matchmaker_costs import Costs
+from nodes.routing.schemes.matchmaker_links import Link, toggle
+from nodes.routing.schemes.matchmaker_marks import Shape
+from nodes.routing.schemes.matchmaker_own import Own
 from nodes.routing.schemes.matchmaker_state import OURS, Change, Meeting, Update
 from nodes.routing.schemes.matchmaker_trees import Key, Trees
 from nodes.routing.schemes.psf import source_tables
-from nodes.routing.schemes.siena_messages import SetDigest
 from nodes.routing.schemes.siena_relations import ADVERTISEMENTS, SUBSCRIPTIONS, Clients
 from nodes.routing.schemes.siena_trees import on_shared_tree
+from nodes.routing.trees import Topology
 from nodes.wire.codec import WireError
-from nodes.wire.matchmaker_payloads import DescriptorUpdate
+from nodes.wire.matchmaker_payloads import CostAnnounce, DescriptorUpdate
 from nodes.wire.packets import Kind
 
 ANYTHING = 1
 """The number of the descriptor of a router whose clients need not advertise."""
+NETWORK_OF_ONE = Topology.intern((1,), ())
+Handler = Callable[[int, int, bytes], None]
 
 
 class Matchmaker:
@@ -41,79 +50,103 @@ class Matchmaker:
 
     floods_interest: ClassVar[bool] = False
     floods_offers: ClassVar[bool] = False
-    kinds: ClassVar[frozenset[int]] = frozenset({int(Kind.CD_UPDATE)})
+    kinds: ClassVar[frozenset[int]] = frozenset(
+        {
+            int(Kind.COST_ANNOUNCE),
+            int(Kind.CHANGE_MARKING),
+            int(Kind.CHANGE_MARKING_REPLY),
+            int(Kind.CD_UPDATE),
+        }
+    )
+    begins_with_p: bool
+    """How links are marked when they have joined."""
 
     def __init__(self, options: Options) -> None:
         self._shared = options["tree"] == "shared"
         self._advertised = bool(options["advertisements"])
-        self._links: dict[int, int] = {}
-        self._sent: dict[int, SetDigest] = {}
-        self._received: dict[int, SetDigest] = {}
-        self._counts: Counter[int] = Counter()
-        """How much is held from each link."""
+        self._links: dict[int, Link] = {}
         self._basis: object = None
+        self._network: object = None
+        """The network and the links that the trees were made of."""
+        self._shape = Shape.of(NETWORK_OF_ONE, frozenset(), frozenset())
         self._wanting: set[int] = set()
         """The routers towards which messages are forwarded."""
         self.names_version = 0
         """Counts the changes of `_wanting`."""
-
-    def is_p_link(self, upstream: int, downstream: int) -> bool:
-        """How the link between two neighbours is marked."""
-        raise NotImplementedError
+        self._handlers: dict[int, Handler] = {
+            Kind.COST_ANNOUNCE: self._take_costs,
+            Kind.CD_UPDATE: self._take_update,
+        }
 
     def attach(self, talk: Talk, rng: random.Random) -> None:
         """As `TalkingScheme` says."""
         del rng
         self._talk = talk
-        self._meeting: Meeting | None = None
-        self._subscribed = _Own(Clients(talk.store, SUBSCRIPTIONS), partial(Key, 0, 0, talk.node))
-        self._published = _Own(Clients(talk.store, ADVERTISEMENTS), partial(_published_by, talk.node))
+        self._costs = Costs(talk)
+        self._view: View | None = None
+        self._meeting = Meeting(self._trees(None))
+        self._subscribed = Own(Clients(talk.store, SUBSCRIPTIONS), lambda n: Key(0, 0, talk.node, n))
+        self._published = Own(Clients(talk.store, ADVERTISEMENTS), lambda n: Key(talk.node, n, 0, 0))
+        if not self._advertised:
+            self._meeting.put(OURS, Key(talk.node, ANYTHING, 0, 0), None)
 
     @property
     def settled(self) -> bool:
-        """All that is received is acted upon at once."""
-        return True
+        """Whether all that was received has been acted upon, and no mark is changing."""
+        return self._costs.settled and all(link.asked_ns is None for link in self._links.values())
 
     def next_deadline(self) -> int | None:
-        """No timer is used."""
-        return None
+        """When a record is to be made anew, or taken."""
+        return self._costs.next_deadline()
 
     def handle_timer(self, now_ns: int) -> None:
-        """Nothing is ever due."""
+        """Take records that came early."""
+        early, ours = self._costs.take_due(now_ns)
+        for payload in early:
+            self._spread(now_ns, payload)
+        if early or ours:
+            self._announce(now_ns)
+            self._turn(now_ns)
 
     def origins(self) -> Collection[int]:
-        """None: what others have said is void when the link they said it over is lost."""
-        return ()
+        """The other routers whose records are held."""
+        return self._costs.origins()
 
     def forget(self, origin: int) -> None:
-        """Nothing is held of it."""
+        """A router is gone for good."""
+        self._costs.forget(origin)
 
     def repeat(self, now_ns: int, interface: int, origin: int) -> None:
-        """Nothing is held of it."""
+        """A neighbour asks for a router's record."""
+        payload = self._costs.payload(origin)
+        if payload is not None and interface in self._links:
+            self._talk.send(now_ns, interface, Kind.COST_ANNOUNCE, payload)
 
     def joined(self, now_ns: int, interface: int, neighbour: int) -> None:
-        """As `TalkingScheme` says; `look` finds what is to be sent."""
-        del now_ns
-        self._links[interface] = neighbour
-        self._sent[interface], self._received[interface] = SetDigest(), SetDigest()
+        """As `TalkingScheme` says; `look` finds what else is to be sent."""
+        self._links[interface] = Link(neighbour, self.begins_with_p, self.begins_with_p)
+        for payload in self._costs.payloads():
+            self._talk.send(now_ns, interface, Kind.COST_ANNOUNCE, payload)
 
     def lost(self, now_ns: int, interface: int) -> None:
         """As `TalkingScheme` says."""
-        del now_ns, self._links[interface], self._sent[interface], self._received[interface]
-        self._counts.pop(interface, None)
-        if self._meeting is not None:
-            self._meeting.lose(interface)
+        del now_ns, self._links[interface]
+        self._meeting.lose(interface)
 
     def look(self, now_ns: int, view: View) -> None:
         """As `TalkingScheme` says: turn to the trees there are now, and to what our clients hold."""
-        meeting = self._turn(view)
-        for own in (self._subscribed, self._published):
-            for key, filter_, came in own.take_changes(now_ns):
-                if came:
-                    meeting.put(OURS, key, filter_)
-                else:
-                    meeting.take_back(OURS, key)
-        self._settle(now_ns)
+        self._view = view
+        changed = [0, 0]
+        for which, own in enumerate((self._published, self._subscribed)):
+            came, went = own.take_changes(now_ns)
+            for key, filter_ in came:
+                self._meeting.put(OURS, key, filter_)
+            for key in went:
+                self._meeting.take_back(OURS, key)
+            changed[which] = max(len(came), len(went))
+        self._own_changed(now_ns, *changed)
+        self._announce(now_ns)
+        self._turn(now_ns)
 
     def take(self, now_ns: int, interface: int, kind: int, payload: bytes) -> None:
         """As `TalkingScheme` says.
@@ -121,22 +154,20 @@ class Matchmaker:
         Raises:
             WireError: It is malformed.
         """
-        del kind
-        update = DescriptorUpdate.decode(payload)
-        key = Key(update.publisher, update.pcd, update.subscriber, update.scd)
-        if update.subscriber and update.filter is None and not update.withdrawn:
-            raise WireError("what a subscriber wants has a filter; this has none")
-        if self._meeting is None:
-            self._talk.drop(interface, Reason.STALE_PAYLOAD)
-        elif update.withdrawn:
-            self._take_back(self._meeting, interface, key)
+        handler = self._handlers.get(kind)
+        if handler is None:
+            self._talk.drop(interface, Reason.UNEXPECTED_KIND)
         else:
-            self._take_in(self._meeting, interface, key, update.filter)
-        self._settle(now_ns)
+            handler(now_ns, interface, payload)
 
     def accounts(self) -> Mapping[int, tuple[str, str]]:
         """As `TalkingScheme` says."""
-        return {i: (self._sent[i].digest, self._received[i].digest) for i in self._links}
+        known = self._costs.digest(() if self._view is None else self._view.topology.nodes)
+        found = {}
+        for interface, link in self._links.items():
+            out, in_ = link.marks()
+            found[interface] = f"{link.sent.digest}{out}{known}", f"{link.received.digest}{in_}{known}"
+        return found
 
     def compile(self, view: View) -> FibSpec:
         """The classes of PSF over what was learned, by subscriber."""
@@ -144,57 +175,123 @@ class Matchmaker:
         everyone = {source: source for source in view.topology.nodes}
         return source_tables(view, everyone, tuple(sorted(self._wanting)), learned)
 
-    def _turn(self, view: View) -> Meeting:
-        basis = (view.topology, tuple(view.interfaces.items()), tuple(self._links.items()))
-        if self._meeting is None or basis != self._basis:
-            self._basis = basis
+    # What `amsp` does besides.
+
+    def _own_changed(self, now_ns: int, published: int, wanted: int) -> None:
+        """So many descriptors of ours have changed."""
+
+    def _record(self) -> CostAnnounce:
+        """What we announce of ourselves; its sequence is not looked at."""
+        publishes = not self._advertised or len(self._published) > 0
+        return CostAnnounce(self._talk.node, 0, publishes, len(self._subscribed) > 0, 0, 0, ())
+
+    def _decide(self, now_ns: int) -> None:
+        """Mark links as is best now."""
+
+    # Records.
+
+    def _announce(self, now_ns: int) -> None:
+        """Tell everybody of ourselves, if that is news."""
+        payload = self._costs.announce(now_ns, self._record())
+        if payload is not None:
+            self._spread(now_ns, payload)
+
+    def _take_costs(self, now_ns: int, interface: int, payload: bytes) -> None:
+        neighbour = self._links[interface].neighbour
+        answer = self._costs.take(now_ns, interface, neighbour, payload)
+        if answer.back is not None:
+            self._talk.send(now_ns, interface, Kind.COST_ANNOUNCE, answer.back)
+        if answer.renew:
+            self._announce(now_ns)
+        if answer.spread is not None:
+            self._spread(now_ns, answer.spread, interface)
+            self._turn(now_ns)
+
+    def _spread(self, now_ns: int, payload: bytes, source: int | None = None) -> None:
+        for interface in sorted(self._links):
+            if interface != source:
+                self._talk.send(now_ns, interface, Kind.COST_ANNOUNCE, payload)
+
+    # Trees.
+
+    def _turn(self, now_ns: int) -> None:
+        """Turn to the network and the records as they are now."""
+        if self._view is None:
+            return
+        view, joined = self._view, tuple((i, link.neighbour) for i, link in self._links.items())
+        network = (view.topology, tuple(view.interfaces.items()), joined)
+        if (network, self._costs.version) != self._basis:
+            self._basis = network, self._costs.version
             seen = on_shared_tree(view) if self._shared else view
-            trees = Trees(seen, dict(self._links), self.is_p_link)
-            if self._meeting is None:
-                self._meeting = self._begin(trees)
-            else:
-                self._meeting.turn(trees)
-        return self._meeting
+            records = {r: record for r in view.topology.nodes if (record := self._costs.of(r)) is not None}
+            publishers = frozenset(r for r, record in records.items() if record.publishes)
+            subscribers = frozenset(r for r, record in records.items() if record.subscribes)
+            shape = Shape.of(seen.topology, publishers, subscribers)
+            if (network, shape) != (self._network, self._shape):
+                self._network, self._shape = network, shape
+                self._meeting.turn(self._trees(seen))
+        self._settle(now_ns)
+        self._decide(now_ns)
 
-    def _begin(self, trees: Trees) -> Meeting:
-        meeting = Meeting(trees)
-        if not self._advertised:
-            meeting.put(OURS, Key(self._talk.node, ANYTHING, 0, 0), None)
-        return meeting
+    def _trees(self, view: View | None) -> Trees:
+        seen = view or View(self._talk.node, Topology.intern((self._talk.node,), ()), {}, (), ())
+        neighbours = {interface: link.neighbour for interface, link in self._links.items()}
+        return Trees(seen, neighbours, self._shape, self._carries)
 
-    def _take_in(self, meeting: Meeting, interface: int, key: Key, filter_: bytes | None) -> None:
-        limit = self._talk.limits.filters_per_neighbour
-        if self._counts[interface] >= limit:
-            setting, held = "limits.filters_per_neighbour", self._counts[interface] + 1
+    def _carries(self, interface: int, published: bool) -> bool:
+        link = self._links.get(interface)
+        return link is not None and link.carries_out(published)
+
+    # Descriptors and matches.
+
+    def _take_update(self, now_ns: int, interface: int, payload: bytes) -> None:
+        update = DescriptorUpdate.decode(payload)
+        key = Key(update.publisher, update.pcd, update.subscriber, update.scd)
+        if update.subscriber and update.filter is None and not update.withdrawn:
+            raise WireError("what a subscriber wants has a filter; this has none")
+        if update.withdrawn:
+            self._take_back(interface, key, update.kept)
+        elif key.is_match or self._links[interface].carries_in(key.publisher != 0):
+            self._take_in(interface, key, update.filter)
+        else:  # It may have crossed our reply to a change; then its sender knows by now.
+            self._talk.drop(interface, Reason.STALE_PAYLOAD)
+        self._settle(now_ns)
+
+    def _take_in(self, interface: int, key: Key, filter_: bytes | None) -> None:
+        link, limit = self._links[interface], self._talk.limits.filters_per_neighbour
+        if link.count >= limit:
+            setting, held = "limits.filters_per_neighbour", link.count + 1
             self._talk.drop(interface, Reason.TOO_MANY_FILTERS, filters=held, limit=limit, setting=setting)
-        elif meeting.put(interface, key, filter_):
-            self._counts[interface] += 1
-            _toggle(self._received[interface], key)
+        elif self._meeting.put(interface, key, filter_):
+            link.count += 1
+            toggle(link.received, key)
 
-    def _take_back(self, meeting: Meeting, interface: int, key: Key) -> None:
-        if meeting.take_back(interface, key):
-            self._counts[interface] -= 1
-            _toggle(self._received[interface], key)
-        else:
+    def _take_back(self, interface: int, key: Key, kept: bool) -> None:
+        link = self._links[interface]
+        if self._meeting.holds(interface, key):
+            link.count -= 1
+            toggle(link.received, key)
+        if not self._meeting.take_back(interface, key, kept):
             self._talk.drop(interface, Reason.UNKNOWN_SUBSCRIPTION)
 
     def _settle(self, now_ns: int) -> None:
-        if self._meeting is None:
-            return
         updates, changes = self._meeting.settle()
         for update in updates:
             self._send(now_ns, update)
-        if changes:
-            self._store(changes)
-            self._talk.changed(now_ns)
+        self._store(now_ns, changes)
 
     def _send(self, now_ns: int, update: Update) -> None:
         if update.interface in self._links:
-            payload = DescriptorUpdate(*update.key, update.filter, update.withdrawn).encode()
-            _toggle(self._sent[update.interface], update.key)
+            said = update.withdrawn, False, update.kept
+            payload = DescriptorUpdate(*update.key, update.filter, *said).encode()
+            self._note_sent(update)
             self._talk.send(now_ns, update.interface, Kind.CD_UPDATE, payload)
 
-    def _store(self, changes: list[Change]) -> None:
+    def _note_sent(self, update: Update) -> None:
+        if update.told:
+            toggle(self._links[update.interface].sent, update.key)
+
+    def _store(self, now_ns: int, changes: list[Change]) -> None:
         """Bring the store up to date with what is forwarded by; tables are made of it."""
         store = self._talk.store
         steps: dict[int, Counter[bytes]] = {}
@@ -209,58 +306,17 @@ class Matchmaker:
                 self.names_version += 1
             if subscriber not in self._wanting:
                 store.forget(name)
+        if changes:
+            self._talk.changed(now_ns)
 
 
 class BroadcastPublications(Matchmaker):
-    """`bp`."""
+    """`bp`: p-links alone."""
 
-    def is_p_link(self, upstream: int, downstream: int) -> bool:
-        """All are."""
-        del upstream, downstream
-        return True
+    begins_with_p = True
 
 
 class BroadcastSubscriptions(Matchmaker):
-    """`bs`."""
+    """`bs`: s-links alone."""
 
-    def is_p_link(self, upstream: int, downstream: int) -> bool:
-        """None is."""
-        del upstream, downstream
-        return False
-
-
-class _Own:
-    """The descriptors of our own clients: their filters, each once, under numbers that are not used again."""
-
-    def __init__(self, clients: Clients, key: partial[Key]) -> None:
-        self._clients = clients
-        self._key = key
-        self._uses: Counter[bytes] = Counter()
-        self._keys: dict[bytes, Key] = {}
-        self._last = 0
-
-    def take_changes(self, now_ns: int) -> Iterator[tuple[Key, bytes, bool]]:
-        """(Descriptor, its filter, whether it came) since last asked."""
-        came, went = list[bytes](), list[bytes]()
-        for _, new, gone in self._clients.take_changes():
-            came += new
-            went += gone
-        for filter_ in came:
-            self._uses[filter_] += 1
-            if filter_ not in self._keys:
-                self._last = max(self._last + 1, now_ns)
-                self._keys[filter_] = self._key(self._last)
-                yield self._keys[filter_], filter_, True
-        for filter_ in went:
-            self._uses[filter_] -= 1
-            if not self._uses[filter_]:
-                del self._uses[filter_]
-                yield self._keys.pop(filter_), filter_, False
-
-
-def _published_by(node: int, number: int) -> Key:
-    return Key(node, number, 0, 0)
-
-
-def _toggle(digest: SetDigest, key: Key) -> None:
-    digest.toggle(0, b"".join(part.to_bytes(8) for part in key))
+    begins_with_p = False

@@ -30,7 +30,11 @@ class Update(NamedTuple):
     interface: int
     key: Key
     filter: bytes | None
-    withdrawn: bool
+    withdrawn: bool = False
+    kept: bool = False
+    """It is withdrawn from there alone, and the matches that it made stay."""
+    told: bool = True
+    """Whether it was told there: a withdrawal also follows matches."""
 
 
 class Change(NamedTuple):
@@ -55,6 +59,10 @@ class Meeting:
         self._told: dict[Key, frozenset[int]] = {}
         """By key, the interfaces on which it was told."""
         self._concerned: dict[Key, None] = {}
+        self._gone: set[Key] = set()
+        """What its router has withdrawn, until that is settled."""
+        self._matches: dict[Key, dict[Key, None]] = {}
+        """The matches held, by either of their descriptors."""
         self._pairs = _Pairs()
         self._forwarded: dict[Key, bytes] = {}
         self._uses: Counter[tuple[int, bytes]] = Counter()
@@ -67,40 +75,80 @@ class Meeting:
         if interface in held:
             return False
         held[interface] = filter_
+        if key.is_match and len(held) == 1:
+            for descriptor in key.descriptors:
+                self._matches.setdefault(descriptor, {})[key] = None
         self._concerned[key] = None
         return True
 
-    def take_back(self, interface: int, key: Key) -> bool:
-        """Something is withdrawn; whether it was held from there."""
+    def take_back(self, interface: int, key: Key, kept: bool = False) -> bool:
+        """Something is withdrawn; whether anything was known of it.
+
+        A descriptor that its router has withdrawn (not `kept`) takes the matches with it that it has made.
+        """
+        known = self._release(interface, key)
+        if not key.is_match and not kept and (known or key in self._matches):
+            comes_from_owner = interface == OURS or self._trees.is_from(interface, key.owner)
+            if comes_from_owner:
+                self._gone.add(key)
+                self._concerned[key] = None
+            return known or comes_from_owner
+        return known
+
+    def holds(self, interface: int, key: Key) -> bool:
+        """Whether something is held from there."""
+        return interface in self._held.get(key, ())
+
+    def lose(self, interface: int) -> None:
+        """A link is gone: what came over it is void, and what was told there too."""
+        for key in [key for key, held in self._held.items() if interface in held]:
+            self._release(interface, key)
+        for key, told in self._told.items():
+            if interface in told:
+                self._told[key] = told - {interface}
+
+    def forget_held(self, interface: int, published: bool) -> list[Key]:
+        """No PCDs (or SCDs) come over a link any more, which both ends know; the matches they made stay."""
+        keys = [k for k, held in self._held.items() if interface in held and _is_sort(k, published)]
+        for key in keys:
+            self._release(interface, key)
+        return keys
+
+    def forget_told(self, interface: int, published: bool) -> list[Key]:
+        """No PCDs (or SCDs) are told over a link any more, which both ends know."""
+        keys = [k for k, told in self._told.items() if interface in told and _is_sort(k, published)]
+        for key in keys:
+            self._told[key] -= {interface}
+            self._concerned[key] = None
+        return keys
+
+    def reconsider(self, published: bool) -> None:
+        """A link may carry PCDs (or SCDs) now that did not."""
+        self._concerned.update((key, None) for key in self._held if _is_sort(key, published))
+
+    def turn(self, trees: Trees) -> None:
+        """The trees, or those who publish and subscribe, are these now."""
+        self._trees = trees
+        self._pairs = _Pairs()
+        for key in [key for key, held in self._held.items() if key.is_match and OURS in held]:
+            if not trees.is_between(key.publisher, key.subscriber):
+                self._release(OURS, key)
+        self._concerned.update(dict.fromkeys(self._held))
+        self._concerned.update(dict.fromkeys(self._told))
+
+    def _release(self, interface: int, key: Key) -> bool:
         held = self._held.get(key, {})
         if interface not in held:
             return False
         del held[interface]
         if not held:
             del self._held[key]
+            for descriptor in key.descriptors if key.is_match else ():
+                del self._matches[descriptor][key]
+                if not self._matches[descriptor]:
+                    del self._matches[descriptor]
         self._concerned[key] = None
         return True
-
-    def lose(self, interface: int) -> None:
-        """A link is gone: what came over it is void, and what was told there too."""
-        for key in [key for key, held in self._held.items() if interface in held]:
-            self.take_back(interface, key)
-        for key, told in self._told.items():
-            if interface in told:
-                self._told[key] = told - {interface}
-
-    def held_from(self, interface: int) -> Iterable[Key]:
-        """What has come over a link."""
-        return (key for key, held in self._held.items() if interface in held)
-
-    def turn(self, trees: Trees) -> None:
-        """The trees, or the markings, are these now."""
-        self._trees = trees
-        self._pairs = _Pairs()
-        for key in [key for key, held in self._held.items() if key.is_match and OURS in held]:
-            self.take_back(OURS, key)
-        self._concerned.update(dict.fromkeys(self._held))
-        self._concerned.update(dict.fromkeys(self._told))
 
     def settle(self) -> tuple[list[Update], list[Change]]:
         """What is to be told, and how forwarding changes, after all that has happened since."""
@@ -118,13 +166,43 @@ class Meeting:
 
     def _settle(self, key: Key) -> None:
         sources = self._counting(key)
+        if key.is_match and sources and self._refute(key):
+            sources = []
         filter_ = self._held[key][sources[0]] if sources else None
         if key.is_match:
             self._forward(key, filter_)
             self._tell(key, filter_, self._along(key, sources))
-        else:
-            self._compare(key, filter_, bool(sources))
-            self._tell(key, filter_, self._trees.spread(key) if sources else frozenset())
+            return
+        gone = key in self._gone and not sources
+        self._gone.discard(key)
+        self._compare(key, filter_, bool(sources))
+        self._tell(key, filter_, self._trees.spread(key) if sources else frozenset(), kept=not gone)
+        if gone:
+            self._unmake(key)
+
+    def _refute(self, match: Key) -> bool:
+        """Whether it is a match of a descriptor of ours that there is no more; whoever made it is told so."""
+        ends = match.publisher, match.subscriber
+        for descriptor, other in zip(match.descriptors, reversed(ends), strict=True):
+            if descriptor.owner == self._trees.node and not self.holds(OURS, descriptor):
+                interface = self._trees.towards(other)
+                if interface is not None:
+                    self._updates.append(Update(interface, descriptor, None, withdrawn=True, told=False))
+                return True
+        return False
+
+    def _unmake(self, key: Key) -> None:
+        """A descriptor is gone: so are the matches that it made, here and along their paths."""
+        told = {update.interface for update in self._updates if update.key == key}
+        matches = [*self._matches.get(key, ())]
+        for match in matches:
+            other = match.subscriber if key.publisher else match.publisher
+            interface = self._trees.towards(other)
+            if interface is not None and interface not in told:
+                told.add(interface)
+                self._updates.append(Update(interface, key, None, withdrawn=True, told=False))
+        for match in matches:
+            self._release(OURS, match)
 
     def _counting(self, key: Key) -> list[int]:
         """From where it is held that counts."""
@@ -146,14 +224,13 @@ class Meeting:
         return frozenset(each for each in found if each is not None)
 
     def _compare(self, key: Key, filter_: bytes | None, counts: bool) -> None:
-        """Make the matches of a descriptor that counts, and unmake those of one that does not."""
-        if counts:
-            for match, wanted in self._pairs.add(key, filter_):
-                if self._trees.is_between(match.publisher, match.subscriber):
-                    self.put(OURS, match, wanted)
-        else:
-            for match in self._pairs.remove(key):
-                self.take_back(OURS, match)
+        """Make the matches of a descriptor that counts. Those it has made stay when it does not."""
+        if not counts:
+            self._pairs.remove(key)
+            return
+        for match, wanted in self._pairs.add(key, filter_):
+            if self._trees.is_between(match.publisher, match.subscriber):
+                self.put(OURS, match, wanted)
 
     def _forward(self, key: Key, filter_: bytes | None) -> None:
         """Count the matches for which messages are sent towards a subscriber by its filter."""
@@ -175,16 +252,19 @@ class Meeting:
                 del self._uses[key.subscriber, before]
                 self._changes.append(Change(key.subscriber, before, came=False))
 
-    def _tell(self, key: Key, filter_: bytes | None, to: frozenset[int]) -> None:
+    def _tell(self, key: Key, filter_: bytes | None, to: frozenset[int], kept: bool = False) -> None:
         before = self._told.get(key, frozenset())
-        for interface in sorted(to - before):
-            self._updates.append(Update(interface, key, filter_, withdrawn=False))
-        for interface in sorted(before - to):
-            self._updates.append(Update(interface, key, None, withdrawn=True))
+        self._updates += [Update(interface, key, filter_) for interface in sorted(to - before)]
+        self._updates += [Update(i, key, None, withdrawn=True, kept=kept) for i in sorted(before - to)]
         if to:
             self._told[key] = to
         else:
             self._told.pop(key, None)
+
+
+def _is_sort(key: Key, published: bool) -> bool:
+    """Whether it is a PCD, or else whether it is an SCD."""
+    return not key.is_match and (key.publisher != 0) is published
 
 
 class _Pairs:
@@ -209,24 +289,18 @@ class _Pairs:
             return self._want(key, filter_)
         return self._publish(key, filter_)
 
-    def remove(self, key: Key) -> list[Key]:
-        """A descriptor counts no longer: the matches it may have made."""
+    def remove(self, key: Key) -> None:
+        """A descriptor counts no longer."""
         if key in self._wanted:
             filter_ = self._wanted.pop(key)
-            matches = [_match(pcd, key) for pcd in self._publishers(filter_)]
             del self._by_filter[filter_][key]
             if not self._by_filter[filter_]:
                 del self._by_filter[filter_]
             self._overlaps.remove(filter_)
-            return matches
-        if key in self._anything:
-            del self._anything[key]
-            return [_match(key, scd) for scd in self._wanted]
-        if key not in self._published:
-            return []
-        number = self._published.pop(key)
-        _, filter_ = self._by_number.pop(number)
-        return [_match(key, scd) for scd, _ in self._those_who_want(self._overlaps.withdraw(number, filter_))]
+        elif key in self._published:
+            number = self._published.pop(key)
+            self._overlaps.withdraw(number, self._by_number.pop(number)[1])
+        self._anything.pop(key, None)
 
     def _want(self, key: Key, filter_: bytes) -> list[tuple[Key, bytes]]:
         self._wanted[key] = filter_

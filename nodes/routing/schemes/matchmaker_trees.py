@@ -8,12 +8,14 @@ Not here: markings (`matchmaker`), what is held (`matchmaker_state`).
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from functools import cached_property
 from typing import NamedTuple
 
 from nodes.routing.schemes.base import View
+from nodes.routing.schemes.matchmaker_marks import Shape
 
-Marks = Callable[[int, int], bool]
-"""Whether the link (from, to) of two neighbours is a p-link."""
+Carries = Callable[[int, bool], bool]
+"""Whether the link at an interface carries PCDs away from us (True), or SCDs (False)."""
 
 
 class Key(NamedTuple):
@@ -30,6 +32,11 @@ class Key(NamedTuple):
         return bool(self.publisher and self.subscriber)
 
     @property
+    def descriptors(self) -> tuple[Key, Key]:
+        """Of a match: its PCD and its SCD."""
+        return Key(self.publisher, self.pcd, 0, 0), Key(0, 0, self.subscriber, self.scd)
+
+    @property
     def owner(self) -> int:
         """Of a PCD or SCD: whose it is."""
         return self.publisher or self.subscriber
@@ -41,13 +48,16 @@ class Trees:
     Args:
         view: The network; of the shared tree alone, if that is used.
         links: The neighbour at each interface on which we have a session.
-        is_p_link: The markings.
+        shape: Who publishes and subscribes, over which links.
+        carries: The markings.
     """
 
-    def __init__(self, view: View, links: Mapping[int, int], is_p_link: Marks) -> None:
+    def __init__(self, view: View, links: Mapping[int, int], shape: Shape, carries: Carries) -> None:
         self.node = view.node
+        self._topology = view.topology
         self._links = links
-        self._is_p_link = is_p_link
+        self._shape = shape
+        self._carries = carries
         self._next = view.topology.first_hops(view.node)
         self._children = view.topology.children(view.node)
         self._speak_on = {
@@ -67,18 +77,29 @@ class Trees:
 
     def is_between(self, publisher: int, subscriber: int) -> bool:
         """Whether we are on the path from one to another."""
-        ends = [0 if end == self.node else self._next.get(end) for end in (publisher, subscriber)]
-        return None not in ends and ends[0] != ends[1]
+        if publisher == self.node:
+            return subscriber in self._next
+        return subscriber in self._below.get(publisher, ())
 
     def spread(self, key: Key) -> frozenset[int]:
         """The interfaces on which a PCD goes on over p-links, and an SCD over s-links."""
         down = key.publisher != 0
-        return frozenset(
-            self._speak_on[child]
-            for child in self._children.get(key.owner, ())
-            if child in self._speak_on and self._is_marked(child, down)
+        found = (
+            self._speak_on.get(child) for child in self._children.get(key.owner, ()) if self._uses(key, child)
         )
+        return frozenset(each for each in found if each is not None and self._carries(each, down))
 
-    def _is_marked(self, child: int, down: bool) -> bool:
-        link = (self.node, child) if down else (child, self.node)
-        return self._is_p_link(*link) is down
+    @cached_property
+    def _below(self) -> Mapping[int, frozenset[int]]:
+        """By publisher, the routers that its messages reach by us, and ourselves."""
+        groups = (
+            (group.sources, frozenset((*group.below, self.node)))
+            for group in self._topology.groups(self.node)
+        )
+        return {source: below for sources, below in groups for source in sources}
+
+    def _uses(self, key: Key, child: int) -> bool:
+        """Whether anybody is beyond a neighbour for whom a descriptor is."""
+        if key.publisher:
+            return key.publisher in self._shape.users.get((self.node, child), ())
+        return key.subscriber in self._shape.beyond.get((child, self.node), ())

@@ -1,0 +1,222 @@
+"""`amsp`: links are marked by what is cheaper as descriptors change, by their upstream ends (MM 5).
+
+Each router measures how often its own descriptors change and announces it. From what all have announced
+follows what each link would cost as a p-link and as an s-link, and so its mark (`matchmaker_marks`). Changing
+a mark moves descriptors and removes no match, so no delivery is lost by it (decision 31):
+
+- a match stays when one of its descriptors no longer comes, until its router withdraws it;
+- both ends hold both sorts of descriptors until the reply to a change.
+
+Options: `interval_ms`, `alpha` and `announce_share` of the rates, `hysteresis` between costs, `marking` of
+links when they have joined, `forcing`, `reply_timeout_ms`.
+
+Not here: what `bp` and `bs` do too (`matchmaker`).
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterable, Iterator
+
+from nodes.config import MILLISECOND_NS
+from nodes.matchmaker.problem import Link as Directed
+from nodes.routing.effects import Reason
+from nodes.routing.schemes.base import Options, Talk
+from nodes.routing.schemes.matchmaker import Matchmaker
+from nodes.routing.schemes.matchmaker_costs import MILLION, Rates
+from nodes.routing.schemes.matchmaker_links import Link, toggle
+from nodes.routing.schemes.matchmaker_marks import preference
+from nodes.routing.schemes.matchmaker_state import Update
+from nodes.routing.schemes.matchmaker_trees import Key
+from nodes.wire.matchmaker_payloads import CostAnnounce, Descriptor, MarkingChange
+from nodes.wire.packets import Kind
+
+LIST_BYTES = 32 * 1024
+"""A change carries descriptors up to this size; what is more comes before it, one by one."""
+
+
+class Amsp(Matchmaker):
+    """The adaptive scheme."""
+
+    def __init__(self, options: Options) -> None:
+        super().__init__(options)
+        self.begins_with_p = options["marking"] == "p"
+        self._literal = options["forcing"] == "literal"
+        self._hysteresis = round(float(options["hysteresis"]) * MILLION)
+        self._share = float(options["announce_share"])
+        self._timeout_ns = int(options["reply_timeout_ms"]) * MILLISECOND_NS
+        self._interval_ms, self._alpha = int(options["interval_ms"]), float(options["alpha"])
+        self._preferred: dict[Directed, bool] = {}
+        """Of the links that we weigh: whether they are better as s-links."""
+        self._announced = [0, 0]
+        self._handlers[Kind.CHANGE_MARKING] = self._take_change
+        self._handlers[Kind.CHANGE_MARKING_REPLY] = self._take_reply
+
+    def attach(self, talk: Talk, rng: random.Random) -> None:
+        """As `TalkingScheme` says."""
+        super().attach(talk, rng)
+        self._rates = Rates(self._interval_ms, self._alpha, rng)
+
+    def next_deadline(self) -> int | None:
+        """When an interval ends, or a reply is overdue."""
+        waiting = [
+            link.asked_ns + self._timeout_ns for link in self._links.values() if link.asked_ns is not None
+        ]
+        times = (super().next_deadline(), self._rates.at, *(waiting if self._timeout_ns else ()))
+        return min((at for at in times if at is not None), default=None)
+
+    def handle_timer(self, now_ns: int) -> None:
+        """Measure, announce, and ask again."""
+        super().handle_timer(now_ns)
+        for interface, link in sorted(self._links.items()):
+            if self._timeout_ns and link.asked_ns is not None and now_ns >= link.asked_ns + self._timeout_ns:
+                self._ask(now_ns, interface, link, link.is_p_out)
+        if self._rates.take(now_ns) and any(map(self._differs, self._rates.values, self._announced)):
+            self._announced = list(self._rates.values)
+            self._announce(now_ns)
+            self._turn(now_ns)
+
+    def _differs(self, value: int, announced: int) -> bool:
+        """Whether a rate has changed by so much that everybody should know."""
+        return abs(value - announced) > self._share * announced
+
+    def _own_changed(self, now_ns: int, published: int, wanted: int) -> None:
+        self._rates.count(now_ns, published, wanted)
+
+    def _record(self) -> CostAnnounce:
+        record = super()._record()
+        causes = sorted(int(to) for (_, to), is_s in self._preferred.items() if is_s and not self._literal)
+        rates = self._announced[0], self._announced[1]
+        return CostAnnounce(record.origin, 0, record.publishes, record.subscribes, *rates, tuple(causes))
+
+    # Which mark.
+
+    def _decide(self, now_ns: int) -> None:
+        self._weigh()
+        self._announce(now_ns)
+        forced = self._forced()
+        for interface, link in sorted(self._links.items()):
+            directed = self._talk.node, link.neighbour
+            is_p = directed not in forced
+            if directed in self._shape.users and link.asked_ns is None and is_p != link.is_p_out:
+                self._ask(now_ns, interface, link, is_p)
+
+    def _weigh(self) -> None:
+        """Which of our links are better as s-links, by what all have announced."""
+        node, shape = self._talk.node, self._shape
+        weighed: dict[Directed, bool] = {}
+        for neighbour in sorted({link.neighbour for link in self._links.values()}):
+            directed = (node, neighbour)
+            if directed not in shape.users:
+                continue
+            together = (directed,) if self._literal else shape.component[directed]
+            if together[0][0] == node:
+                gain = sum(map(self._gain, together))
+                before = self._preferred.get(together[0], not self.begins_with_p)
+                weighed[together[0]] = preference(gain, self._hysteresis, before)
+        self._preferred = weighed
+
+    def _gain(self, directed: Directed) -> int:
+        """What a link saves as an s-link, in millionths a second."""
+        published = sum(self._rate(x)[0] for x in self._shape.users[directed])
+        return published - sum(self._rate(y)[1] for y in self._shape.beyond[directed])
+
+    def _rate(self, router: int) -> tuple[int, int]:
+        record = self._costs.of(router)
+        return (0, 0) if record is None else (record.publication_rate, record.subscription_rate)
+
+    def _forced(self) -> set[Directed]:
+        if self._literal:
+            return self._forced_by_neighbours()
+        return self._shape.forced(self._causes())
+
+    def _causes(self) -> Iterator[Directed]:
+        nodes = () if self._view is None else self._view.topology.nodes
+        for router in nodes:
+            record = self._costs.of(router)
+            yield from () if record is None else ((router, to) for to in record.causes)
+
+    def _forced_by_neighbours(self) -> set[Directed]:
+        """Fig. 9 as printed: an s-link directly upstream is enough, whatever made it one (E18)."""
+        found = {directed for directed, is_s in self._preferred.items() if is_s}
+        for link in self._links.values():
+            if not link.is_p_in:
+                found.update(self._shape.below.get((link.neighbour, self._talk.node), ()))
+        return found
+
+    # Changing it.
+
+    def _ask(self, now_ns: int, interface: int, link: Link, is_p: bool) -> None:
+        """Mark a link anew, or once more."""
+        link.ask(now_ns, is_p)
+        if is_p:
+            self._meeting.reconsider(published=True)
+        carried = self._tell_all_but(now_ns, interface, published=True) if is_p else []
+        payload = MarkingChange(link.number, int(is_p), tuple(carried)).encode()
+        self._talk.send(now_ns, interface, Kind.CHANGE_MARKING, payload)
+
+    def _take_change(self, now_ns: int, interface: int, payload: bytes) -> None:
+        change, link = MarkingChange.decode(payload), self._links[interface]
+        link.is_p_in = bool(change.marking)
+        for each in change.descriptors if link.is_p_in else ():
+            self._take_in(interface, Key(each.router, each.number, 0, 0), each.filter)
+        if link.is_p_in:
+            self._settle(now_ns)
+            self._forget_told(link, self._meeting.forget_told(interface, published=False))
+            carried = []
+        else:
+            self._forget_held(link, self._meeting.forget_held(interface, published=True))
+            self._meeting.reconsider(published=False)
+            carried = self._tell_all_but(now_ns, interface, published=False)
+        reply = MarkingChange(change.number, change.marking, tuple(carried)).encode()
+        self._talk.send(now_ns, interface, Kind.CHANGE_MARKING_REPLY, reply)
+        self._settle(now_ns)
+        self._decide(now_ns)
+
+    def _take_reply(self, now_ns: int, interface: int, payload: bytes) -> None:
+        reply, link = MarkingChange.decode(payload), self._links[interface]
+        if link.asked_ns is None or (reply.number, reply.marking) != (link.number, int(link.is_p_out)):
+            self._talk.drop(interface, Reason.STALE_PAYLOAD)
+            return
+        for each in reply.descriptors if not link.is_p_out else ():
+            if each.filter is not None:
+                self._take_in(interface, Key(0, 0, each.router, each.number), each.filter)
+        link.asked_ns = None
+        if link.is_p_out:
+            self._forget_held(link, self._meeting.forget_held(interface, published=False))
+        else:
+            self._settle(now_ns)
+            self._forget_told(link, self._meeting.forget_told(interface, published=True))
+        self._settle(now_ns)
+        self._decide(now_ns)
+
+    def _tell_all_but(self, now_ns: int, interface: int, published: bool) -> list[Descriptor]:
+        """Send what is to be told, but for the descriptors over one link that go into the next payload."""
+        updates, changes = self._meeting.settle()
+        carried, size = list[Descriptor](), 0
+        for update in updates:
+            room = size + len(update.filter or b"") + 20
+            if room <= LIST_BYTES and _is_carried(update, interface, published):
+                self._note_sent(update)
+                carried.append(
+                    Descriptor(update.key.owner, max(update.key.pcd, update.key.scd), update.filter)
+                )
+                size = room
+            else:
+                self._send(now_ns, update)
+        self._store(now_ns, changes)
+        return sorted(carried, key=lambda each: (each.router, each.number))
+
+    def _forget_held(self, link: Link, keys: Iterable[Key]) -> None:
+        for key in keys:
+            toggle(link.received, key)
+            link.count -= 1
+
+    def _forget_told(self, link: Link, keys: Iterable[Key]) -> None:
+        for key in keys:
+            toggle(link.sent, key)
+
+
+def _is_carried(update: Update, interface: int, published: bool) -> bool:
+    one_sort = not update.key.is_match and (update.key.publisher != 0) is published
+    return update.interface == interface and one_sort and not update.withdrawn
