@@ -26,7 +26,7 @@ PRIORITY = (
     "judged",
 )  # fmt: skip
 """What is shown unless columns are chosen, as far as there is room: the first of them first."""
-ONLY_IF_ANY = ("duplicate", "duplicate_allowed", "spurious", "unknown")
+ONLY_IF_ANY = ("matches_owed", "matches_missing", "duplicate", "duplicate_allowed", "spurious", "unknown")
 """What is shown as well where it is not zero everywhere."""
 WORDS = ("outcome", "verdict", "fidelity", "expectations", "passed")
 

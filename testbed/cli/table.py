@@ -29,10 +29,12 @@ COUNTS = (
     "lost",
     "unknown",
 )
+MATCHES = {f"matches_{name}": name for name in ("owed", "missing", "duplicate", "spurious", "lost")}
+"""Columns about matches of patterns, and what the verdict calls them."""
 RATIOS = ("delivery_ratio", "judged")
 _LATENCIES = ("p50", "p99")
 NUMBERS: Mapping[str, str] = {
-    **dict.fromkeys(COUNTS, "count"),
+    **dict.fromkeys((*COUNTS, *MATCHES), "count"),
     **dict.fromkeys(RATIOS, "share"),
     **dict.fromkeys(_LATENCIES, "ns"),
     **{name: "bytes" if name.endswith("bytes") else "count" for name in COSTS},
@@ -53,6 +55,7 @@ class Row:
     verdict: str = ""
     """In a word; empty: it was not judged."""
     counts: Mapping[str, int] = field(default_factory=dict)
+    """By the names of `COUNTS`, and of `MATCHES` if patterns were sought."""
     ratios: Mapping[str, float | None] = field(default_factory=dict)
     latency_ns: Mapping[str, int] = field(default_factory=dict)
     costs: Mapping[str, float | None] = field(default_factory=dict)
@@ -74,13 +77,15 @@ def row_of(cell: str, values: Mapping[str, Any], directory: Path) -> Row:
     if not verdict or outcome != "complete":
         return Row(cell, values, outcome, message, fidelity=fidelity)
     latency = verdict.get("latency_ns") or {}
+    of_patterns = verdict.get("patterns") or {}
+    matches = {name: of_patterns[key] for name, key in MATCHES.items() if of_patterns.get("sought")}
     return Row(
         cell,
         values,
         outcome,
         message,
         str(verdict["verdict"]),
-        {name: verdict[name] for name in COUNTS},
+        {name: verdict[name] for name in COUNTS} | matches,
         {name: verdict[name] for name in RATIOS},
         {name: latency[name] for name in _LATENCIES if name in latency},
         {name: cost_of(verdict, name) for name in COSTS},
@@ -113,7 +118,7 @@ def flattened(row: Row) -> dict[str, Any]:
         **row.values,
         "outcome": row.outcome,
         "verdict": row.verdict or None,
-        **{name: row.counts.get(name) for name in COUNTS},
+        **{name: row.counts.get(name) for name in (*COUNTS, *MATCHES)},
         **{name: row.ratios.get(name) for name in RATIOS},
         **{f"latency_{name}_ns": row.latency_ns.get(name) for name in _LATENCIES},
         **{name: row.costs.get(name) for name in COSTS},

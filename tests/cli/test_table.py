@@ -106,3 +106,16 @@ def test_columns_are_chosen_and_mistyped_ones_refused_before_anything_is_run(
     assert set(NUMBERS) < set(first)
     assert float(first["control_bytes_ci95"]) >= 0
     assert second["scheme"] == "flood"
+
+
+def test_where_patterns_are_sought_the_table_shows_the_matches_that_were_owed(
+    cbn: Any, tmp_path: Path
+) -> None:
+    out = tmp_path / "out"
+    cbn("run", "factored", "--world", "sim", "--quiet", "--out", out)
+    owed = [
+        int(each["matches_owed"]) for each in csv.DictReader(io.StringIO(cbn("table", out, "--csv").stdout))
+    ]
+    assert len(owed) == 2
+    assert min(owed) > 30
+    assert "matches_owed" in cbn("table", out).stdout
