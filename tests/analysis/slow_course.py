@@ -21,7 +21,7 @@ Row = dict[str, Any]
 SLICES = 60
 MESSAGE, CONTROL, PAD = PacketType.MESSAGE, PacketType.CONTROL, PacketType.PAD
 RECORDS = {1: "links", 2: "interest", 5: "interest", 10: "offers", 11: "offers"}
-TELLING = (16, 18, 20, 21, 22, 23)
+TELLING = (16, 18, 20, 21, 22, 23, 27)
 
 
 class SlowRun:
