@@ -7,6 +7,8 @@ calls into the C library stand here, for nodes and for the emulated world.
 from __future__ import annotations
 
 import ctypes
+import errno
+import fcntl
 import os
 import select
 import signal
@@ -17,6 +19,8 @@ from typing import NamedTuple
 
 CLONE_NEWNET = 0x40000000
 MS_BIND = 0x1000
+MS_REC = 0x4000
+MS_SHARED = 1 << 20
 MNT_DETACH = 0x2
 PR_SET_KEEPCAPS = 8
 PR_SET_NAME = 15
@@ -126,6 +130,29 @@ def bind_mount(source: Path, target: Path) -> None:
     """
     if _libc.mount(os.fsencode(source), os.fsencode(target), b"none", MS_BIND, None) != 0:
         _fail(f"cannot mount {source} at {target}")
+
+
+def share_mounts(folder: Path) -> None:
+    """Make a folder a mount point of its own, shared with other mount namespaces, as `ip netns` does.
+
+    What is mounted in it before that is covered by the folder itself later, and cannot be taken away.
+
+    Raises:
+        OSError: it cannot; the text has its name.
+    """
+    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX)  # `ip netns` holds it, too, while it looks
+        name = os.fsencode(folder)
+        if _libc.mount(b"", name, b"none", MS_SHARED | MS_REC, None) == 0:
+            return
+        made = ctypes.get_errno() == errno.EINVAL and not _libc.mount(
+            name, name, b"none", MS_BIND | MS_REC, None
+        )
+        if not made or _libc.mount(b"", name, b"none", MS_SHARED | MS_REC, None) != 0:
+            _fail(f"cannot share what is mounted in {folder}")
+    finally:
+        os.close(descriptor)
 
 
 def unmount(target: Path) -> None:

@@ -104,6 +104,7 @@ def show(run_id: str, names: Sequence[str], pids: Sequence[int]) -> None:
         OSError: one cannot be mounted; the text has its name.
     """
     NETNS.mkdir(mode=0o755, parents=True, exist_ok=True)
+    kernel.share_mounts(NETNS)  # else the first `ip netns add` hides what is mounted here
     for name, pid in zip(names, pids, strict=True):
         target = NETNS / f"{run_id}.{name}"
         target.touch(mode=0o444)

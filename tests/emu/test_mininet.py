@@ -203,6 +203,25 @@ def test_ip_netns_lists_the_namespaces_of_a_run_while_it_lives(
     bed.assert_nothing_is_left()
 
 
+FIRST_USE = """
+mount -t tmpfs none /run
+coproc holder { "$0" -m testbed.emu.namespace_holder one a b; }
+read -r answer <&"${holder[0]}"
+ip netns add other
+ls /run/netns
+process=$holder_PID
+eval "exec ${holder[1]}>&-"
+wait "$process"
+echo then
+ls /run/netns
+"""
+
+
+def test_names_can_be_taken_away_where_ip_netns_is_first_called_during_a_run() -> None:
+    found = output_of(["unshare", "--mount", "bash", "-euc", FIRST_USE, sys.executable])
+    assert found.split() == ["one.a", "one.b", "other", "then", "other"]
+
+
 def test_names_go_when_a_run_is_killed_and_those_of_others_stay(
     bed: Any, until_phase: Any, sole_cleaner: Any
 ) -> None:
