@@ -8,6 +8,7 @@
 
 `docs/writing-applications.md` explains it. Here: sockets, timers, waiting. Not
 here: the protocol (`nodes.client.core`), who is given a delivery (`delivery`).
+The file is long because the class `Client` is what applications see, and is read as a whole.
 """
 
 from __future__ import annotations
