@@ -64,6 +64,18 @@ def test_a_scenario_runs_on_the_machines_that_vagrant_has_made(tmp_path: Path) -
 
 
 @pytest.mark.usefixtures("nodes")
+def test_links_of_a_cluster_are_made_by_netem_where_the_kernel_has_it(tmp_path: Path) -> None:
+    """Those inside a machine; a link between two machines is a UDP tunnel, which delays by itself."""
+    delayed = ("--set", "topology.link_defaults.delay=5ms", "--quiet", "--out", "out")
+    with stage("cbn run quickstart with links of 5 ms"):
+        done = cbn(tmp_path, "run", "quickstart", "--world", "cluster", "--hosts", "vagrant", *delayed)
+    assert done.returncode == 0, done.stdout
+    assert "All 582 owed deliveries arrived, each once." in done.stdout
+    implementation = json.loads((tmp_path / "out" / "manifest.json").read_text())["implementation"]
+    assert "netem" in implementation["links"]
+
+
+@pytest.mark.usefixtures("nodes")
 def test_provisioning_them_again_changes_nothing() -> None:
     with stage("vagrant provision node1 node2, again"):
         done = vagrant("provision", *NODES, **SETTINGS)
