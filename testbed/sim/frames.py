@@ -47,7 +47,7 @@ class Framer:
 
     def __init__(self, name: str, macs: tuple[str, str], addresses: tuple[str, str], mtu: int) -> None:
         """`macs` and `addresses` are (from, to); `name` is the sending interface's, for messages."""
-        source_mac, destination_mac = (bytes.fromhex(mac.replace(":", "")) for mac in macs)
+        source_mac, destination_mac = map(packed_mac, macs)
         self._ethernet = destination_mac + source_mac + struct.pack(">H", _ETHERTYPE_IPV4)
         self._source, self._destination = (ipaddress.IPv4Address(a).packed for a in addresses)
         self._name = name
@@ -84,6 +84,11 @@ class Framer:
         return _IPV4.pack(*fields, checksum, self._source, self._destination)
 
 
-def is_sent_by(mac: str, frame: bytes) -> bool:
-    """Whether the interface with that address sent the frame."""
-    return frame[MAC_BYTES : 2 * MAC_BYTES] == bytes.fromhex(mac.replace(":", ""))
+def packed_mac(mac: str) -> bytes:
+    """An interface's address as it stands in frames."""
+    return bytes.fromhex(mac.replace(":", ""))
+
+
+def is_sent_by(mac: bytes, frame: bytes) -> bool:
+    """Whether the interface with that address, as it stands in frames, sent the frame."""
+    return frame[MAC_BYTES : 2 * MAC_BYTES] == mac

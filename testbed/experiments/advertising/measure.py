@@ -1,8 +1,7 @@
 """Runs schemes with advertisements and without, over the same network and clients, and counts what they tell.
 
 Publishers advertise before the run begins, then subscribers come one after another, then messages are
-published. All in this process, as for the kind `schemes`: a recorder at each router interface counts what
-is sent there, and the routers' own tables are counted at the end.
+published. What routers send is counted as it crosses links, and their own tables at the end.
 """
 
 from __future__ import annotations
@@ -12,18 +11,15 @@ from dataclasses import dataclass
 from random import Random
 from typing import Any
 
-from analysis.advertising import advertising_in
-from analysis.oracle import judge_events, oracle_of
 from nodes.scheme_catalog import OptionValue
-from nodes.wire.codec import decode, split_datagram
-from nodes.wire.packets import Control, Kind, Message, PacketType
+from nodes.wire.codec import decode
+from nodes.wire.packets import Control, Kind, PacketType
 from testbed.experiments import kind
 from testbed.experiments.kind import DisagreementError
+from testbed.experiments.observed import entries, judged, links_between_routers, ready
 from testbed.plan.load import plan_of
-from testbed.plan.model import Plan
 from testbed.runs.world import Progress
-from testbed.sim.frames import HEADER_BYTES, Tap, is_sent_by
-from testbed.sim.simulation import Simulation, SimulationFailedError
+from testbed.sim.simulation import SimulationFailedError
 from topologies.generators import generate
 
 VALUES, WIDTH = 1000, 100
@@ -110,75 +106,43 @@ class _Traffic:
     signal_bytes: int = 0
     links_packets: int = 0
 
-
-class _Recorder:
-    """In the place of the capture of one router interface."""
-
-    def __init__(self, mac: str, traffic: _Traffic) -> None:
-        self._mac = mac
-        self._traffic = traffic
-
-    def record(self, time_ns: int, frame: bytes) -> None:
-        """A frame that passes the interface, in either direction."""
-        del time_ns
-        if not is_sent_by(self._mac, frame):
-            return
-        for type_, data in split_datagram(frame[HEADER_BYTES:]):
-            if type_ not in {PacketType.MESSAGE, PacketType.CONTROL}:
-                continue
-            packet = decode(data)
-            if isinstance(packet, Message):
-                self._traffic.crossings += 1
-            elif isinstance(packet, Control) and packet.kind in SIGNALS:
-                self._traffic.signals += 1
-                self._traffic.signal_bytes += len(data)
-            elif isinstance(packet, Control) and packet.kind == Kind.LINK_STATE:
-                self._traffic.links_packets += 1
+    def sent(self, time_ns: int, ends: tuple[str, str], type_: PacketType, packet: bytes) -> None:
+        """A packet that one router sends to another."""
+        del time_ns, ends
+        if type_ == PacketType.MESSAGE:
+            self.crossings += 1
+        elif type_ == PacketType.CONTROL:
+            control = decode(packet)
+            assert isinstance(control, Control)
+            self.links_packets += control.kind == Kind.LINK_STATE
+            if control.kind in SIGNALS:
+                self.signals += 1
+                self.signal_bytes += len(packet)
 
 
 def _run(sweep: Sweep, topics: int, scheme: str, advertisements: bool, seed: int) -> Row:
     plan = plan_of(scenario(sweep, topics, scheme, advertisements, seed), f"{scheme}, {topics} topics")
-    traffic, events = _Traffic(), list[dict[str, Any]]()
-    simulation = Simulation(plan, "case", events.append, captures=_recorders(plan, traffic))
-    simulation.get_ready()
+    traffic = _Traffic()
+    simulation, events = ready(plan, traffic)
     simulation.work()
     simulation.drain()
-    ids = {node.name: node.node_id for node in plan.nodes}
-    advertising = advertising_in(plan, events, simulation.start_ns)
-    oracle = oracle_of(plan, events, simulation.start_ns)
-    judged = judge_events(oracle, events, ids, None if advertising is None else advertising.restrict)
-    routers = {node.name for node in plan.routers}
+    became = judged(plan, events, simulation.start_ns)
     return Row(
-        routers=len(routers),
-        links=sum(link.a in routers and link.b in routers for link in plan.links),
+        routers=len(plan.routers),
+        links=links_between_routers(plan),
         publishers=sweep.publishers,
         subscribers=sweep.subscribers,
         topics=topics,
         scheme=scheme,
         advertisements=advertisements,
-        owed=judged.counts.owed,
-        wrong=len(judged.missing) + len(judged.duplicate) + len(judged.spurious),
+        owed=became.counts.owed,
+        wrong=len(became.missing) + len(became.duplicate) + len(became.spurious),
         crossings=traffic.crossings,
         signals=traffic.signals,
         signal_bytes=traffic.signal_bytes,
         links_packets=traffic.links_packets,
-        entries=sum(_entries(plan, simulation, node.name) for node in plan.routers),
+        entries=entries(plan, simulation),
     )
-
-
-def _recorders(plan: Plan, traffic: _Traffic) -> dict[str, Tap]:
-    routers = {node.name for node in plan.routers}
-    ends = (end for node in plan.routers for end in node.interfaces if end.peer in routers)
-    return {end.name: _Recorder(end.mac, traffic) for end in ends}
-
-
-def _entries(plan: Plan, simulation: Simulation, router: str) -> int:
-    """The filters at this router's interfaces to others."""
-    routers = {node.name for node in plan.routers}
-    node = next(node for node in plan.routers if node.name == router)
-    towards = {index for index, end in enumerate(node.interfaces) if end.peer in routers}
-    contents = simulation.network.cores[router].installer.contents()
-    return sum(len(filters) for table in contents for i, filters in table.items() if i in towards)
 
 
 def scenario(sweep: Sweep, topics: int, scheme: str, advertisements: bool, seed: int) -> dict[str, Any]:

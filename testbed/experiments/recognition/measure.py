@@ -1,7 +1,6 @@
 """Has one client seek a pattern, recognised by itself or by routers, and counts what crosses links for it.
 
-Two sources publish, one for each part of the pattern. All in this process: a recorder at each router
-interface counts what is sent there.
+Two sources publish, one for each part of the pattern. What routers send is counted as it crosses links.
 """
 
 from __future__ import annotations
@@ -12,15 +11,15 @@ from random import Random
 from typing import Any
 
 from analysis.patterns import judge_patterns
-from nodes.wire.codec import decode, split_datagram
+from nodes.wire.codec import decode
 from nodes.wire.packets import Control, Kind, PacketType
 from testbed.experiments import kind
 from testbed.experiments.kind import DisagreementError
+from testbed.experiments.observed import links_between_routers, ready
 from testbed.plan.load import plan_of
 from testbed.plan.model import Plan
 from testbed.runs.world import Progress
-from testbed.sim.frames import HEADER_BYTES, Tap, is_sent_by
-from testbed.sim.simulation import Simulation, SimulationFailedError
+from testbed.sim.simulation import SimulationFailedError
 from topologies.generators import generate
 
 EVERY_MS = 10
@@ -120,46 +119,32 @@ class _Traffic:
     match_bytes: int = 0
     telling_bytes: int = 0
 
-
-class _Recorder:
-    """In the place of the capture of one router interface."""
-
-    def __init__(self, mac: str, traffic: _Traffic) -> None:
-        self._mac = mac
-        self._traffic = traffic
-
-    def record(self, time_ns: int, frame: bytes) -> None:
-        """A frame that passes the interface, in either direction."""
-        del time_ns
-        if not is_sent_by(self._mac, frame):
-            return
-        traffic = self._traffic
-        for type_, data in split_datagram(frame[HEADER_BYTES:]):
-            if type_ == PacketType.MESSAGE:
-                traffic.message_bytes += len(data)
-            elif type_ == PacketType.ACK:
-                traffic.match_bytes += len(data) * traffic.begun
-            elif type_ == PacketType.CONTROL:
-                packet = decode(data)
-                assert isinstance(packet, Control)
-                traffic.match_bytes += len(data) * (packet.kind == Kind.MATCH)
-                traffic.telling_bytes += len(data) * (packet.kind in TELLING)
+    def sent(self, time_ns: int, ends: tuple[str, str], type_: PacketType, packet: bytes) -> None:
+        """A packet that one router sends to another."""
+        del time_ns, ends
+        if type_ == PacketType.MESSAGE:
+            self.message_bytes += len(packet)
+        elif type_ == PacketType.ACK:
+            self.match_bytes += len(packet) * self.begun
+        elif type_ == PacketType.CONTROL:
+            control = decode(packet)
+            assert isinstance(control, Control)
+            self.match_bytes += len(packet) * (control.kind == Kind.MATCH)
+            self.telling_bytes += len(packet) * (control.kind in TELLING)
 
 
 def _run(sweep: Sweep, case: Case, seed: int) -> Row:
     plan = plan_of(scenario(sweep, case, seed), str(case))
-    traffic, events = _Traffic(), list[dict[str, Any]]()
-    simulation = Simulation(plan, "case", events.append, captures=_recorders(plan, traffic))
-    simulation.get_ready()
+    traffic = _Traffic()
+    simulation, events = ready(plan, traffic)
     traffic.begun = True
     simulation.work()
     simulation.drain()
     ended_ns = simulation.scheduler.now_ns + plan.timing.settle_ns
     (counts,) = judge_patterns(plan, events, (simulation.start_ns, ended_ns)) or ()
-    routers = {node.name for node in plan.routers}
     return Row(
-        routers=len(routers),
-        links=sum(link.a in routers and link.b in routers for link in plan.links),
+        routers=len(plan.routers),
+        links=links_between_routers(plan),
         place=case.place,
         hops=_hops(plan),
         selectivity=case.selectivity,
@@ -172,12 +157,6 @@ def _run(sweep: Sweep, case: Case, seed: int) -> Row:
         match_bytes=traffic.match_bytes,
         telling_bytes=traffic.telling_bytes,
     )
-
-
-def _recorders(plan: Plan, traffic: _Traffic) -> dict[str, Tap]:
-    routers = {node.name for node in plan.routers}
-    ends = (end for node in plan.routers for end in node.interfaces if end.peer in routers)
-    return {end.name: _Recorder(end.mac, traffic) for end in ends}
 
 
 def _hops(plan: Plan) -> int:

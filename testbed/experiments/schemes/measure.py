@@ -1,39 +1,36 @@
 """Runs every scheme over every network and load, and counts: what was owed, what crossed, what is held.
 
-All in this process. Nothing is written to disk and no Spark is needed: each router's outgoing frames are
-seen by a recorder in the place of a capture, the clients' events by a list. What is owed is what the
-analysis's oracle finds (T1, T6, E8, E9).
+All in this process. Nothing is written to disk and no Spark is needed: what routers send is counted as it
+crosses links. What is owed is what the analysis's oracle finds (T1, T6, E8, E9).
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache, cached_property
 from statistics import fmean
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from analysis.oracle import Oracle, judge_events, oracle_of
 from nodes.model import parse_message, parse_predicate
 from nodes.routing.schemes.state import Held, State, figures_of, measured, total
 from nodes.routing.schemes.state import measure as weigh
 from nodes.scheme_formulas import Figures, formula
-from nodes.wire.codec import decode, encode_predicate, split_datagram
+from nodes.wire.codec import decode, encode_predicate
 from nodes.wire.packets import Message, PacketType
 from testbed.experiments.kind import DisagreementError
+from testbed.experiments.observed import Event, ready
 from testbed.experiments.schemes.networks import Case, Sweep, load_of, scenario
 from testbed.plan.load import plan_of
 from testbed.plan.model import Plan
 from testbed.runs.world import Progress
-from testbed.sim.frames import HEADER_BYTES, Tap, is_sent_by
-from testbed.sim.simulation import EPOCH_NS, Simulation, SimulationFailedError
+from testbed.sim.simulation import EPOCH_NS, SimulationFailedError
 from topologies.ideal import DeliveryTree, ShortestPaths
 
 MILLISECOND = 1_000_000
 ACCESS_NS = 2_000
 """From the sender to its router, and from the last router to the receiver."""
-Event = dict[str, Any]
-"""Of a client: it subscribed, published, was delivered a message."""
 MessageId = tuple[int, int]
 """(source, sequence)."""
 
@@ -134,39 +131,29 @@ class Crossing(NamedTuple):
 
 
 @dataclass(slots=True)
-class Traffic:
+class _Traffic:
     """What crosses all links between routers."""
 
+    ids: Mapping[str, int]
+    """Of the routers, by name."""
     crossings: list[Crossing] = field(default_factory=list)
     message_bytes: int = 0
     control_packets: int = 0
     """Neither messages nor hellos."""
     control_bytes: int = 0
 
-
-class Recorder:
-    """In the place of the capture of one router interface: counts what the router sends over it."""
-
-    def __init__(self, mac: str, ends: tuple[int, int], traffic: Traffic) -> None:
-        self._mac = mac
-        self._ends = ends
-        self._traffic = traffic
-
-    def record(self, time_ns: int, frame: bytes) -> None:
-        """A frame that passes the interface, in either direction."""
+    def sent(self, time_ns: int, ends: tuple[str, str], type_: PacketType, packet: bytes) -> None:
+        """A packet that one router sends to another."""
         del time_ns
-        if not is_sent_by(self._mac, frame):
-            return
-        for kind, packet in split_datagram(frame[HEADER_BYTES:]):
-            if kind is PacketType.MESSAGE:
-                message = decode(packet)
-                assert isinstance(message, Message)
-                key = message.source, message.sequence
-                self._traffic.crossings.append(Crossing(key, message.hop_count, *self._ends))
-                self._traffic.message_bytes += len(packet)
-            elif kind in {PacketType.CONTROL, PacketType.ACK}:
-                self._traffic.control_packets += 1
-                self._traffic.control_bytes += len(packet)
+        if type_ == PacketType.MESSAGE:
+            message = decode(packet)
+            assert isinstance(message, Message)
+            key, (start, end) = (message.source, message.sequence), ends
+            self.crossings.append(Crossing(key, message.hop_count, self.ids[start], self.ids[end]))
+            self.message_bytes += len(packet)
+        elif type_ in {PacketType.CONTROL, PacketType.ACK}:
+            self.control_packets += 1
+            self.control_bytes += len(packet)
 
 
 @dataclass(frozen=True)
@@ -219,9 +206,8 @@ def observe(case: Case, scheme: str, seed: int) -> Observed:
     """
     load = load_of(case, seed)
     plan = plan_of(scenario(case, scheme, seed), f"{case}, {scheme}")
-    traffic, events = Traffic(), list[Event]()
-    simulation = Simulation(plan, "case", events.append, captures=_recorders(plan, traffic))
-    simulation.get_ready()
+    traffic = _Traffic({node.name: node.node_id for node in plan.routers})
+    simulation, events = ready(plan, traffic)
     control = traffic.control_packets, traffic.control_bytes
     cores = [simulation.network.cores[node.name] for node in plan.routers]
     held = [(core.installer.spec, core.store) for core in cores]
@@ -245,17 +231,6 @@ def observe(case: Case, scheme: str, seed: int) -> Observed:
         all_classes=all_classes,
         figures=figures_of(cores[0].linkstate.database.topology(), wants, load.senders),
     )
-
-
-def _recorders(plan: Plan, traffic: Traffic) -> dict[str, Tap]:
-    """A recorder for each end of each link between routers, by the interface's name."""
-    ids = {node.name: node.node_id for node in plan.routers}
-    return {
-        end.name: Recorder(end.mac, (node.node_id, ids[end.peer]), traffic)
-        for node in plan.routers
-        for end in node.interfaces
-        if end.peer in ids
-    }
 
 
 class Paths:

@@ -1,8 +1,7 @@
 """Runs schemes over one network whose applications have entities that walk about, and counts what they tell.
 
-All in this process, as for the kind `advertising`: a recorder at each router interface counts what is sent
-there. A row is a window of simulated time, so that rates have a course; what is true of the whole run
-stands in each of its rows.
+What routers send is counted as it crosses links. A row is a window of simulated time, so that rates have a
+course; what is true of the whole run stands in each of its rows.
 """
 
 from __future__ import annotations
@@ -11,21 +10,20 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from analysis.advertising import advertising_in
-from analysis.oracle import Judged, judge_events, oracle_of
+from analysis.oracle import Judged
 from nodes.scheme_catalog import OptionValue
-from nodes.wire.codec import decode, split_datagram
+from nodes.wire.codec import decode
 from nodes.wire.packets import Kind, Message, PacketType
 from testbed.experiments import kind
 from testbed.experiments.kind import DisagreementError
+from testbed.experiments.observed import entries, judged, links_between_routers, ready
 from testbed.experiments.signalling.paths import Paths
 from testbed.plan.load import plan_of
 from testbed.plan.model import Plan
 from testbed.plan.problems import Key
 from testbed.plan.source import Source
 from testbed.runs.world import Progress
-from testbed.sim.frames import HEADER_BYTES, MAC_BYTES, Tap
-from testbed.sim.simulation import Simulation, SimulationFailedError
+from testbed.sim.simulation import SimulationFailedError
 
 SECOND_NS = 1_000_000_000
 KIND_AT = 5
@@ -181,43 +179,30 @@ class _Traffic:
         """The window at a time."""
         return self.windows.setdefault((time_ns - self.start_ns) // self.window_ns, _Window())
 
-
-class _Recorder:
-    """In the place of the capture of one router interface."""
-
-    def __init__(self, mac: str, ends: tuple[str, str], traffic: _Traffic) -> None:
-        self._mac = bytes.fromhex(mac.replace(":", ""))
-        self._ends = ends
-        self._traffic = traffic
-
-    def record(self, time_ns: int, frame: bytes) -> None:
-        """A frame that passes the interface, in either direction."""
-        traffic = self._traffic
-        if not 0 < traffic.start_ns <= time_ns or frame[MAC_BYTES : 2 * MAC_BYTES] != self._mac:
+    def sent(self, time_ns: int, ends: tuple[str, str], type_: PacketType, packet: bytes) -> None:
+        """A packet that one router sends to another."""
+        if not 0 < self.start_ns <= time_ns:
             return
-        for type_, data in split_datagram(frame[HEADER_BYTES:]):
-            if type_ == PacketType.CONTROL and data[KIND_AT] not in OTHER:
-                window = traffic.window(time_ns)
-                window.signals += 1
-                window.signal_bytes += len(data)
-                window.marking += data[KIND_AT] in MARKING
-            elif type_ == PacketType.MESSAGE:
-                packet = decode(data)
-                assert isinstance(packet, Message)
-                at = (packet.publish_time_ns - traffic.start_ns) // traffic.window_ns
-                traffic.paths.crossed((packet.source, packet.sequence), at, *self._ends)
+        if type_ == PacketType.CONTROL and packet[KIND_AT] not in OTHER:
+            window = self.window(time_ns)
+            window.signals += 1
+            window.signal_bytes += len(packet)
+            window.marking += packet[KIND_AT] in MARKING
+        elif type_ == PacketType.MESSAGE:
+            message = decode(packet)
+            assert isinstance(message, Message)
+            at = (message.publish_time_ns - self.start_ns) // self.window_ns
+            self.paths.crossed((message.source, message.sequence), at, *ends)
 
 
 def _run(sweep: Sweep, case: Case, seed: int) -> Iterator[Row]:
     plan = plan_of(scenario(sweep, case, seed), str(case))
-    traffic, events = _Traffic(sweep.window * SECOND_NS), list[dict[str, Any]]()
-    simulation = Simulation(plan, "case", events.append, captures=_recorders(plan, traffic))
-    simulation.get_ready()
+    traffic = _Traffic(sweep.window * SECOND_NS)
+    simulation, events = ready(plan, traffic)
     traffic.start_ns = simulation.start_ns + (BEGIN_S + TOLD_S) * SECOND_NS
     simulation.work()
     simulation.drain()
-    routers = {node.name for node in plan.routers}
-    judged = _judged(plan, events, simulation.start_ns) if sweep.messages else Judged()
+    became = judged(plan, events, simulation.start_ns) if sweep.messages else Judged()
     homes = {client.name: client.interfaces[0].peer for client in plan.clients}
     crossings = traffic.paths.counted(events, homes)
     for at in range(sweep.seconds // sweep.window):
@@ -237,20 +222,13 @@ def _run(sweep: Sweep, case: Case, seed: int) -> Iterator[Row]:
             marking=window.marking,
             crossings=crossings[at].all,
             wasted=crossings[at].wasted,
-            routers=len(routers),
-            links=sum(link.a in routers and link.b in routers for link in plan.links),
+            routers=len(plan.routers),
+            links=links_between_routers(plan),
             descriptors=_changes(plan, BEGIN_S, BEGIN_S + 1e-9),
-            owed=judged.counts.owed,
-            wrong=len(judged.missing) + len(judged.duplicate) + len(judged.spurious),
-            entries=sum(_entries(plan, simulation, node.name) for node in plan.routers),
+            owed=became.counts.owed,
+            wrong=len(became.missing) + len(became.duplicate) + len(became.spurious),
+            entries=entries(plan, simulation),
         )
-
-
-def _judged(plan: Plan, events: list[dict[str, Any]], start_ns: int) -> Judged:
-    ids = {node.name: node.node_id for node in plan.nodes}
-    advertising = advertising_in(plan, events, start_ns)
-    oracle = oracle_of(plan, events, start_ns)
-    return judge_events(oracle, events, ids, None if advertising is None else advertising.restrict)
 
 
 def _changes(plan: Plan, begin_s: float, end_s: float) -> int:
@@ -258,25 +236,6 @@ def _changes(plan: Plan, begin_s: float, end_s: float) -> int:
     scripts = (action for client in plan.clients for action in client.script)
     told = (action.at_ns / SECOND_NS for action in scripts if action.do != "publish")
     return sum(begin_s <= at_s < end_s for at_s in told)
-
-
-def _recorders(plan: Plan, traffic: _Traffic) -> dict[str, Tap]:
-    routers = {node.name for node in plan.routers}
-    return {
-        end.name: _Recorder(end.mac, (node.name, end.peer), traffic)
-        for node in plan.routers
-        for end in node.interfaces
-        if end.peer in routers
-    }
-
-
-def _entries(plan: Plan, simulation: Simulation, router: str) -> int:
-    """The filters at this router's interfaces to others."""
-    routers = {node.name for node in plan.routers}
-    node = next(node for node in plan.routers if node.name == router)
-    towards = {index for index, end in enumerate(node.interfaces) if end.peer in routers}
-    contents = simulation.network.cores[router].installer.contents()
-    return sum(len(filters) for table in contents for i, filters in table.items() if i in towards)
 
 
 def scenario(sweep: Sweep, case: Case, seed: int) -> dict[str, Any]:
