@@ -263,54 +263,66 @@ def decode_interest(bytes data not None):
     return (interest.id, interest.sequence, read_predicate(interest.predicate, interest.predicate_at))
 
 
-def encode_subscribe(subscription, filters):
+# What clients hold has a number of theirs: told with a predicate, withdrawn by the number alone.
+ctypedef Status (*ParseHeld)(Bytes, PredicateView &)
+ctypedef Status (*ParseNumber)(Bytes, uint32_t &)
+
+
+cdef bytes held_bytes(number, str name, filters):
     cdef string out
-    put_u32(out, unsigned(subscription, "subscription", 0, U32))
+    put_u32(out, unsigned(number, name, 0, U32))
     put_predicate(out, filters)
     return to_bytes(out)
+
+
+cdef tuple read_held(bytes data, ParseHeld parse):
+    cdef PredicateView held
+    check(parse(view(data), held))
+    return (held.id, read_predicate(held.predicate, held.predicate_at))
+
+
+cdef bytes number_bytes(number, str name, uint64_t least):
+    cdef string out
+    put_u32(out, unsigned(number, name, least, U32))
+    return to_bytes(out)
+
+
+cdef object read_number(bytes data, ParseNumber parse):
+    cdef uint32_t number = 0
+    check(parse(view(data), number))
+    return number
+
+
+def encode_subscribe(subscription, filters):
+    return held_bytes(subscription, "subscription", filters)
 
 
 def decode_subscribe(bytes data not None):
-    cdef PredicateView subscribe
-    check(parse_subscribe(view(data), subscribe))
-    return (subscribe.id, read_predicate(subscribe.predicate, subscribe.predicate_at))
+    return read_held(data, parse_subscribe)
 
 
 def encode_unsubscribe(subscription):
-    cdef string out
-    put_u32(out, unsigned(subscription, "subscription", 0, U32))
-    return to_bytes(out)
+    return number_bytes(subscription, "subscription", 0)
 
 
 def decode_unsubscribe(bytes data not None):
-    cdef uint32_t subscription = 0
-    check(parse_unsubscribe(view(data), subscription))
-    return subscription
+    return read_number(data, parse_unsubscribe)
 
 
 def encode_advertise(advertisement, filters):
-    cdef string out
-    put_u32(out, unsigned(advertisement, "advertisement", 0, U32))
-    put_predicate(out, filters)
-    return to_bytes(out)
+    return held_bytes(advertisement, "advertisement", filters)
 
 
 def decode_advertise(bytes data not None):
-    cdef PredicateView advertise
-    check(parse_advertise(view(data), advertise))
-    return (advertise.id, read_predicate(advertise.predicate, advertise.predicate_at))
+    return read_held(data, parse_advertise)
 
 
 def encode_unadvertise(advertisement):
-    cdef string out
-    put_u32(out, unsigned(advertisement, "advertisement", 0, U32))
-    return to_bytes(out)
+    return number_bytes(advertisement, "advertisement", 0)
 
 
 def decode_unadvertise(bytes data not None):
-    cdef uint32_t advertisement = 0
-    check(parse_unadvertise(view(data), advertisement))
-    return advertisement
+    return read_number(data, parse_unadvertise)
 
 
 def encode_refused(reason, count, sequence):
@@ -344,15 +356,11 @@ def decode_subscribe_pattern(bytes data not None):
 
 
 def encode_unsubscribe_pattern(pattern):
-    cdef string out
-    put_u32(out, unsigned(pattern, "pattern", 0, U32))
-    return to_bytes(out)
+    return number_bytes(pattern, "pattern", 0)
 
 
 def decode_unsubscribe_pattern(bytes data not None):
-    cdef uint32_t pattern = 0
-    check(parse_unsubscribe_pattern(view(data), pattern))
-    return pattern
+    return read_number(data, parse_unsubscribe_pattern)
 
 
 def encode_match(pattern, messages):
@@ -399,12 +407,8 @@ def decode_interest_change(bytes data not None):
 
 
 def encode_record_request(origin):
-    cdef string out
-    put_u32(out, unsigned(origin, "origin", 1, U32))
-    return to_bytes(out)
+    return number_bytes(origin, "origin", 1)
 
 
 def decode_record_request(bytes data not None):
-    cdef uint32_t origin = 0
-    check(parse_record_request(view(data), origin))
-    return origin
+    return read_number(data, parse_record_request)

@@ -164,6 +164,27 @@ function Reader:origin()
     self:number63("origin_sequence")
 end
 
+-- What clients hold, by a number of theirs; without a name of the kind a predicate follows.
+local function held(number, kind)
+    return function(r)
+        r:number(number, 4)
+        if kind then r:finish(kind) else r:predicate() end
+    end
+end
+
+-- A record of a router, and how it has changed.
+local function record(r)
+    r:origin()
+    r:predicate()
+end
+
+local function record_change(r)
+    r:origin()
+    r:add(f.digest, r:take(16, "digest"))
+    r:predicate(f.removed, true)
+    r:predicate(f.added)
+end
+
 -- What begins CBCB_RA, CBCB_SR and CBCB_UR.
 function Reader:cbcb(number, flag)
     self:nonzero("origin", 4)
@@ -186,62 +207,31 @@ local PAYLOADS = {
         end
         r:finish("LINK_STATE")
     end,
-    function(r)
-        r:origin()
-        r:predicate()
-    end,
-    function(r)
-        r:number("subscription", 4)
-        r:predicate()
-    end,
-    function(r)
-        r:number("subscription", 4)
-        r:finish("UNSUBSCRIBE")
-    end,
-    function(r)
-        r:origin()
-        r:add(f.digest, r:take(16, "digest"))
-        r:predicate(f.removed, true)
-        r:predicate(f.added)
-    end,
+    record,
+    held("subscription"),
+    held("subscription", "UNSUBSCRIBE"),
+    record_change,
     function(r)
         r:nonzero("origin", 4)
         r:finish("RECORD_REQUEST")
     end,
-    function(r)
-        r:number("advertisement", 4)
-        r:predicate()
-    end,
-    function(r)
-        r:number("advertisement", 4)
-        r:finish("UNADVERTISE")
-    end,
+    held("advertisement"),
+    held("advertisement", "UNADVERTISE"),
     function(r)
         r:nonzero("reason", 1)
         r:nonzero("count", 4)
         r:number63("message_sequence")
         r:finish("REFUSED")
     end,
-    function(r)
-        r:origin()
-        r:predicate()
-    end,
-    function(r)
-        r:origin()
-        r:add(f.digest, r:take(16, "digest"))
-        r:predicate(f.removed, true)
-        r:predicate(f.added)
-    end,
+    record,
+    record_change,
     function(r)
         r:number("pattern", 4)
         r:require(r.at < r.to, "text", r.at, "runs past the end")
         local sought, range = r:text(r.to - r.at, "text")
         r:add(f.text, range, sought)
     end,
-    function(r)
-        r:number("pattern", 4)
-        r:finish("UNSUBSCRIBE_PATTERN")
-    end,
+    held("pattern", "UNSUBSCRIBE_PATTERN"),
     function(r)
         r:number("pattern", 4)
         r:require(r.at < r.to, "message", r.at, "runs past the end")

@@ -168,66 +168,69 @@ class CBNLinkState(Part):
     ]
 
 
+def _predicate_field(name: str = "predicate") -> PacketField:
+    return PacketField(name, CBNPredicate(), CBNPredicate)
+
+
+def _record_head() -> list[Field[Any, Any]]:
+    return [IntField("origin", 1), LongField("sequence", 0)]
+
+
+def _record_change() -> list[Field[Any, Any]]:
+    digest = XStrFixedLenField("digest", bytes(16), 16)
+    return [*_record_head(), digest, _predicate_field("removed"), _predicate_field("added")]
+
+
+def _number(name: str) -> list[Field[Any, Any]]:
+    """What withdraws something: the number of who told it."""
+    return [IntField(name, 0)]
+
+
+def _held(name: str) -> list[Field[Any, Any]]:
+    """What tells it: the number, and what it is."""
+    return [*_number(name), _predicate_field()]
+
+
 class CBNInterest(Part):
     """Control payload: what the clients of one router want."""
 
     name = "CBN INTEREST"
-    fields_desc = [
-        IntField("origin", 1),
-        LongField("sequence", 0),
-        PacketField("predicate", CBNPredicate(), CBNPredicate),
-    ]
+    fields_desc = [*_record_head(), _predicate_field()]
 
 
 class CBNSubscribe(Part):
     """Control payload: a client adds or replaces a subscription."""
 
     name = "CBN SUBSCRIBE"
-    fields_desc = [IntField("subscription", 0), PacketField("predicate", CBNPredicate(), CBNPredicate)]
+    fields_desc = [*_held("subscription")]
 
 
 class CBNUnsubscribe(Part):
     """Control payload: a client withdraws a subscription."""
 
     name = "CBN UNSUBSCRIBE"
-    fields_desc = [IntField("subscription", 0)]
+    fields_desc = [*_number("subscription")]
 
 
 class CBNInterestChange(Part):
     """Control payload: how what the clients of one router want has changed."""
 
     name = "CBN INTEREST_CHANGE"
-    fields_desc = [
-        IntField("origin", 1),
-        LongField("sequence", 0),
-        XStrFixedLenField("digest", bytes(16), 16),
-        PacketField("removed", CBNPredicate(), CBNPredicate),
-        PacketField("added", CBNPredicate(), CBNPredicate),
-    ]
+    fields_desc = [*_record_change()]
 
 
 class CBNOffer(Part):
     """Control payload: what the clients of one router advertise."""
 
     name = "CBN OFFER"
-    fields_desc = [
-        IntField("origin", 1),
-        LongField("sequence", 0),
-        PacketField("predicate", CBNPredicate(), CBNPredicate),
-    ]
+    fields_desc = [*_record_head(), _predicate_field()]
 
 
 class CBNOfferChange(Part):
     """Control payload: how what the clients of one router advertise has changed."""
 
     name = "CBN OFFER_CHANGE"
-    fields_desc = [
-        IntField("origin", 1),
-        LongField("sequence", 0),
-        XStrFixedLenField("digest", bytes(16), 16),
-        PacketField("removed", CBNPredicate(), CBNPredicate),
-        PacketField("added", CBNPredicate(), CBNPredicate),
-    ]
+    fields_desc = [*_record_change()]
 
 
 class CBNRecordRequest(Part):
@@ -241,14 +244,14 @@ class CBNAdvertise(Part):
     """Control payload: a client adds or replaces an advertisement."""
 
     name = "CBN ADVERTISE"
-    fields_desc = [IntField("advertisement", 0), PacketField("predicate", CBNPredicate(), CBNPredicate)]
+    fields_desc = [*_held("advertisement")]
 
 
 class CBNUnadvertise(Part):
     """Control payload: a client withdraws an advertisement."""
 
     name = "CBN UNADVERTISE"
-    fields_desc = [IntField("advertisement", 0)]
+    fields_desc = [*_number("advertisement")]
 
 
 class CBNRefused(Part):
@@ -276,7 +279,7 @@ class CBNUnsubscribePattern(Part):
     """Control payload: a pattern is withdrawn."""
 
     name = "CBN UNSUBSCRIBE_PATTERN"
-    fields_desc = [IntField("pattern", 0)]
+    fields_desc = [*_number("pattern")]
 
 
 def _cbcb_head(number: str) -> list[Field[Any, Any]]:
@@ -290,7 +293,7 @@ class CBNCbcbRA(Part):
     fields_desc = [
         *_cbcb_head("revision"),
         FlagsField("flags", 0, 8, ["NARROWED"]),
-        PacketField("predicate", CBNPredicate(), CBNPredicate),
+        _predicate_field(),
     ]
 
 
@@ -305,7 +308,7 @@ class CBNCbcbUR(Part):
     """Control payload of `cbcb`: an update reply."""
 
     name = "CBN CBCB_UR"
-    fields_desc = [*_cbcb_head("request"), PacketField("predicate", CBNPredicate(), CBNPredicate)]
+    fields_desc = [*_cbcb_head("request"), _predicate_field()]
 
 
 class CBNRenewal(Part):
@@ -326,32 +329,28 @@ class CBNSienaSubscribe(Part):
     """Control payload of `siena`: filters that are wanted beyond its sender."""
 
     name = "CBN SIENA_SUBSCRIBE"
-    fields_desc = [IntField("issuer", 0), PacketField("predicate", CBNPredicate(), CBNPredicate)]
+    fields_desc = [*_held("issuer")]
 
 
 class CBNSienaUnsubscribe(Part):
     """Control payload of `siena`: filters that are not, any more."""
 
     name = "CBN SIENA_UNSUBSCRIBE"
-    fields_desc = [IntField("issuer", 0), PacketField("predicate", CBNPredicate(), CBNPredicate)]
+    fields_desc = [*_held("issuer")]
 
 
 class CBNSienaAdvertise(Part):
     """Control payload of `siena`: advertisements of publishers beyond its sender."""
 
     name = "CBN SIENA_ADVERTISE"
-    fields_desc = [IntField("issuer", 0), PacketField("predicate", CBNPredicate(), CBNPredicate)]
+    fields_desc = [*_held("issuer")]
 
 
 class CBNSienaUnadvertise(Part):
     """Control payload of `siena`: advertisements that are withdrawn."""
 
     name = "CBN SIENA_UNADVERTISE"
-    fields_desc = [IntField("issuer", 0), PacketField("predicate", CBNPredicate(), CBNPredicate)]
-
-
-def _predicate_field() -> PacketField:
-    return PacketField("predicate", CBNPredicate(), CBNPredicate)
+    fields_desc = [*_held("issuer")]
 
 
 class CBNCause(Part):

@@ -9,6 +9,7 @@ from __future__ import annotations
 import struct
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 from fastpath.wire import codec as compiled
 from fastpath.wire.codec import WireError
@@ -438,27 +439,14 @@ def _interest(data: bytes) -> tuple[int, int, Predicate]:
     return origin, sequence, predicate_value(filters)
 
 
-def _subscribe(data: bytes) -> Subscribe:
-    subscription, filters = compiled.decode_subscribe(data)
-    return Subscribe(subscription, predicate_value(filters))
-
-
-def _unsubscribe(data: bytes) -> Unsubscribe:
-    return Unsubscribe(compiled.decode_unsubscribe(data))
+def _held(told: tuple[int, list[Any]]) -> tuple[int, Predicate]:
+    """What clients hold: their number for it, and a predicate."""
+    return told[0], predicate_value(told[1])
 
 
 def _interest_change(data: bytes) -> tuple[int, int, bytes, Predicate, Predicate]:
     origin, sequence, digest, removed, added = compiled.decode_interest_change(data)
     return origin, sequence, digest, predicate_value(removed), predicate_value(added)
-
-
-def _record_request(data: bytes) -> RecordRequest:
-    return RecordRequest(compiled.decode_record_request(data))
-
-
-def _advertise(data: bytes) -> Advertise:
-    advertisement, filters = compiled.decode_advertise(data)
-    return Advertise(advertisement, predicate_value(filters))
 
 
 def _match(data: bytes) -> Match:
@@ -519,12 +507,12 @@ _DECODERS: dict[int, Callable[[bytes], Payload]] = {
     Kind.LINK_STATE: _link_state,
     Kind.INTEREST: lambda data: Interest(*_interest(data)),
     Kind.OFFER: lambda data: Offer(*_interest(data)),
-    Kind.SUBSCRIBE: _subscribe,
-    Kind.UNSUBSCRIBE: _unsubscribe,
+    Kind.SUBSCRIBE: lambda data: Subscribe(*_held(compiled.decode_subscribe(data))),
+    Kind.UNSUBSCRIBE: lambda data: Unsubscribe(compiled.decode_unsubscribe(data)),
     Kind.INTEREST_CHANGE: lambda data: InterestChange(*_interest_change(data)),
     Kind.OFFER_CHANGE: lambda data: OfferChange(*_interest_change(data)),
-    Kind.RECORD_REQUEST: _record_request,
-    Kind.ADVERTISE: _advertise,
+    Kind.RECORD_REQUEST: lambda data: RecordRequest(compiled.decode_record_request(data)),
+    Kind.ADVERTISE: lambda data: Advertise(*_held(compiled.decode_advertise(data))),
     Kind.UNADVERTISE: lambda data: Unadvertise(compiled.decode_unadvertise(data)),
     Kind.REFUSED: lambda data: Refused(*compiled.decode_refused(data)),
     Kind.SUBSCRIBE_PATTERN: lambda data: SubscribePattern(*compiled.decode_subscribe_pattern(data)),
