@@ -1,8 +1,8 @@
 """Spark on this machine, from the pip package: a master and workers, or a server of Spark Connect.
 
-A cluster belongs to one process, its keeper (`python -m analysis.standalone`), which starts it, waits, and
-ends it. The kernel ends all of it with the keeper, however that ends; `cbn clean` removes what is then left.
-What is known of a cluster is in the keeper's folder for temporary files; logs are kept where they are wanted.
+A cluster belongs to one process, its owner (`python -m analysis.standalone`), which starts it, waits, and
+ends it. The kernel ends all of it with the owner, however that ends; `cbn clean` removes what is then left.
+What is known of a cluster is in the owner's folder for temporary files; logs are kept where they are wanted.
 """
 
 from __future__ import annotations
@@ -32,6 +32,8 @@ from nodes.processes import SCRATCH, Owner, die_with, marks, scratch_owner, scra
 
 ADDRESS = "127.0.0.1"
 RECORD = "cluster.json"
+OWNER_LOG = "owner.log"
+"""What the owner itself printed, among the logs."""
 _POLL_S = 0.05
 _START_S = 300.0
 _END_S = 30.0
@@ -71,7 +73,7 @@ class Cluster:
     started_ns: int
     logs: str
     owner: str
-    """Its keeper."""
+    """The process that it belongs to."""
 
     def answers(self) -> int:
         """How many workers its master knows to be alive; a Connect server is all of them."""
@@ -85,7 +87,7 @@ class Cluster:
 
 
 def clusters() -> list[Cluster]:
-    """Those whose keeper is alive, the oldest first."""
+    """Those whose owner is alive, the oldest first."""
     found = (_read(path) for path in Path(tempfile.gettempdir()).glob(f"{SCRATCH}*/{RECORD}"))
     return sorted((cluster for cluster in found if cluster is not None), key=lambda each: each.started_ns)
 
@@ -110,8 +112,8 @@ def start(wanted: Wanted) -> Cluster:
     find_java(os.environ)
     wanted.logs.mkdir(parents=True, exist_ok=True)
     text = json.dumps({**asdict(wanted), "logs": str(wanted.logs.absolute())})
-    with (wanted.logs / "keeper.log").open("ab") as log:
-        keeper = subprocess.Popen(
+    with (wanted.logs / OWNER_LOG).open("ab") as log:
+        process = subprocess.Popen(
             [sys.executable, "-m", "analysis.standalone", text],
             stdin=subprocess.DEVNULL,
             stdout=log,
@@ -120,20 +122,20 @@ def start(wanted: Wanted) -> Cluster:
             env={**os.environ, "PYTHONPATH": str(_ROOT)},
         )
     try:
-        return _when_there(keeper, wanted)
+        return _when_there(process, wanted)
     except BaseException:
-        keeper.terminate()
-        keeper.wait(_END_S)
+        process.terminate()
+        process.wait(_END_S)
         raise
 
 
-def _when_there(keeper: subprocess.Popen[bytes], wanted: Wanted) -> Cluster:
-    while keeper.poll() is None:
+def _when_there(process: subprocess.Popen[bytes], wanted: Wanted) -> Cluster:
+    while process.poll() is None:
         for cluster in clusters():
-            if cluster.owner.partition(":")[0] == str(keeper.pid):
+            if cluster.owner.partition(":")[0] == str(process.pid):
                 return cluster
         time.sleep(_POLL_S)
-    said = (wanted.logs / "keeper.log").read_text(encoding="utf-8", errors="replace").strip()
+    said = (wanted.logs / OWNER_LOG).read_text(encoding="utf-8", errors="replace").strip()
     raise AnalysisError(
         f"the Spark cluster did not start: {said.splitlines()[-1] if said else 'no reason given'}"
     )
@@ -157,8 +159,8 @@ def _free_port() -> int:
         return int(probe.getsockname()[1])
 
 
-class _Keeper:
-    """Starts the processes of a cluster, and stays until somebody wants it to end or its master has ended."""
+class _Processes:
+    """The processes of a cluster: run until somebody wants it to end, or its master has ended."""
 
     def __init__(self, wanted: Wanted, scratch: Path) -> None:
         self._wanted = wanted
@@ -284,12 +286,12 @@ def _ask_to_end(_number: int, _frame: object) -> None:
 
 
 def main() -> int:
-    """What a keeper is."""
+    """Own a cluster: start it, wait, and end it."""
     given = json.loads(sys.argv[1])
     signal.signal(signal.SIGTERM, _ask_to_end)
     scratch = Path(tempfile.mkdtemp(prefix=scratch_prefix()))
     try:
-        _Keeper(Wanted(**{**given, "logs": Path(given["logs"])}), scratch).run()
+        _Processes(Wanted(**{**given, "logs": Path(given["logs"])}), scratch).run()
     except AnalysisError as error:
         print(error, file=sys.stderr)
         return 1

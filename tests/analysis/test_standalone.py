@@ -178,7 +178,7 @@ def test_a_sweep_is_whole_when_a_worker_is_killed(tmp_path: Path, cluster: Clust
     assert list((tmp_path / "killed").glob(".*")) == []
 
 
-def test_nothing_of_a_cluster_outlives_its_keeper(tmp_path: Path) -> None:
+def test_nothing_of_a_cluster_outlives_its_owner(tmp_path: Path) -> None:
     started = start(Wanted(workers=1, cores=1, memory_mb=512, connect=False, logs=tmp_path / "logs"))
     owner = Owner.parse(started.owner)
     assert owner is not None
@@ -202,7 +202,7 @@ def test_spark_is_started_listed_and_ended_from_the_command_line(tmp_path: Path)
     assert len(listed) == 1
     assert cbn("spark", "down", up["name"], cwd=tmp_path) == [f"kept: ended; logs: {tmp_path / 'kept'}"]
     assert not [line for line in cbn("spark", "ps", cwd=tmp_path) if up["master"] in line]
-    assert {"keeper.log", "master.log", "worker-1.log"} <= {
+    assert {"owner.log", "master.log", "worker-1.log"} <= {
         path.name for path in (tmp_path / "kept").iterdir()
     }
 
