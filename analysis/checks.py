@@ -37,6 +37,7 @@ class Found:
     swapped: Sequence[tuple[str, str]] = ()
     unlogged: Sequence[SubscriptionChange] = ()
     unlogged_advertised: Sequence[SubscriptionChange] = ()
+    unlogged_sought: Sequence[SubscriptionChange] = ()
     undone: Sequence[Undone] = ()
     lacking_events: Sequence[str] = ()
     contradictions: Sequence[Contradiction] = ()
@@ -61,7 +62,7 @@ def to_checks(found: Found, busiest: str = "") -> Checks:
             "clock_offsets": len(hosts),
             "swapped_captures": len(found.swapped),
             "pathless": sum(o.count for o in pathless),
-            "unlogged": len(found.unlogged) + len(found.unlogged_advertised),
+            "unlogged": sum(map(len, (found.unlogged, found.unlogged_advertised, found.unlogged_sought))),
             "undone": sum(each.count for each in found.undone),
             "convergence_events": len(found.lacking_events),
             "incomplete_captures": len(found.evidence.gaps),
@@ -79,6 +80,7 @@ def to_checks(found: Found, busiest: str = "") -> Checks:
             *_some(pathless, lambda oddity: _flaw(oddity, names)),
             *_some(found.unlogged, lambda change: _unlogged(change, "subscription")),
             *_some(found.unlogged_advertised, lambda change: _unlogged(change, "advertisement")),
+            *_some(found.unlogged_sought, lambda change: _unlogged(change, "pattern")),
             *_some(found.undone, _undone),
             *_some(Counter(found.lacking_events).items(), lambda item: _lacking(*item)),
             *_some(found.contradictions, lambda each: _denied(each, found.evidence.run.start_ns)),

@@ -213,7 +213,7 @@ def _of_interface(piece: Piece, size: int) -> dict[str, pa.Array]:
 
 @dataclass(slots=True)
 class _Kept:
-    """What is kept of a piece's control traffic: subscriptions of a client, or a router's own records."""
+    """What is kept of a piece's control traffic: what a client holds, or a router's own records."""
 
     piece: Piece
     fronts: list[pa.RecordBatch] = field(default_factory=list)

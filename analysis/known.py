@@ -19,7 +19,14 @@ from analysis.findings import Ingested
 from analysis.history import History, NetworkChange, history_of
 from analysis.messages.counting import Excused
 from analysis.oracle import Claim, SubscriptionChange, claims_of, readable_claims
-from analysis.patterns import PatternEvents, PatternJudge, carried_times, pattern_events, problems_of
+from analysis.patterns import (
+    PatternEvents,
+    PatternJudge,
+    carried_times,
+    pattern_events,
+    problems_of,
+    with_unlogged,
+)
 from analysis.payloads import Payload, payloads_of
 from analysis.rundir import Run, advertisement_changes, network_changes, subscription_changes
 from nodes.scheme_catalog import factors_patterns
@@ -68,7 +75,12 @@ class Read:
         kept = with_corrected_times(ingested.control, lambda packet: routers[packet.interface], clocks)
         payloads = list(payloads_of(kept))
         unlogged = logs.unlogged(run, payloads, logged)
-        changes = sorted([*logged, *unlogged], key=lambda change: change.time_ns)
+        factored = factors_patterns(run.plan.scheme_options)
+        unlogged_sought = (
+            logs.unlogged_patterns(run, payloads, self.patterns.sought, logged) if factored else []
+        )
+        ends = [change for change in unlogged_sought if change.predicate is None]
+        changes = sorted([*logged, *unlogged, *ends], key=lambda change: change.time_ns)
         unlogged_advertised = logs.unlogged(run, payloads, advertised, logs.ADVERTISED)
         offers = sorted([*advertised, *unlogged_advertised], key=lambda change: change.time_ns)
         claims, odd_claims = claims_of(changes, ids, run.clock)
@@ -84,11 +96,12 @@ class Read:
             unlogged,
             offers,
             unlogged_advertised,
+            unlogged_sought,
             self.network_events,
             claims,
             advertising,
             PatternJudge(
-                self.patterns,
+                with_unlogged(self.patterns, unlogged_sought),
                 changes,
                 ids,
                 run.clock,
@@ -97,7 +110,7 @@ class Read:
                 advertising,
                 lossy=bool(network.lossy_links(run.plan)),
                 carried_ns=carried_times(run) if clocks and self.patterns.sought else {},
-                factored=factors_patterns(run.plan.scheme_options),
+                factored=factored,
             ),
             history,
             self.fixpoints,
@@ -120,6 +133,8 @@ class Known:
     advertised: Sequence[SubscriptionChange]
     """The changes of advertisements, likewise."""
     unlogged_advertised: Sequence[SubscriptionChange]
+    unlogged_sought: Sequence[SubscriptionChange]
+    """Patterns that were captured only, with their texts as predicates."""
     network_events: Sequence[NetworkChange]
     claims: Sequence[Claim]
     advertising: Advertising | None

@@ -1,6 +1,6 @@
 """What the plan, the manifest and the captures list and `events.jsonl` lacks.
 
-A subscription, or advertisement, that a capture shows and the log does not is judged as if it were
+A subscription, pattern or advertisement, that a capture shows and the log does not is judged as if it were
 logged: the network is not to blame for a damaged log. Plain Python over what clients subscribe to, which is
 not many rows.
 """
@@ -15,10 +15,11 @@ from dataclasses import dataclass
 
 from analysis.history import NetworkChange
 from analysis.oracle import SubscriptionChange, predicate_of
-from analysis.patterns import PatternEvents
+from analysis.patterns import PatternEvents, Sought
 from analysis.payloads import Payload, Session
 from analysis.rundir import Run
-from nodes.model import PredicateSyntaxError, format_predicate
+from fastpath.wire import codec
+from nodes.model import PredicateSyntaxError, format_predicate, parse_pattern
 from nodes.wire.codec import WireError, decode_predicate
 from nodes.wire.packets import Kind
 
@@ -27,6 +28,7 @@ _NUMBER_BYTES = 4
 
 SUBSCRIBED = Kind.SUBSCRIBE, Kind.UNSUBSCRIBE
 ADVERTISED = Kind.ADVERTISE, Kind.UNADVERTISE
+SOUGHT = Kind.SUBSCRIBE_PATTERN, Kind.UNSUBSCRIBE_PATTERN
 
 
 def unlogged(
@@ -53,6 +55,24 @@ def unlogged(
         for change in _unmatched(found, logged.get(key, ()))
     ]
     return sorted(surplus, key=lambda change: change.time_ns)
+
+
+def unlogged_patterns(
+    run: Run, payloads: Iterable[Payload], sought: Iterable[Sought], changes: Iterable[SubscriptionChange]
+) -> list[SubscriptionChange]:
+    """The same of patterns that clients had routers seek, with the texts of patterns as predicates.
+
+    Args:
+        run: The run.
+        payloads: What clients were captured to send.
+        sought: What the events say of patterns.
+        changes: What they say of subscriptions: their withdrawals are those of patterns, too.
+    """
+    logged = [
+        SubscriptionChange(each.time_ns, each.client, each.subscription, each.pattern) for each in sought
+    ]
+    withdrawn = [change for change in changes if change.predicate is None]
+    return unlogged(run, payloads, [*logged, *withdrawn], SOUGHT)
 
 
 SubscriptionKey = tuple[str, int, str | None]
@@ -95,20 +115,30 @@ def captured_changes(
         client = clients.get(payload.session.interface)
         if not client or payload.kind not in kinds:
             continue
-        change = _change(client, payload.time_ns, payload.data, withdrawn=payload.kind == kinds[1])
+        change = _change(client, payload, withdrawn=payload.kind == kinds[1])
         if change:
             yield payload.session, change
 
 
-def _change(client: str, time_ns: int, payload: bytes, *, withdrawn: bool) -> SubscriptionChange | None:
-    number = int.from_bytes(payload[:_NUMBER_BYTES], "big")
+def _change(client: str, payload: Payload, *, withdrawn: bool) -> SubscriptionChange | None:
+    number = int.from_bytes(payload.data[:_NUMBER_BYTES], "big")
     if withdrawn:
-        return SubscriptionChange(time_ns, client, number, None)
+        return SubscriptionChange(payload.time_ns, client, number, None)
     try:
-        predicate = decode_predicate(payload[_NUMBER_BYTES:])
-    except WireError:
+        text = _pattern(payload.data) if payload.kind in SOUGHT else _predicate(payload.data)
+    except (WireError, PredicateSyntaxError):
         return None  # the router refuses it, too
-    return SubscriptionChange(time_ns, client, number, format_predicate(predicate))
+    return SubscriptionChange(payload.time_ns, client, number, text)
+
+
+def _predicate(payload: bytes) -> str:
+    return format_predicate(decode_predicate(payload[_NUMBER_BYTES:]))
+
+
+def _pattern(payload: bytes) -> str:
+    _, text = codec.decode_subscribe_pattern(payload)
+    parse_pattern(text)
+    return text
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,7 @@ known here.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from typing import Any, NamedTuple
 
@@ -62,10 +62,21 @@ class PatternEvents:
 def pattern_events(run: Run) -> PatternEvents:
     """The events about patterns, and what was wrong with any."""
     sought, odd_sought = read_events(run, '"subscribe_pattern"', _sought)
-    if not sought:
+    # Where routers recognise patterns, one that the events lack may have been captured.
+    if not sought and not factors_patterns(run.plan.scheme_options):
         return PatternEvents(problems=odd_sought)
     found, odd_told = read_events(run, '"deliver_match"', _told)
     return PatternEvents(sought, found, [*odd_sought, *odd_told])
+
+
+def with_unlogged(events: PatternEvents, captured: Iterable[SubscriptionChange]) -> PatternEvents:
+    """The events, with patterns that were captured only."""
+    more = [
+        Sought(change.time_ns, change.client, change.subscription, change.predicate)
+        for change in captured
+        if change.predicate is not None
+    ]
+    return replace(events, sought=sorted([*events.sought, *more], key=lambda each: each.time_ns))
 
 
 def carried_times(run: Run) -> dict[tuple[int, int], int]:

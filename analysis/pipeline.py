@@ -307,6 +307,7 @@ class _Tables:
             [*swapped, *swapped_access(run, known.ingested)],
             known.unlogged,
             known.unlogged_advertised,
+            known.unlogged_sought,
             undone,
             list(logs.lacking_events(run, known.network_events)),
             self._contradictions(passed) if clocks.trusted else [],

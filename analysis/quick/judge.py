@@ -146,6 +146,7 @@ def _checks(
         clocks=clocks.off,
         unlogged=known.unlogged,
         unlogged_advertised=known.unlogged_advertised,
+        unlogged_sought=known.unlogged_sought,
         undone=undone,
         lacking_events=list(logs.lacking_events(run, known.network_events)),
         contradictions=_contradictions(known, seen) if clocks.trusted else [],

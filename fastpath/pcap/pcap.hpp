@@ -210,7 +210,7 @@ class Decoder {
     // What a client says that it holds.
     static bool is_held(Kind kind) noexcept {
         return kind == Kind::Subscribe || kind == Kind::Unsubscribe || kind == Kind::Advertise ||
-               kind == Kind::Unadvertise;
+               kind == Kind::Unadvertise || kind == Kind::SubscribePattern || kind == Kind::UnsubscribePattern;
     }
 
     void read_record(wire::Bytes packet, wire::MessageView& row) {
@@ -219,7 +219,7 @@ class Decoder {
         row.sequence = wire::load<std::uint64_t>(packet.data() + FRAGMENT_AT + 4);
     }
 
-    // What clients subscribe to and advertise, and what routers announce of links and of their clients: whole packets.
+    // What clients subscribe to, seek and advertise, and what routers announce of links and of their clients: whole packets.
     void control_fields(wire::Bytes packet, bool is_control, Direction direction) {
         const std::uint8_t kind = is_control ? packet[KIND_AT] : 0;
         const bool from_client = is_held(static_cast<Kind>(kind)) && direction == Direction::Received;

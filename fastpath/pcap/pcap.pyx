@@ -249,8 +249,8 @@ def decode_pcap(path, size_t start=0, end=None, str mac="", str peer_mac=""):
     it). With `peer_mac`, a frame of which neither the source nor the destination is one
     of the two is `foreign`; if the source is neither, the destination decides. `attributes`
     are those of a MESSAGE with hop count 0 that was not sent: of a publication, if the peer
-    is a client. `control` are whole packets: SUBSCRIBE and UNSUBSCRIBE that were not sent,
-    and LINK_STATE, INTEREST and INTEREST_CHANGE that were.
+    is a client. `control` are whole packets: what adds and withdraws subscriptions, advertisements
+    and patterns, if it was not sent; and LINK_STATE, INTEREST, OFFER and the changes of these, if it was.
 
     The counts: `records` and `packets` are what was read; the rest is what was
     passed over, by reason: `truncated_file` (the last record is cut short),

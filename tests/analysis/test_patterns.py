@@ -15,6 +15,7 @@ from analysis.patterns import PatternEvents, PatternJudge, Published, Sought, To
 from analysis.pipeline import analyze
 from analysis.quick.judge import judge
 from nodes.model import Occurrence, parse_message
+from tests.judge.judging.verdict import judge as judge_again
 
 SECOND = 10**9
 START_NS = 100 * SECOND
@@ -295,6 +296,80 @@ def test_a_planned_pattern_that_left_no_trace_is_told_of(run):
     found = judge(run)
     assert found["patterns"] is None
     assert any("2 planned patterns of seeker left no trace" in problem for problem in found["problems"])
+
+
+ROUTED = """
+name: routed
+scheme: {name: pif, advertisements: true, patterns: factored}
+timing: {settle: 100ms}
+topology: {routers: [r1, r2], links: [{between: [r1, r2], delay: 3ms}]}
+clients:
+  one:
+    at: r1
+    advertise: [a any integer]
+    publish: [{every: 20ms, count: 100, message: {a: {uniform: [1, 3]}}}]
+  seeker:
+    at: r2
+    patterns:
+      - "[a = 1] then [a = 2] within 50ms"
+      - {pattern: "[a = 2] and [a = 3] within 90ms pairing once", at: 500ms, until: 1s}
+"""
+
+
+@pytest.fixture(scope="module")
+def routed(simulate):
+    return simulate("routed", ROUTED)
+
+
+def without_events(routed, folder, name, subscription=None):
+    """A copy of the run whose log lacks what it says of patterns, or of one."""
+    run = Path(shutil.copytree(routed, folder / "run"))
+    sign = "" if subscription is None else f'"subscription":{subscription},'
+    kept = [line for line in lines(run) if not (f'"{name}"' in line and sign in line)]
+    assert len(kept) < len(lines(run))
+    (run / "events.jsonl").write_text("".join(kept))
+    return run
+
+
+@pytest.mark.sim
+@pytest.mark.spark
+def test_a_pattern_that_the_log_lacks_is_blamed_on_the_log(routed, tmp_path):
+    """Routers were captured to be asked for it: its matches are judged, and not called spurious."""
+    before = judge(routed)
+    run = without_events(routed, tmp_path, "subscribe_pattern", 2)
+    for found in (judge(run), analyze(run)):
+        assert (found["verdict"], found["checks"]["unlogged"]) == ("doubtful", 1)
+        assert found["patterns"]["spurious"] == found["patterns"]["missing"] == 0
+        assert abs(found["patterns"]["owed"] - before["patterns"]["owed"]) <= 1
+        assert any(
+            "seeker made pattern 2 ([a = 2] and [a = 3] within 90ms pairing once)" in each
+            for each in found["problems"]
+        ), found["problems"]
+    assert judge_again(run)[0]["patterns"] == judge(run)["patterns"]
+
+
+@pytest.mark.sim
+def test_matches_are_judged_though_the_log_has_no_pattern_at_all(routed, tmp_path):
+    run = without_events(routed, tmp_path, "subscribe_pattern")
+    found = judge(run)
+    assert found["checks"]["unlogged"] == 2
+    assert found["patterns"]["sought"] == 2
+    assert found["patterns"]["owed"] > 5
+    assert found["patterns"]["spurious"] == 0
+    assert judge_again(run)[0]["patterns"] == found["patterns"]
+
+
+@pytest.mark.sim
+def test_the_end_of_a_pattern_that_the_log_lacks_is_blamed_on_the_log(routed, tmp_path):
+    before = judge(routed)
+    assert not any(before["checks"].values())
+    run = without_events(routed, tmp_path, "unsubscribe")
+    found = judge(run)
+    assert found["checks"]["unlogged"] == 1
+    assert abs(found["patterns"]["owed"] - before["patterns"]["owed"]) <= 1
+    assert found["patterns"]["missing"] == 0
+    assert any("seeker withdrew pattern 2" in each for each in found["problems"])
+    assert judge_again(run)[0]["patterns"] == found["patterns"]
 
 
 @pytest.mark.sim

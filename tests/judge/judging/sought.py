@@ -20,7 +20,7 @@ from tests.judge.judging.pattern_texts import (
     read_pattern,
 )
 from tests.judge.judging.run import FOREVER, Event, Run
-from tests.judge.judging.subscribing import advertised_changes_of, changes_of
+from tests.judge.judging.subscribing import advertised_changes_of, changes_of, unlogged_patterns
 from tests.judge.judging.tables import Publication
 from tests.judge.judging.texts import Message
 
@@ -50,7 +50,7 @@ class Found:
 def sought(run: Run, calm: Calm, publications: Mapping[Id, Publication]) -> dict[str, int] | None:
     """The key `patterns` of the verdict."""
     begun: dict[tuple[str, int], list[Event]] = {}
-    for event in run.of("subscribe_pattern"):
+    for event in _begun(run):
         begun.setdefault((event["node"], event["subscription"]), []).append(event)
     if not begun:
         return None
@@ -74,13 +74,26 @@ def sought(run: Run, calm: Calm, publications: Mapping[Id, Publication]) -> dict
     return dict(total)
 
 
+def _begun(run: Run) -> list[Event]:
+    """The events `subscribe_pattern`, and what was captured and should have been one."""
+    names = {number: name for name, number in run.clients.items()}
+    captured = [
+        {"time_ns": c.time_ns, "node": names[c.client], "subscription": c.number, "pattern": c.pattern}
+        for c in unlogged_patterns(run)
+        if c.pattern
+    ]
+    return sorted([*run.of("subscribe_pattern"), *captured], key=lambda event: event["time_ns"])
+
+
 class _Judge:
     def __init__(self, run: Run, calm: Calm, publications: Mapping[Id, Publication]) -> None:
         self._run = run
         self._calm = calm
         self._rules = Rules(run, calm)
         self._publications = publications
-        self._ends = [(c.client, c.number, c.time_ns) for c in changes_of(run) if c.predicate is None]
+        withdrawn = [c for c in changes_of(run) if c.predicate is None]
+        withdrawn += [c for c in unlogged_patterns(run) if not c.pattern]
+        self._ends = [(c.client, c.number, c.time_ns) for c in withdrawn]
         options = run.plan["scheme_options"]
         self._factored = options.get("patterns") == "factored"
         self._advertised = subscriptions_of(advertised_changes_of(run)) if self._factored else []

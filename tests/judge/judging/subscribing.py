@@ -1,6 +1,7 @@
 """What clients subscribed to and advertised: by their events, and what captures show beyond these.
 
-By docs/analysis.md ("Unlogged") and docs/wire-format.md (SUBSCRIBE, ADVERTISE, what withdraws them).
+By docs/analysis.md ("Unlogged") and docs/wire-format.md (SUBSCRIBE, ADVERTISE, SUBSCRIBE_PATTERN, and what
+withdraws them).
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from tests.judge.judging.packets import MalformedError, read_value
 from tests.judge.judging.run import Run, Sight
 from tests.judge.judging.texts import Constraint, Predicate, read_predicate
 
-SUBSCRIBING, ADVERTISING = (3, 4), (7, 8)
+SUBSCRIBING, ADVERTISING, SEEKING = (3, 4), (7, 8), (12, 13)
 """Kinds of payloads: what adds or replaces one, and what withdraws it."""
 SIGNS = ("", "=", "!=", "<", ">", "<=", ">=", ">*", "*<", "*", "any")
 """By number."""
@@ -28,11 +29,13 @@ class Change:
     client: int
     number: int
     predicate: Predicate | None
+    pattern: str = ""
+    """Of one that is sought, in the place of a predicate."""
 
     @property
-    def what(self) -> tuple[int, int, Predicate | None]:
+    def what(self) -> tuple[int, int, Predicate | str | None]:
         """Without its time."""
-        return self.client, self.number, self.predicate
+        return self.client, self.number, self.pattern or self.predicate
 
 
 def advertised_changes_of(run: Run) -> list[Change]:
@@ -54,12 +57,24 @@ def _changes_of(run: Run, verbs: tuple[str, str], name: str, kinds: tuple[int, i
     return sorted([*logged, *_unlogged(run, logged, kinds)], key=lambda change: change.time_ns)
 
 
+def unlogged_patterns(run: Run) -> list[Change]:
+    """What clients had routers seek, and withdrew, beyond what events say, if routers recognise patterns."""
+    if run.plan["scheme_options"].get("patterns") != "factored":
+        return []
+    ids = run.clients
+    logged = [
+        Change(event["time_ns"], ids[event["node"]], event["subscription"], None, event.get("pattern", ""))
+        for event in run.of("subscribe_pattern", "unsubscribe")
+    ]
+    return _unlogged(run, logged, SEEKING)
+
+
 def _unlogged(run: Run, logged: list[Change], kinds: tuple[int, int]) -> list[Change]:
     """What a session shows more often than the events have it in all."""
     known = Counter(change.what for change in logged)
     found = []
     for captured in _sessions(run, kinds):
-        seen: Counter[tuple[int, int, Predicate | None]] = Counter()
+        seen: Counter[tuple[int, int, Predicate | str | None]] = Counter()
         for change in captured:
             seen[change.what] += 1
             found += [change] if seen[change.what] > known[change.what] else []
@@ -89,11 +104,10 @@ def _changes(client: int, sights: list[Sight]) -> Iterator[Change]:
         parts[packet.kind] = before[0], before[1] + packet.payload
         if packet.last:
             time_ns, payload = parts.pop(packet.kind)
-            number = struct.unpack_from(">I", payload)[0]
-            predicate = (
-                decode_predicate(payload[4:]) if packet.kind in (SUBSCRIBING[0], ADVERTISING[0]) else None
-            )
-            yield Change(time_ns, client, number, predicate)
+            (number,), rest = struct.unpack_from(">I", payload), payload[4:]
+            predicate = decode_predicate(rest) if packet.kind in (SUBSCRIBING[0], ADVERTISING[0]) else None
+            pattern = rest.decode() if packet.kind == SEEKING[0] else ""
+            yield Change(time_ns, client, number, predicate, pattern)
 
 
 def decode_predicate(data: bytes) -> Predicate:
