@@ -18,6 +18,7 @@ names alone; what they stand for is in `nodes.client` and `nodes.model`.
 from nodes.client.aio import Client
 from nodes.client.core import NotAttached
 from nodes.client.delivery import Delivery, Subscription
+from nodes.client.refused import PatternRefused
 from nodes.client.seeking import Match, PatternSubscription
 from nodes.config_file import ConfigError, load_config
 from nodes.daemon.sockets import BindError
@@ -54,6 +55,7 @@ __all__ = [
     "NotAttached",
     "Op",
     "Pattern",
+    "PatternRefused",
     "PatternSubscription",
     "Predicate",
     "PredicateSyntaxError",

@@ -155,4 +155,11 @@ def _held_reasons(routers: Statuses, clients: Statuses, down: Collection[str]) -
                 continue
             for what, verb in HELD.items():
                 if adjacency.get(f"{what}_digest") != client.get(f"{what}_digest"):
-                    yield f"{router} does not hold what {adjacency['peer']} {verb}"
+                    yield f"{router} does not hold what {adjacency['peer']} {verb}{_refused(what, client)}"
+
+
+def _refused(what: str, client: Status) -> str:
+    """Why a client's router holds less than it, as far as it has told the client."""
+    refused = client.get("refused_patterns", {}) if what == "routed_patterns" else {}
+    counts = ", ".join(f"{count:,} {reason}" for reason, count in refused.items())
+    return f": it has refused {counts}" if counts else ""

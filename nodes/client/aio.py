@@ -26,6 +26,7 @@ from nodes.client.core import ClientCore, NotAttached
 from nodes.client.delivery import Advertisement, Callback, Delivery, Inbox, Subscription, Wanted
 from nodes.client.environment import configuration, left_on_sigterm
 from nodes.client.recording import Recording
+from nodes.client.refused import PatternRefused
 from nodes.client.seeking import Match, MatchCallback, PatternSubscription, Seeking
 from nodes.config import MILLISECOND_NS, InterfaceConfig, NodeConfig
 from nodes.daemon.clock import Clock
@@ -68,6 +69,7 @@ class Client:
         self._inbox: Inbox[Delivery] = Inbox(queue_limit, self._wait)
         self._wanted = Wanted()
         self._seeking = Seeking(self._note_match)
+        self._last_number = 0
         self.malformed = 0
         """Datagrams that were dropped because they were not what the wire format says."""
         self._loop.add_reader(self._link.fileno(), self._guarded, self._on_readable)
@@ -218,13 +220,22 @@ class Client:
 
         Raises:
             PredicateSyntaxError: the text is no pattern; the error points at the column.
+            PatternRefused: our router does not seek it, for example as it seeks too many for us already.
         """
         meant = parse_pattern(pattern) if isinstance(pattern, str) else pattern
         self._check()
         sought = self._sought(self._clock.now_ns(), meant, callback)
         self._seeking.add(sought)
         await self._acknowledged()
+        why_not = sought.refused
+        if why_not is not None:
+            await self.unsubscribe_pattern(sought)
+            raise PatternRefused(why_not)
         return sought
+
+    def why_refused(self, number: int) -> str | None:
+        """See `PatternSubscription.refused`."""
+        return self._core.why_refused(number)
 
     def _sought(self, now_ns: int, pattern: Pattern, callback: MatchCallback | None) -> PatternSubscription:
         subscription = None
@@ -235,11 +246,22 @@ class Client:
             number = subscription.number
         if self._recording is not None:
             self._recording.events.sought(now_ns, number, pattern)
-        inbox: Inbox[Match] = Inbox(self._queue_limit, lambda condition: self._wait(condition, number))
+
+        def waits(condition: Callable[[], bool]) -> Awaitable[bool]:
+            return self._wait(lambda: condition() or self._check_sought(number), number)
+
+        inbox: Inbox[Match] = Inbox(self._queue_limit, waits)
         known_ns = self._known_ns(now_ns)
         return PatternSubscription(
             self, number, pattern, subscription, inbox=inbox, callback=callback, known_ns=known_ns
         )
+
+    def _check_sought(self, number: int) -> bool:
+        """Raise if our router does not seek a pattern; else False."""
+        why = self._core.why_refused(number)
+        if why is not None:
+            raise PatternRefused(why)
+        return False
 
     async def unsubscribe_pattern(self, sought: PatternSubscription) -> None:
         """Seek it no longer; returns when our router has taken note. Who iterates over it comes to the end.
@@ -306,7 +328,7 @@ class Client:
 
     @property
     def refused(self) -> Mapping[str, int]:
-        """How many of our messages the router has not taken in this session, by why not.
+        """How many of our messages, and patterns, the router has not taken in this session, by why not.
 
         The router tells of them from time to time, not of each at once.
         """
@@ -425,8 +447,9 @@ class Client:
         return subscription
 
     def _next_number(self) -> int:
-        """Of a subscription or a pattern: events know both by one number."""
-        return max((*self._core.held, *self._core.sought), default=0) + 1
+        """Of a subscription or a pattern: events know both by one number, and none is used again."""
+        self._last_number += 1
+        return self._last_number
 
     def _known_ns(self, now_ns: int) -> int:
         return now_ns + self._core.config.settle_ms * MILLISECOND_NS

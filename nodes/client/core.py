@@ -15,6 +15,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 from fastpath.wire import codec
 from nodes.client.held import Held
+from nodes.client.refused import name_of, why_not
 from nodes.config import NodeConfig
 from nodes.model import Pattern, Predicate, Time, UsageError, Value, check_message, format_pattern
 from nodes.routing.adjacency import draw_incarnation
@@ -22,7 +23,7 @@ from nodes.routing.effects import Deliver, DeliverMatch, Drop, Log, Output, Reas
 from nodes.routing.link import Arrived, Link, LinkEvent, LinkUp
 from nodes.scheme_catalog import factors_patterns
 from nodes.wire.codec import WireError, decode, encode, encode_messages, encode_predicate
-from nodes.wire.packets import Kind, Message, PacketType, Refusal, Role
+from nodes.wire.packets import OF_PATTERNS, Kind, Message, PacketType, Role
 
 TYPE_AT = 1
 
@@ -52,7 +53,9 @@ class ClientCore:
         self.link = Link(config, config.interfaces[0], self.incarnation, rng)
         self.drops: Counter[str] = Counter()
         self.refused: dict[str, int] = {}
-        """How many of our messages the router has not taken in this session, by why not."""
+        """How many of our messages, or patterns, the router has not taken in this session, by why not."""
+        self.refused_patterns: dict[int, int] = {}
+        """Our patterns that the router does not seek in this session, by id: why not (`Refusal`)."""
         self._subscriptions = Held("subscription", Kind.SUBSCRIBE, Kind.UNSUBSCRIBE, self.link.send)
         self._advertisements = Held("advertisement", Kind.ADVERTISE, Kind.UNADVERTISE, self.link.send)
         self._patterns = Held("pattern", Kind.SUBSCRIBE_PATTERN, Kind.UNSUBSCRIBE_PATTERN, self.link.send)
@@ -119,6 +122,8 @@ class ClientCore:
         An id that is in use is given the new pattern. It may be called before the client is attached.
         """
         self._changes += 1
+        if number is not None:
+            self.refused_patterns.pop(number, None)
         return self._patterns.set(now_ns, format_pattern(pattern).encode(), number, attached=self.attached)
 
     def unsubscribe_pattern(self, now_ns: int, number: int) -> None:
@@ -127,9 +132,15 @@ class ClientCore:
         Raises:
             UsageError: There is none of this id.
         """
-        if not self._patterns.discard(now_ns, number, attached=self.attached):
+        refused = self.refused_patterns.pop(number, None) is not None
+        if not self._patterns.discard(now_ns, number, attached=self.attached and not refused):
             raise UsageError(f"{self.config.name} has no pattern {number}")
         self._changes += 1
+
+    def why_refused(self, number: int) -> str | None:
+        """Why the router does not seek a pattern, as a sentence; None: it does, as far as we know."""
+        reason = self.refused_patterns.get(number)
+        return None if reason is None else why_not(self.config.name, self.link.interface.peer_name, reason)
 
     @property
     def last_sequence(self) -> int:
@@ -242,7 +253,7 @@ class ClientCore:
             "received_ns": self.link.received_ns,
             **self._held_status("subscriptions", self._subscriptions),
             **self._held_status("advertisements", self._advertisements),
-            **(self._held_status("routed_patterns", self._patterns) if self._factors_patterns else {}),
+            **(self._patterns_status() if self._factors_patterns else {}),
             "published": self._published,
             "delivered": self._delivered,
             "refused": dict(sorted(self.refused.items())),
@@ -258,9 +269,17 @@ class ClientCore:
         acknowledged = held.acknowledged(self.link.acknowledged_ticket) if self.attached else 0
         return {what: len(held), f"{what}_acknowledged": acknowledged, f"{what}_digest": held.digest}
 
+    def _patterns_status(self) -> dict[str, object]:
+        refused = Counter(map(name_of, self.refused_patterns.values()))
+        return {
+            **self._held_status("routed_patterns", self._patterns),
+            "refused_patterns": dict(sorted(refused.items())),
+        }
+
     def _take(self, now_ns: int, event: LinkEvent) -> None:
         if isinstance(event, LinkUp):
             self.refused.clear()
+            self.refused_patterns.clear()
             self._advertisements.tell_all(now_ns)
             self._subscriptions.tell_all(now_ns)
             self._patterns.tell_all(now_ns)
@@ -278,11 +297,13 @@ class ClientCore:
             self.link.drop(Reason.MALFORMED_PAYLOAD, kind=event.kind, why=str(error))
 
     def _take_refused(self, payload: bytes) -> None:
-        reason, count, sequence = codec.decode_refused(payload)
-        known = any(reason == each for each in Refusal)
-        name = Refusal(reason).name.lower() if known else str(reason)
-        self.refused[name] = count
-        self._outputs.append(Log("refused", {"reason": name, "count": count, "sequence": sequence}))
+        reason, count, number = codec.decode_refused(payload)
+        self.refused[name_of(reason)] = count
+        what = "pattern" if reason in OF_PATTERNS else "sequence"
+        self._outputs.append(Log("refused", {"reason": name_of(reason), "count": count, what: number}))
+        if reason in OF_PATTERNS and number in self._patterns.ids:
+            self.refused_patterns[number] = reason
+            self._changes += 1
 
     def _take_match(self, payload: bytes) -> None:
         number, packets = codec.decode_match(payload)

@@ -126,6 +126,10 @@ class ScriptedClient:
             self._execute(now_ns, _Step(now_ns, "subscribe", subscription, pattern.union))
         return self._execute(now_ns, _Step(now_ns, "subscribe_pattern", subscription, pattern=pattern))
 
+    def why_refused(self, subscription: int) -> str | None:
+        """As of the core: why our router does not seek the pattern of this id."""
+        return self.core.why_refused(subscription)
+
     def unsubscribe(self, now_ns: int, subscription: int) -> EventRecord:
         """Withdraw a subscription now; returns the event.
 

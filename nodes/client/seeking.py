@@ -58,6 +58,14 @@ class PatternSubscription:
         """Matches that were dropped because the application did not take them in time."""
         return self.inbox.overflows
 
+    @property
+    def refused(self) -> str | None:
+        """Why our router does not seek it, as a sentence, if it has said so since we were last attached.
+
+        Who waits for a match is raised `PatternRefused`. When we are attached anew, it is asked for again.
+        """
+        return self._client.why_refused(self.number)
+
     async def settled(self) -> None:
         """Wait until every router knows of it: see `Subscription.settled`."""
         await self._client.settled(self)

@@ -104,7 +104,10 @@ class PatternSubscription:
         self._client.wait(self._inner.unsubscribe())
 
     def get(self, timeout_s: float | None = None) -> Match:
-        """The next match; `TimeoutError` if none comes in that time, `StopIteration` if none can."""
+        """The next match; `TimeoutError` if none comes in that time, `StopIteration` if none can.
+
+        `PatternRefused` if our router does not seek it.
+        """
         return self._matches.next(timeout_s)
 
     def __iter__(self) -> PatternSubscription:
@@ -158,7 +161,10 @@ class Client:
         return Subscription(self, self.wait(self._inner.subscribe(predicate)))
 
     def subscribe_pattern(self, pattern: str | Pattern) -> PatternSubscription:
-        """Seek messages that belong together; returns when our router has taken note."""
+        """Seek messages that belong together; returns when our router has taken note.
+
+        `PatternRefused` if it does not seek it.
+        """
         return PatternSubscription(self, self.wait(self._inner.subscribe_pattern(pattern)))
 
     def advertise(self, advertisements: str | Predicate) -> Advertisement:
@@ -171,7 +177,7 @@ class Client:
 
     @property
     def refused(self) -> Mapping[str, int]:
-        """How many of our messages the router has not taken: see `aio.Client.refused`."""
+        """How many of our messages and patterns the router has not taken: see `aio.Client.refused`."""
         return self._inner.refused
 
     def publish(self, message: aio.Content, payload: bytes = b"") -> tuple[int, int]:

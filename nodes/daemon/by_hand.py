@@ -54,8 +54,8 @@ def commands(
         return {key: event[key] for key in ("advertisement", "time_ns")}
 
     def deliveries(request: Request) -> object:
-        most = _number(request, "most", MOST_AT_ONCE, MOST_AT_ONCE)
-        return client.deliveries.take(_number(request, "subscription"), most)
+        most, number = _number(request, "most", MOST_AT_ONCE, MOST_AT_ONCE), _number(request, "subscription")
+        return {**client.deliveries.take(number, most), "refused": client.why_refused(number)}
 
     def latency(_: Request) -> object:
         return client.deliveries.latency()

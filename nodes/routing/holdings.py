@@ -17,7 +17,7 @@ from collections.abc import Collection
 from nodes.config import LimitConfig
 from nodes.routing.effects import Reason
 from nodes.routing.link import Link
-from nodes.wire.packets import Kind
+from nodes.wire.packets import Kind, Refusal
 
 RECORD_BYTES = 1_024
 """What a record counts for besides its bytes."""
@@ -85,18 +85,21 @@ class Holdings:
             self._refuse(link, Reason.TOO_MANY_FILTERS, filters=filters, limit=limit, setting=setting)
         return filters <= limit
 
-    def admits_pattern(self, link: Link, patterns: int, size: int) -> bool:
-        """Whether a neighbour may have so many patterns, one of them of this size; if not, it is logged."""
+    def pattern_refusal(self, link: Link, patterns: int, size: int) -> Refusal | None:
+        """Why a neighbour may not have so many patterns, one of them of this size; None: it may.
+
+        If it may not, it is logged.
+        """
         limits = self._limits
         if size > limits.pattern_bytes:
             limit, setting = limits.pattern_bytes, "limits.pattern_bytes"
             self._refuse(link, Reason.OVERSIZE_PATTERN, bytes=size, limit=limit, setting=setting)
-        elif patterns > limits.patterns_per_neighbour:
+            return Refusal.OVERSIZE_PATTERN
+        if patterns > limits.patterns_per_neighbour:
             limit, setting = limits.patterns_per_neighbour, "limits.patterns_per_neighbour"
             self._refuse(link, Reason.TOO_MANY_PATTERNS, patterns=patterns, limit=limit, setting=setting)
-        else:
-            return True
-        return False
+            return Refusal.TOO_MANY_PATTERNS
+        return None
 
     def admits_origin(self, link: Link, kind: Kind, origin: int, size: int) -> bool:
         """Whether a record of this origin may be held, if nobody lists it; if not, it is logged."""

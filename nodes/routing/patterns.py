@@ -5,6 +5,9 @@ neighbour alone has is delegated to it, as a pattern that we seek there; a whole
 is, and its matches are passed back. Single messages are subscribed to at the inner interface, behind which
 the monitors are: to routing they are a client. A pattern of which a part is provided by nobody waits.
 
+A pattern beyond the limits is not sought, and who asked for it is told (REFUSED). What a neighbour refuses
+us is subscribed to by single messages instead, as if it recognised nothing.
+
 When what is advertised, or the network, has changed, the patterns that it concerns are taken apart anew, and
 what differs is asked for or withdrawn: first the new, then the old. Equal requests of several patterns are
 one.
@@ -17,6 +20,7 @@ Not here: recognising (`nodes.patterns.recogniser`), messages on their way.
 from __future__ import annotations
 
 import struct
+from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 
@@ -44,10 +48,11 @@ from nodes.routing.schemes.base import View
 from nodes.routing.store import PredicateStore
 from nodes.routing.subscriptions import ClientSubscriptions
 from nodes.wire.codec import WireError, encode_predicate
-from nodes.wire.packets import Kind, Role
+from nodes.wire.packets import OF_PATTERNS, Kind, Refusal, Role
 
 WAITING_MAX = 4_096
 """With so many payloads waiting to be sent on a link, matches for it are dropped."""
+COUNT_MAX = 0xFFFF_FFFF
 _IDENTITY = struct.Struct(">8xI4xQQ")
 
 
@@ -94,6 +99,8 @@ class Goal:
     """None: it has not been taken apart yet."""
     needs: dict[Need, tuple[int, ...]] = field(default_factory=dict)
     """What is asked for, and the places that it fills; none: it is passed on."""
+    refusing: set[int] = field(default_factory=set)
+    """Neighbours that have not taken what was to be delegated to them."""
 
     @property
     def not_from(self) -> int | None:
@@ -160,6 +167,8 @@ class Patterns:
         self._held_digests: dict[int, str] = {}
         self._asked_digests: dict[int, str] = {}
         """By interface, while they hold."""
+        self._refused: Counter[tuple[int, Refusal]] = Counter()
+        """By interface, what was not taken in this session."""
         self._last_number = 0
         self._dirty: set[int] = set()
 
@@ -187,7 +196,10 @@ class Patterns:
         size = max(0, len(payload) - COUNT.size)
         held = self._held[link.interface.index]
         number, text = codec.decode_subscribe_pattern(payload)
-        if not self._holdings.admits_pattern(link, len(held) + (number not in held), size):
+        refusal = self._holdings.pattern_refusal(link, len(held) + (number not in held), size)
+        if refusal is not None:
+            self._end(now_ns, link, number)
+            self._refuse(now_ns, link, number, refusal)
             return
         pattern = _parsed(text)
         if number in held and self.goals[held[number]].text == text.encode():
@@ -211,6 +223,25 @@ class Patterns:
         """
         if not self._end(now_ns, link, codec.decode_unsubscribe_pattern(payload)):
             link.drop(Reason.UNKNOWN_PATTERN)
+
+    def take_refused(self, now_ns: int, link: Link, payload: bytes) -> None:
+        """A neighbour does not seek something for us: we subscribe to its messages, and recognise it here.
+
+        Raises:
+            WireError: It is malformed.
+        """
+        _, _, number = codec.decode_refused(payload)
+        request = self._requests.pop((link.interface.index, number), None)
+        if request is None:
+            link.drop(Reason.UNKNOWN_PATTERN)
+            return
+        self._asked_digests.pop(request.interface, None)
+        for goal_number in self._asked.pop(request).goals:
+            goal = self.goals[goal_number]
+            del goal.needs[request]
+            goal.refusing.add(request.interface)
+            self._dirty.add(goal_number)
+        self._changed(now_ns)
 
     def take_match(self, now_ns: int, link: Link, payload: bytes) -> None:
         """A neighbour tells a match of what we seek there.
@@ -252,7 +283,11 @@ class Patterns:
         return self.recogniser.next_deadline()
 
     def joined(self, now_ns: int, link: Link) -> None:
-        """A new session with a neighbouring router: it is told what we seek there."""
+        """A new session with a neighbouring router: it is told what we seek there, and may take all of it."""
+        for goal_number, goal in self.goals.items():
+            if link.interface.index in goal.refusing:
+                goal.refusing.discard(link.interface.index)
+                self._dirty.add(goal_number)
         for (interface, number), request in self._requests.items():
             if interface == link.interface.index:
                 self._send_request(now_ns, number, request)
@@ -261,6 +296,8 @@ class Patterns:
         """A client or a router went away: what it sought counts no more."""
         for number in list(self._held[link.interface.index]):
             self._end(now_ns, link, number)
+        for refusal in OF_PATTERNS:
+            del self._refused[link.interface.index, refusal]
 
     def settle(self, now_ns: int, view: View) -> None:
         """Take patterns apart by what is provided now, and ask for what differs."""
@@ -305,6 +342,7 @@ class Patterns:
             "passed_on": sum(goal.passed_on for goal in self.goals.values()),
             "monitors": len(self.recogniser),
             "requests": len(self._requests),
+            "refused": sum(bool(goal.refusing) for goal in self.goals.values()),
             "kept": self.recogniser.held,
             "unused": dict(sorted(self.recogniser.counts.items())),
         }
@@ -324,7 +362,8 @@ class Patterns:
     def _turn(self, now_ns: int, number: int, goal: Goal) -> None:
         """Take a pattern apart, and ask for what that needs."""
         before = goal.factored
-        found = factor(goal.pattern, self._providers, goal.without, self._to_clients)
+        recognising_nothing = (*self._to_clients, *goal.refusing)
+        found = factor(goal.pattern, self._providers, goal.without, recognising_nothing)
         goal.factored, goal.needs = found, _needs(goal.pattern, found)
         for need in goal.needs:
             self._acquire(now_ns, number, need)
@@ -371,6 +410,13 @@ class Patterns:
         if link.up:
             payload = codec.encode_unsubscribe_pattern(number)
             link.send(now_ns, Kind.UNSUBSCRIBE_PATTERN, payload)
+
+    def _refuse(self, now_ns: int, link: Link, number: int, why: Refusal) -> None:
+        """Tell who asked for it; no more of this waits than the patterns that may be held."""
+        self._refused[link.interface.index, why] += 1
+        if link.waiting < max(WAITING_MAX, self._limits.patterns_per_neighbour):
+            count = min(self._refused[link.interface.index, why], COUNT_MAX)
+            link.send(now_ns, Kind.REFUSED, codec.encode_refused(why, count, number), (Kind.REFUSED, number))
 
     def _tell_found(self, now_ns: int) -> None:
         for number, components in self.recogniser.take():

@@ -179,7 +179,11 @@ class Router:
                 Kind.SUBSCRIBE_PATTERN: self.patterns.take,
                 Kind.UNSUBSCRIBE_PATTERN: self.patterns.take_back,
             }
-            from_routers |= {**sought, Kind.MATCH: self.patterns.take_match}
+            from_routers |= {
+                **sought,
+                Kind.MATCH: self.patterns.take_match,
+                Kind.REFUSED: self.patterns.take_refused,
+            }
             from_clients |= sought
         return {Role.ROUTER: from_routers, Role.CLIENT: from_clients}
 

@@ -68,10 +68,18 @@ class Kind(IntEnum):
 
 
 class Refusal(IntEnum):
-    """Why a router takes a client's messages no further: the `reason` of a REFUSED."""
+    """What a router does not take, and why: the `reason` of a REFUSED."""
 
     UNADVERTISED = 1
-    """They are outside of what the client has advertised."""
+    """Messages that are outside of what the client has advertised."""
+    TOO_MANY_PATTERNS = 2
+    """A pattern beyond as many as it seeks for one neighbour."""
+    OVERSIZE_PATTERN = 3
+    """A pattern whose text is too long."""
+
+
+OF_PATTERNS = frozenset({Refusal.TOO_MANY_PATTERNS, Refusal.OVERSIZE_PATTERN})
+"""Those that are about a pattern, and name it by its number."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -31,6 +31,8 @@ class Stream:
         self.subscription = subscription
         self.settled = False
         """Whether the whole network is known to have received it."""
+        self.refused = False
+        """Whether the caller was told that the client's router does not seek its pattern."""
         self.began = time.monotonic()
         self._live = live
 
@@ -42,6 +44,9 @@ class Stream:
             fetched = self._live.ask(self.client, "deliveries", subscription=self.subscription, most=FETCHED)
         except (AdminError, FaultError):
             return False  # paused, for example; what it holds is fetched later
+        if fetched["refused"] and not self.refused:
+            self.refused = True
+            self.caller.send({"refused": fetched["refused"]})
         rows = [_named(row, names) for row in fetched["deliveries"]]
         if fetched["dropped"]:
             self.caller.send({"dropped": fetched["dropped"]})

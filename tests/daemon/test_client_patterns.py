@@ -13,6 +13,8 @@ import pytest
 
 from nodes.client import sync
 from nodes.client.aio import Client
+from nodes.client.refused import PatternRefused
+from nodes.config import LimitConfig
 from nodes.model import PredicateSyntaxError, UsageError, parse_pattern
 from nodes.wire.packets import Role
 from tests.daemon.test_client_library import connect, router_with_two_clients, run, settled
@@ -145,12 +147,79 @@ def test_a_run_can_read_what_was_sought_and_told(loopback: Any, tmp_path: Path) 
 FACTORED = {"scheme": "pif", "scheme_options": {"advertisements": True, "patterns": "factored"}}
 
 
-def test_where_routers_recognise_patterns_programs_are_given_matches_alone(loopback: Any) -> None:
+ONE = {**FACTORED, "limits": LimitConfig(patterns_per_neighbour=1)}
+
+
+def factoring_router(net: Any, **options: Any) -> None:
     for name, node_id, role in (("r1", 1, Role.ROUTER), ("c2", 2, Role.CLIENT), ("c3", 3, Role.CLIENT)):
-        loopback.node(name, node_id, role)
-    loopback.link("r1", "c2")
-    loopback.link("r1", "c3")
-    loopback.start("r1", **FACTORED)
+        net.node(name, node_id, role)
+    net.link("r1", "c2")
+    net.link("r1", "c3")
+    net.start("r1", **options)
+
+
+def test_a_pattern_too_many_is_an_error_and_the_others_go_on(loopback: Any) -> None:
+    factoring_router(loopback, **ONE)
+    text = r"r1 does not seek the pattern: it seeks as many of c3 as it may \(limits.patterns_per_neighbour\)"
+
+    async def work() -> None:
+        async with AsyncExitStack() as open_:
+            configs = (loopback.config(name, **FACTORED) for name in ("c2", "c3"))
+            publisher, seeker = [
+                await open_.enter_async_context(Client.from_config(each)) for each in configs
+            ]
+            await publisher.advertise("a any integer and b any integer")
+            found = await seeker.subscribe_pattern(PATTERN)
+            with pytest.raises(PatternRefused, match=text):
+                await seeker.subscribe_pattern("[b = 1] wait 0s")
+            with pytest.raises(PatternRefused, match=text):
+                async with aclosing(seeker.patterns("[b = 1] wait 0s")) as matches:
+                    await anext(matches)
+            assert seeker.refused == {"too_many_patterns": 2}
+            await settled(loopback, 0)
+            await publisher.publish("a = 1")
+            await publisher.publish("b = 1")
+            assert [each.sequence for each in (await anext(found)).components] == [1, 2]
+            await found.unsubscribe()
+            other = await seeker.subscribe_pattern("[b = 1] wait 0s")
+            assert other.refused is None
+            assert loopback.admins["r1"].ask("status")["core"]["drops"] == {"too_many_patterns": 2}
+
+    run(work())
+
+
+def test_who_waits_for_a_match_is_told_if_a_router_that_came_back_does_not_seek_the_pattern(
+    loopback: Any,
+) -> None:
+    factoring_router(loopback, **FACTORED)
+
+    async def work() -> None:
+        async with Client.from_config(loopback.config("c3", **FACTORED)) as seeker:
+            sought = [await seeker.subscribe_pattern(f"[b = {n}]") for n in (1, 2)]
+            waiting = asyncio.ensure_future(anext(sought[1]))
+            loopback.stop()
+            loopback.start("r1", **ONE)
+            with pytest.raises(PatternRefused, match="r1 does not seek the pattern"):
+                await waiting
+            assert sought[0].refused is None
+            assert sought[1].refused is not None
+            await sought[0].unsubscribe()
+            await sought[1].unsubscribe()
+
+    run(work())
+
+
+def test_without_asyncio_a_pattern_too_many_is_an_error_too(loopback: Any) -> None:
+    factoring_router(loopback, **ONE)
+    with sync.Client.from_config(loopback.config("c3", **FACTORED)) as seeker:
+        seeker.subscribe_pattern(PATTERN)
+        with pytest.raises(PatternRefused, match="it seeks as many of c3 as it may"):
+            seeker.subscribe_pattern("[b = 1]")
+        assert seeker.refused == {"too_many_patterns": 1}
+
+
+def test_where_routers_recognise_patterns_programs_are_given_matches_alone(loopback: Any) -> None:
+    factoring_router(loopback, **FACTORED)
 
     def sought() -> int:
         return int(loopback.admins["r1"].ask("status")["core"]["patterns"]["monitors"])

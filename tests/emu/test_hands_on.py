@@ -115,12 +115,16 @@ def test_a_pattern_that_one_terminal_seeks_is_shown_with_its_messages(lab: Termi
     assert row["latency_ns"] > 0
 
 
-def test_what_is_advertised_by_hand_is_taken_until_it_is_withdrawn(tmp_path: Path) -> None:
+def test_what_is_advertised_by_hand_is_taken_until_it_is_withdrawn_and_one_pattern_too_many_is_not_sought(
+    tmp_path: Path,
+) -> None:
     def refused() -> dict[str, int]:
         return dict(json.loads(lab.on("node", "a", "status"))["core"]["refused"])
 
-    more = ("--set", "scheme.name=siena", "--set", "scheme.advertisements=true")
-    with network(tmp_path, f"advertising-{os.getpid()}", *more) as lab:
+    chosen = {"name": "siena", "advertisements": "true", "patterns": "factored"}
+    more = [word for name, value in chosen.items() for word in ("--set", f"scheme.{name}={value}")]
+    one = ("--set", "limits.patterns_per_neighbour=1")
+    with network(tmp_path, f"advertising-{os.getpid()}", *more, *one) as lab:
         assert "advertises what = 1 (advertisement 1)" in lab.on("advertise", "a", "what = 1")
         subscriber = lab.start("sub", "--run", lab.name, "c", "what any integer", "--count", "1", "--json")
         wait_for(subscriber, "the whole network knows")
@@ -133,6 +137,12 @@ def test_what_is_advertised_by_hand_is_taken_until_it_is_withdrawn(tmp_path: Pat
         lab.on("pub", "a", "what = 1")
         while refused() != {"unadvertised": 2}:
             pass  # told with the next HELLO at the latest; pytest's own timeout bounds this
+        seeker = lab.start("sub", "--run", lab.name, "c", "--pattern", "[what = 1]")
+        wait_for(seeker, "the whole network knows")
+        said = lab.on("sub", "c", "--pattern", "[what = 2]", code=4)
+        assert "r3 does not seek the pattern: it seeks as many of c as it may" in said
+        seeker.send_signal(signal.SIGINT)
+        seeker.communicate(timeout=30)
 
 
 def test_advertising_where_nobody_has_to_says_so(lab: Terminal) -> None:

@@ -82,7 +82,13 @@ class _Shown:
         return self._most is not None and self.count >= self._most
 
     def take(self, line: dict[str, Any]) -> None:
-        """One line of the stream."""
+        """One line of the stream.
+
+        Raises:
+            CommandError: It says that there will be no deliveries.
+        """
+        if "refused" in line:
+            raise exits.CommandError(line["refused"], exits.FAILED)
         if "settled_ms" in line:
             _note(f"the whole network knows of it after {line['settled_ms']:.0f} ms")
         if "dropped" in line:
