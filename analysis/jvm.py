@@ -27,7 +27,7 @@ from pyspark import SparkContext
 from pyspark.find_spark_home import _find_spark_home
 
 from analysis import AnalysisError
-from analysis.settings import warehouse_in
+from analysis.settings import JAVA_OPTIONS, warehouse_in
 from nodes.processes import die_with, marks, scratch_prefix
 
 _SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
@@ -39,7 +39,6 @@ Not less: where many others wanted the processors, one that worked got 7 s of th
 """
 _WORK_S = 1.0
 """Less processor time than this is nothing: a Java process that is stuck still looks at its clock."""
-_JAVA_OPTIONS = "spark.driver.extraJavaOptions"
 _PORT, _SECRET = "PYSPARK_GATEWAY_PORT", "PYSPARK_GATEWAY_SECRET"
 """The environment in which PySpark looks for a Java process that is there already."""
 
@@ -115,8 +114,8 @@ def _start(settings: Mapping[str, str]) -> Jvm:
 
 
 def _command(settings: Mapping[str, str], scratch: Path) -> list[str]:
-    java = f"{settings[_JAVA_OPTIONS]} -Djava.io.tmpdir={scratch}"
-    own = {**warehouse_in(scratch), **settings, _JAVA_OPTIONS: java, **_local_folder(settings, scratch)}
+    java = f"{settings[JAVA_OPTIONS]} -Djava.io.tmpdir={scratch}"
+    own = {**warehouse_in(scratch), **settings, JAVA_OPTIONS: java, **_local_folder(settings, scratch)}
     options = (word for key, value in own.items() for word in ("--conf", f"{key}={value}"))
     return [f"{_find_spark_home()}/bin/spark-submit", *options, "pyspark-shell"]
 

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from analysis import AnalysisError
+from analysis import AnalysisError, archive
 
 MASTER_VARIABLE = "CBN_SPARK_MASTER"
 CONNECT = "sc://"
@@ -19,6 +19,7 @@ PARALLELISM = "spark.default.parallelism"
 _TRIES = 4
 """How often a task may fail."""
 _HERE = Path(__file__).resolve().parent
+JAVA_OPTIONS = "spark.driver.extraJavaOptions"
 _DYNAMIC = "spark.sql."
 """How the settings begin that a session can have for itself; others belong to a process."""
 
@@ -74,12 +75,17 @@ def settings_for(captured_bytes: int, asked: Asked) -> dict[str, str]:
     url = asked.url()
     small = captured_bytes < SMALL_BYTES
     chosen = _COMMON | {
-        "spark.driver.extraJavaOptions": f"{_quiet()} -XX:-UsePerfData {_QUICK_JVM if small else _LARGE_JVM}",
+        JAVA_OPTIONS: f"{java_options(small)} {archive.words_to_use_it()}".rstrip(),
         # The workers import the rooms from where this process has them.
         "spark.executorEnv.PYTHONPATH": str(_HERE.parent),
     }
     chosen |= _QUICK if small else _large() | {"spark.driver.memory": "2g"}
     return chosen | _of_cluster(url) | _event_log(asked) | dict(asked.settings) | {"spark.master": url}
+
+
+def java_options(small: bool) -> str:
+    """What the Java process of a session is told, for little or for much that was captured."""
+    return f"{_quiet()} -XX:-UsePerfData {_QUICK_JVM if small else _LARGE_JVM}"
 
 
 def session_settings(captured_bytes: int, asked: Asked) -> dict[str, str]:
@@ -103,7 +109,7 @@ def server_settings(cores: int, memory_mb: int) -> dict[str, str]:
     return _COMMON | {
         PARALLELISM: str(cores),
         "spark.driver.memory": f"{memory_mb}m",
-        "spark.driver.extraJavaOptions": f"{_quiet()} -XX:-UsePerfData {_LARGE_JVM} -Xss4m",
+        JAVA_OPTIONS: f"{java_options(small=False)} -Xss4m",
         "spark.executorEnv.PYTHONPATH": str(_HERE.parent),
     }
 
