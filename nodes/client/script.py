@@ -233,7 +233,12 @@ class ScriptedClient:
         if self._factored or (not self._sought and not counts):
             return {}
         return {
-            "recogniser": {"sought": len(recogniser), "held": recogniser.held, **dict(sorted(counts.items()))}
+            "recognising": self.recognising,
+            "recogniser": {
+                "sought": len(recogniser),
+                "held": recogniser.held,
+                **dict(sorted(counts.items())),
+            },
         }
 
     def _due(self) -> int:

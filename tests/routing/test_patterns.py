@@ -99,3 +99,16 @@ def test_who_steps_aside_forgets_what_it_had_kept_and_seeks_again_when_it_comes_
     begun, ended = publish(net, 1), publish(net, 2, SECOND)
     assert told(net) == [(begun[0], ended[0])]
     assert [event["event"] for event in net.events].count("subscribe_pattern") == 2
+
+
+def test_a_client_says_that_it_holds_messages_back_until_what_they_may_complete_was_told() -> None:
+    """By its status a network in real time waits for it at the end of a run, as the simulator does."""
+    net = network("[x = 1] wait 300ms")
+    client = net.client("c2")
+    assert client.status()["recognising"] is False
+    publish(net, 1, 200 * MS)
+    assert client.status()["recognising"] is True
+    assert told(net) == []
+    net.run(200 * MS)
+    assert client.status()["recognising"] is False
+    assert len(told(net)) == 1
