@@ -204,6 +204,10 @@ test-faults: tools ## Break random networks under every scheme, and count what i
 test-properties: tools ## Hold posets and overlap to their definitions over 100,000 drawn cases each; CASES=1000 SEED=1 ONLY=overlap.
 	$(BIN)/python -m tests.properties.campaign $(if $(CASES),--cases $(CASES)) $(if $(SEED),--seed $(SEED)) $(if $(ONLY),--only $(ONLY))
 
+.PHONY: test-models
+test-models: tools ## Search all that can happen while marks change in small networks; ONLY=adapt: of one model.
+	$(BIN)/python -m tests.models $(if $(ONLY),--only $(ONLY))
+
 .PHONY: test-attacks
 test-attacks: tools ## Play attackers against routers with honest traffic, in memory and in namespaces: a table each.
 	$(BIN)/python -m tests.attacks.campaign

@@ -1,0 +1,134 @@
+"""What is searched: small networks of `amsp`, and the changes that happen there at the same time.
+
+Each adds one thing to the first: a link that is lost, a router that starts again, a reply that is late,
+data in both directions, a router between the two.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import NamedTuple
+
+from nodes.routing.schemes.matchmaker import Matchmaker
+from tests.models.machines import Machines
+from tests.models.matchmaker import Host, MatchmakerAdapter, MatchmakerJudge
+from tests.models.network import Change, Network
+
+PAIR = ((0, 1),)
+LINE = ((0, 1), (1, 2))
+
+
+class Scenario(NamedTuple):
+    """A network, what has happened there before, and chains of what happens at the same time."""
+
+    about: str
+    links: Sequence[tuple[int, int]]
+    setup: Sequence[Change]
+    chains: Sequence[Sequence[Change]]
+
+    @property
+    def changes(self) -> int:
+        """How many happen at the same time."""
+        return sum(map(len, self.chains))
+
+    def model(self, make: Callable[[], Matchmaker] | None = None) -> tuple[Network[Host], Machines[Host]]:
+        """To be searched, with the scheme as it is or as `make` makes it."""
+        machines = Machines(MatchmakerAdapter(make))
+        judge = MatchmakerJudge(self.links)
+        return Network(machines, self.links, self.setup, self.chains, judge), machines
+
+
+def _hold(router: int, what: str, client: int, text: str) -> Change:
+    return Change("give", router, ("hold", what, client, text))
+
+
+def _measure(router: int, published: int, wanted: int) -> Change:
+    return Change("give", router, ("measure", published, wanted))
+
+
+def _publisher(router: int) -> tuple[Change, Change]:
+    """A client advertises something more, and withdraws what it advertised before."""
+    return _hold(router, "advertise", 8, "b any integer"), _hold(router, "advertise", 7, "")
+
+
+def _subscriber(router: int) -> tuple[Change, Change]:
+    return _hold(router, "subscribe", 8, "b > 1"), _hold(router, "subscribe", 7, "")
+
+
+def _rates(router: int) -> tuple[Change, Change]:
+    """What it publishes becomes dear, so that its links become s-links; and cheap again."""
+    return _measure(router, 5, 0), _measure(router, 0, 0)
+
+
+def _begin(publisher: int, subscriber: int) -> tuple[Change, ...]:
+    """One matches the other, and the links between are p-links."""
+    return (
+        _hold(publisher, "advertise", 7, "a any integer"),
+        _hold(subscriber, "subscribe", 7, "a > 1"),
+        _measure(subscriber, 0, 2),
+    )
+
+
+def _measure_both(router: int) -> tuple[Change, Change]:
+    return _measure(router, 5, 2), _measure(router, 0, 2)
+
+
+CUT = Change("cut", 0), Change("mend", 0)
+LATE = Change("give", 0, ("late", 1)), Change("give", 0, ("late", 2))
+
+SCENARIOS: Mapping[str, Scenario] = {
+    "adapt": Scenario(
+        "one publishes, one subscribes; both change what they hold, and the link is marked s and p again",
+        PAIR,
+        _begin(0, 1),
+        (_publisher(0), _subscriber(1), _rates(0)),
+    ),
+    "flap": Scenario(
+        "one subscribes to something more while the link is marked s, is lost, and comes back",
+        PAIR,
+        _begin(0, 1),
+        (_subscriber(1)[:1], _rates(0)[:1], CUT),
+    ),
+    "lost": Scenario(
+        "the same as the first, and the link is lost and comes back",
+        PAIR,
+        _begin(0, 1),
+        (_publisher(0), _subscriber(1), _rates(0), CUT),
+    ),
+    "restart": Scenario(
+        "the same, and the subscriber's router starts again",
+        PAIR,
+        _begin(0, 1),
+        (_publisher(0), _subscriber(1), _rates(0), (Change("restart", 1),)),
+    ),
+    "restart-above": Scenario(
+        "the same, and the publisher's router starts again, which decides the marks",
+        PAIR,
+        _begin(0, 1),
+        (_publisher(0), _subscriber(1), _rates(0), (Change("restart", 0),)),
+    ),
+    "late": Scenario(
+        "the same as the first, and a reply is late twice, so that the change is asked for again",
+        PAIR,
+        _begin(0, 1),
+        (_publisher(0), _subscriber(1), _rates(0), LATE),
+    ),
+    "both-ways": Scenario(
+        "both publish and subscribe, and both directions of the link are marked anew",
+        PAIR,
+        (*_begin(0, 1), *_begin(1, 0)),
+        (_publisher(0)[:1], _subscriber(1)[1:], _rates(0), _measure_both(1)),
+    ),
+    "line": Scenario(
+        "a router is between the two, so that each decides one of the links",
+        LINE,
+        _begin(0, 2),
+        (_publisher(0), _subscriber(2), _rates(0)),
+    ),
+    "line-lost": Scenario(
+        "the same, and the first link is lost and comes back",
+        LINE,
+        _begin(0, 2),
+        (_publisher(0)[:1], _subscriber(2)[:1], _rates(0), CUT),
+    ),
+}
