@@ -81,7 +81,7 @@ class Ageing:
 
     def next_deadline(self) -> int | None:
         """When `take_due` gives something."""
-        return min(self._delete_at.values(), default=None)
+        return min(self._delete_at.values()) if self._delete_at else None
 
 
 def _remember(ids: dict[int, None], origin: int) -> None:

@@ -64,6 +64,10 @@ class Reassembly:
 
     def add(self, packet: Control) -> tuple[tuple[int, bytes] | None, Reason | None]:
         """The next packet in order: (kind, payload) if it completes one, and why something was dropped."""
+        if packet.first and packet.last and packet.kind not in self._open:
+            if self._size + len(packet.fragment) <= self._limit:
+                return (packet.kind, packet.fragment), None
+            return None, Reason.OVERSIZE_PAYLOAD
         reason = None
         if packet.first:
             reason = Reason.UNFINISHED_PAYLOAD if self._close(packet.kind) else None
@@ -243,11 +247,6 @@ class Channel:
             return theirs if ours is None else ours
         return min(ours, theirs)
 
-    @property
-    def has_packets(self) -> bool:
-        """Whether `take_packets` would give any."""
-        return bool(self._packets) or self._in.acknowledge_now
-
     def take_packets(self) -> list[bytes]:
         """The packets to send, in order; what arrived since the last call is acknowledged once."""
         if self._in.acknowledge_now:
@@ -259,8 +258,9 @@ class Channel:
         if self._in.gap:
             # Only a pure ACK counts as a repeat at the sender, so data cannot stand in for it.
             self._acknowledge()
-        for sequence, fragment in self._out.collect(now_ns):
-            self._transmit(sequence, fragment)
+        if self._out.has_more:
+            for sequence, fragment in self._out.collect(now_ns):
+                self._transmit(sequence, fragment)
 
     def _transmit(self, sequence: int, fragment: Fragment) -> None:
         packet = codec.encode_control(

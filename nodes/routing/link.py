@@ -54,6 +54,10 @@ class Link:
         self._packets: list[bytes] = []
         self._outputs: list[Output] = []
         self._retransmissions = 0
+        self._deadline: int | None = None
+        """What `next_deadline` has found; None: something has happened since."""
+        self.stirred = False
+        """Whether something has happened since `take_outputs`, which may have something to give."""
 
     @property
     def up(self) -> bool:
@@ -93,13 +97,6 @@ class Link:
         return self._channel.waiting if self._channel is not None else 0
 
     @property
-    def has_outputs(self) -> bool:
-        """Whether `take_outputs` would give anything."""
-        if self._packets or self._outputs:
-            return True
-        return self._channel is not None and self._channel.has_packets
-
-    @property
     def acknowledged_ticket(self) -> int:
         """Payloads up to this ticket have arrived in this session."""
         return self._channel.acknowledged_ticket if self._channel is not None else 0
@@ -112,6 +109,7 @@ class Link:
 
     def receive(self, now_ns: int, packet: bytes) -> list[LinkEvent]:
         """Take one packet that is not a MESSAGE."""
+        self._stir()
         try:
             events = self._dispatch(now_ns, decode(packet))
         except WireError:
@@ -123,11 +121,13 @@ class Link:
     def send(self, now_ns: int, kind: int, payload: bytes, key: Hashable = None) -> int:
         """Send a payload over the session, which must be up; returns its ticket."""
         assert self._channel is not None, "the link is down"
+        self._stir()
         return self._channel.send(now_ns, kind, payload, key)
 
     def promise(self, now_ns: int, key: Hashable, make: Promise) -> None:
         """Send over the session, which must be up, what is made once its turn has come."""
         assert self._channel is not None, "the link is down"
+        self._stir()
         self._channel.promise(now_ns, key, make)
 
     def forget(self, key: Hashable) -> None:
@@ -137,10 +137,12 @@ class Link:
 
     def put(self, packet: bytes) -> None:
         """Send a packet as it is."""
+        self._stir()
         self._packets.append(packet)
 
     def drop(self, reason: Reason, **fields: object) -> None:
         """Count a drop; with fields, also log it."""
+        self._stir()
         self._outputs.append(Drop(self.interface.index, reason))
         if fields:
             who = {"interface": self.interface.name, "peer": self.interface.peer_name}
@@ -148,6 +150,7 @@ class Link:
 
     def handle_timer(self, now_ns: int) -> list[LinkEvent]:
         """Do what is due."""
+        self._stir()
         events = self._changes(self._adjacency.handle_timer(now_ns))
         if self._channel is not None:
             self._channel.handle_timer(now_ns)
@@ -158,20 +161,26 @@ class Link:
 
     def next_deadline(self) -> int:
         """When `handle_timer` is wanted."""
-        hello_at = self._adjacency.next_deadline()
-        deadline = self._channel.next_deadline() if self._channel is not None else None
-        return hello_at if deadline is None else min(hello_at, deadline)
+        if self._deadline is None:
+            hello_at = self._adjacency.next_deadline()
+            deadline = self._channel.next_deadline() if self._channel is not None else None
+            self._deadline = hello_at if deadline is None else min(hello_at, deadline)
+        return self._deadline
 
     def take_outputs(self) -> Iterator[Output]:
         """Drops and logs, then the packets bundled into datagrams of at most the MTU."""
         outputs, self._outputs = self._outputs, []
         yield from outputs
         packets, self._packets = self._packets, []
+        self.stirred, self._deadline = False, None  # an acknowledgement that goes out now is not due later
         if self._channel is not None:
             packets += self._channel.take_packets()
         if packets:
             for datagram in bundle(packets, self.datagram_bytes):
                 yield Send(self.interface.index, datagram)
+
+    def _stir(self) -> None:
+        self.stirred, self._deadline = True, None
 
     def _dispatch(self, now_ns: int, packet: Packet) -> list[LinkEvent]:
         match packet:

@@ -122,7 +122,7 @@ class Numbering:
 
     def next_deadline(self) -> int | None:
         """When `take_due` gives something."""
-        return min(self._early.values(), default=None)
+        return min(self._early.values()) if self._early else None
 
 
 class OwnNumber:

@@ -194,6 +194,11 @@ class Outbound:
         return len(self._urgent.waiting) + len(self._bulk.waiting)
 
     @property
+    def has_more(self) -> bool:
+        """Whether `collect` may give something: all else waits for acknowledgements alone."""
+        return self._resend > 0 or not (self._bulk.empty and self._urgent.empty)
+
+    @property
     def spent(self) -> bool:
         """Whether the session has no sequence number left."""
         return self._sent >= LAST_SEQUENCE

@@ -44,7 +44,7 @@ from nodes.routing.pending import Pending
 from nodes.routing.records import Rules
 from nodes.routing.scheme_exchange import SchemeExchange
 from nodes.routing.schemes import make_scheme
-from nodes.routing.schemes.base import FibSpec, View, of_router
+from nodes.routing.schemes.base import FibSpec, Scheme, View, of_router
 from nodes.routing.store import PredicateStore
 from nodes.routing.subscriptions import ClientSubscriptions
 from nodes.scheme_catalog import factors_patterns
@@ -191,6 +191,11 @@ class Router:
         return Pending(self.config.timers.install_delay_ms, STORM_FACTOR)
 
     @property
+    def scheme(self) -> Scheme:
+        """What decides what its tables hold, for those who look on."""
+        return self._scheme
+
+    @property
     def settled(self) -> bool:
         """Whether nothing is under way: all is acknowledged, announced and installed."""
         numbers_settled = self.linkstate.database.records.settled and all(f.settled for f in self._floods)
@@ -256,23 +261,28 @@ class Router:
         """When `handle_timer` is wanted; 0 until it was called first."""
         if not self._begun:
             return 0
-        deadlines = [*self._due(), *(link.next_deadline() for link in self.links)]
-        others = [
+        records = self.linkstate.database.records
+        waits = [
+            self.linkstate.announcement.at,
+            self._install_due.at,
             self.scheme_exchange.next_deadline(),
             self.rules.ageing.next_deadline(),
             self.rules.identity.next_deadline(),
-            self.linkstate.database.records.own.returns_at,
-            *(flood.database.own.returns_at for flood in self._floods),
-            *(numbering.next_deadline() for numbering in self._numberings()),
+            records.own.returns_at,
+            records.numbering.next_deadline(),
             None if self.patterns is None else self.patterns.next_deadline(),
         ]
-        return min(deadlines + [at for at in others if at is not None], default=None)
+        for flood in self._floods:
+            own = flood.database.own
+            waits += (flood.announcement.at, own.returns_at, flood.numbering.next_deadline())
+        deadlines = [link.next_deadline() for link in self.links]
+        return min(deadlines + [at for at in waits if at is not None], default=None)
 
     def take_outputs(self) -> list[Output]:
         """What is to be done, in order."""
         outputs, self._outputs = self._outputs, []
         for link in self.links:
-            if link.has_outputs:
+            if link.stirred:
                 outputs += link.take_outputs()
         for output in outputs:
             if isinstance(output, Drop):

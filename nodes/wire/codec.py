@@ -10,7 +10,7 @@ given a value the format cannot carry raises `UsageError`.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import wraps
 from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 
@@ -206,12 +206,14 @@ def decode_predicate(data: bytes) -> Predicate:
     return predicate_value(compiled.decode_predicate(data))
 
 
-def bundle(packets: Iterable[bytes], size: int) -> list[bytes]:
+def bundle(packets: Sequence[bytes], size: int) -> list[bytes]:
     """Datagrams of at most `size` bytes; a packet that is larger travels alone.
 
     Raises:
         UsageError: A packet fits no datagram at all.
     """
+    if len(packets) == 1 and len(packets[0]) <= DATAGRAM_MAX:
+        return [*packets]
     datagrams: list[bytearray] = []
     for packet in packets:
         if len(packet) > DATAGRAM_MAX:

@@ -25,6 +25,7 @@ _COST_FIELDS = (
 _CHANGE_FIELDS = (("change", 4), ("marking", 1), ("count", 4))
 _DESCRIPTOR_FIELDS = (("router", 4), ("descriptor", 8), ("place", 4))
 _UPDATE_FIELDS = (("flags", 1), ("publisher", 4), ("pcd", 8), ("subscriber", 4), ("scd", 8))
+_NO_FILTERS = _COUNT.pack(0)
 PUBLISHES, SUBSCRIBES = 1, 2
 WITHDRAWN, AGAIN, KEPT = 1, 2, 4
 FLAGS = (0, WITHDRAWN, AGAIN, WITHDRAWN | KEPT)
@@ -153,7 +154,7 @@ class DescriptorUpdate:
         _require(publisher or not pcd, "publisher", 1, "is 0, and its descriptor is not")
         _require(subscriber or not scd, "subscriber", 13, "is 0, and its descriptor is not")
         _require(publisher or subscriber, "subscriber", 13, "is 0, as is the publisher")
-        filters = _filters(data, _UPDATE.size)
+        filters = _filters(data, _UPDATE.size) if data[_UPDATE.size :] != _NO_FILTERS else []
         allowed = 0 if flags & WITHDRAWN else 1
         _require(len(filters) <= allowed, "predicate", _UPDATE.size, f"has more than {allowed} filters")
         found = filters[0] if filters else None
@@ -201,10 +202,10 @@ def _pack(layout: struct.Struct, *fields: int) -> bytes:
 def _unpack(
     layout: struct.Struct, fields: tuple[tuple[str, int], ...], data: bytes, at: int = 0
 ) -> tuple[int, ...]:
-    end = at
-    for name, size in fields:
-        _require(end + size <= len(data), name, end, "runs past the end")
-        end += size
+    if at + layout.size > len(data):
+        for name, size in fields:
+            _require(at + size <= len(data), name, at, "runs past the end")
+            at += size
     return layout.unpack_from(data, at)
 
 

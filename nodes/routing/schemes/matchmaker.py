@@ -169,6 +169,10 @@ class Matchmaker:
             found[interface] = f"{link.sent.digest}{out}{known}", f"{link.received.digest}{in_}{known}"
         return found
 
+    def marks(self) -> Mapping[int, bool]:
+        """By neighbour: whether the link to it is a p-link, as we have it who are upstream."""
+        return {link.neighbour: link.is_p_out for link in self._links.values()}
+
     def compile(self, view: View) -> FibSpec:
         """The classes of PSF over what was learned, by subscriber."""
         view = on_shared_tree(view) if self._shared else view

@@ -10,11 +10,13 @@ Not here: which mark it is to be (`matchmaker_marks`), what is held (`matchmaker
 
 from __future__ import annotations
 
+import struct
 from dataclasses import dataclass, field
 
 from nodes.routing.schemes.matchmaker_trees import Key
 from nodes.routing.schemes.siena_messages import SetDigest
 
+_KEY = struct.Struct(">4Q")
 NUMBERS = (1 << 32) - 1
 """Changes are numbered from 1 to this, and then from 1 again."""
 
@@ -63,4 +65,4 @@ class Link:
 
 def toggle(digest: SetDigest, key: Key) -> None:
     """A key was told, or withdrawn."""
-    digest.toggle(0, b"".join(part.to_bytes(8) for part in key))
+    digest.toggle(0, _KEY.pack(*key))

@@ -33,11 +33,15 @@ class Own:
         for _, new, old in self._clients.take_changes():
             came += new
             went += old
+        if not came and not went:
+            return [], []
         self._uses.update(came)
         self._uses.subtract(went)
         new_keys = [(self._make(now_ns, f), f) for f in dict.fromkeys(came) if f not in self._keys]
         gone = [self._keys.pop(f) for f in dict.fromkeys(went) if self._uses[f] <= 0 and f in self._keys]
-        self._uses = +self._uses
+        for filter_ in went:
+            if self._uses[filter_] <= 0:
+                del self._uses[filter_]
         return [(key, f) for key, f in new_keys if f in self._keys], gone
 
     def _make(self, now_ns: int, filter_: bytes) -> Key:

@@ -154,10 +154,8 @@ class Meeting:
         """What is to be told, and how forwarding changes, after all that has happened since."""
         while self._concerned:
             # Descriptors before matches: their changes make and unmake these.
-            chosen = sorted(self._concerned, key=lambda key: (key.is_match, key))
-            if not chosen[0].is_match:
-                chosen = [key for key in chosen if not key.is_match]
-            for key in chosen:
+            descriptors = [key for key in self._concerned if not key.is_match]
+            for key in sorted(descriptors or self._concerned):
                 del self._concerned[key]
                 self._settle(key)
         updates, changes = self._updates, self._changes
@@ -268,9 +266,16 @@ def _is_sort(key: Key, published: bool) -> bool:
 
 
 class _Pairs:
-    """The descriptors that count, and which of them overlap. The kernel compares each filter once."""
+    """The descriptors that count, and which of them overlap. The kernel compares each filter once.
+
+    While all are of one sort, as on most routers where one sort is broadcast, nothing is compared.
+    """
 
     def __init__(self) -> None:
+        self._alone: dict[Key, bytes | None] = {}
+        """Those of the one sort that there is, as long as there is none of the other."""
+        self._both = False
+        """Whether there have been both sorts."""
         self._overlaps = cover.Overlaps()
         self._published: dict[Key, int] = {}
         self._by_number: dict[int, tuple[Key, bytes]] = {}
@@ -282,8 +287,18 @@ class _Pairs:
 
     def add(self, key: Key, filter_: bytes | None) -> list[tuple[Key, bytes]]:
         """A descriptor counts: the matches that it makes, with the filter of their SCD."""
+        if not self._both:
+            first = next(iter(self._alone), key)
+            self._alone[key] = filter_
+            if bool(first.publisher) is bool(key.publisher):
+                return []
+            self._both, alone, self._alone = True, self._alone, {}
+            return [match for each in alone.items() for match in self._take(*each)]
         if key in self._published or key in self._wanted or key in self._anything:
             return []
+        return self._take(key, filter_)
+
+    def _take(self, key: Key, filter_: bytes | None) -> list[tuple[Key, bytes]]:
         if key.subscriber:
             assert filter_ is not None, "an SCD has a filter"
             return self._want(key, filter_)
@@ -291,6 +306,7 @@ class _Pairs:
 
     def remove(self, key: Key) -> None:
         """A descriptor counts no longer."""
+        self._alone.pop(key, None)
         if key in self._wanted:
             filter_ = self._wanted.pop(key)
             del self._by_filter[filter_][key]
