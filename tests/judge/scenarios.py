@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from itertools import count
+from itertools import count, product
 from random import Random
 from typing import Any
 
@@ -33,6 +33,9 @@ PATTERNS = (
     '([x = 3] then [x = 3] within 80ms) or [k = "" and x = 0] wait 1s',
     "[u = true and x = 1] then ([x = 8] and [x = 9]) within 400ms",
 )
+ROUTING = tuple(name for name in SCHEMES if any(each.name == "patterns" for each in CATALOG[name].options))
+"""Under these routers can recognise patterns."""
+LOSING = ("loss", "corrupt", "rate")
 TEXTS = ("a", "b", "bc", "cab", "")
 
 
@@ -40,14 +43,22 @@ def draw(seed: int, scheme: str | None = None) -> dict[str, Any]:
     """The scenario of a seed, under that scheme or one in turn; drawn again while its faults contradict."""
     for attempt in count():
         scenario = _drawn(seed, Random(f"judge/{seed}/{attempt}"), scheme)
-        _let_advertise(scenario, Random(f"judge/{seed}/advertisements"))
-        _let_seek(scenario, Random(f"judge/{seed}/patterns"))
+        routed = routes_patterns(seed, scenario["scheme"])
+        _let_advertise(scenario, Random(f"judge/{seed}/advertisements"), always=routed)
+        _let_seek(scenario, Random(f"judge/{seed}/patterns"), always=routed)
+        if routed:
+            _let_matches_be_owed(scenario)
         try:
             plan_of(scenario)
         except ScenarioError:
             continue
         return scenario
     raise AssertionError("a count has no end")
+
+
+def routes_patterns(seed: int, scheme: str) -> bool:
+    """Whether routers recognise patterns in it, and links lose nothing: only then are matches owed."""
+    return scheme in ROUTING and Random(f"judge/{seed}/routed").random() < 0.6
 
 
 def scheme_of(scenario: dict[str, Any]) -> str:
@@ -138,11 +149,27 @@ def _publication(rng: Random) -> dict[str, Any]:
     return {**times, "message": message, "payload": {"size": rng.choice([0, 0, 1, 200])}}
 
 
-def _let_advertise(scenario: dict[str, Any], rng: Random) -> None:
+def _let_matches_be_owed(scenario: dict[str, Any]) -> None:
+    """No link loses by plan, less fails, advertisements stay, and some single client seeks."""
+    clients = [*scenario["clients"].values(), *scenario["populations"].values()]
+    links = [*scenario["topology"]["links"], *(client.get("access", {}) for client in clients)]
+    for link, what in product(links, LOSING):
+        link.pop(what, None)
+    for client in clients:
+        client["advertise"] = [each["predicate"] for each in client.get("advertise", ())]
+    for population in scenario["populations"].values():
+        population.pop("patterns", None)
+    list(scenario["clients"].values())[-1].setdefault("patterns", [PATTERNS[0]])
+    kept = [fault for fault in scenario["faults"] if not next(iter(fault.values())).startswith("impair")]
+    scenario["faults"] = kept[: len(kept) // 2]
+    scenario["timing"] = {"settle": "600ms"}
+
+
+def _let_advertise(scenario: dict[str, Any], rng: Random, *, always: bool) -> None:
     """Where the scheme can have it: publishers have to advertise, and some do not advertise enough."""
     name = scenario["scheme"]
     can = any(option.name == "advertisements" for option in CATALOG[name].options)
-    if not can or rng.random() < 0.6:
+    if not can or (rng.random() < 0.6 and not always):
         return
     scenario["scheme"] = {"name": name, "advertisements": True}
     for client in (*scenario["clients"].values(), *scenario["populations"].values()):
@@ -155,12 +182,12 @@ def _advertisement(rng: Random) -> dict[str, Any]:
     return {**found, "predicate": rng.choice(ADVERTISED)}
 
 
-def _let_seek(scenario: dict[str, Any], rng: Random) -> None:
+def _let_seek(scenario: dict[str, Any], rng: Random, *, always: bool) -> None:
     """Some clients seek patterns; where they have to advertise, routers may recognise them."""
-    if rng.random() < 0.5:
+    if rng.random() < 0.5 and not always:
         return
-    routed = any(option.name == "patterns" for option in CATALOG[scheme_of(scenario)].options)
-    if isinstance(scenario["scheme"], dict) and routed and rng.random() < 0.6:
+    routed = isinstance(scenario["scheme"], dict) and scheme_of(scenario) in ROUTING
+    if routed and (rng.random() < 0.6 or always):
         scenario["scheme"] |= {"patterns": "factored"}
     for client in (*scenario["clients"].values(), *scenario["populations"].values()):
         if rng.random() < 0.6:
