@@ -11,9 +11,11 @@ from dataclasses import dataclass, field, replace
 from random import Random
 from typing import Any
 
+from tests.faults.demand import changing
 from tests.faults.families import FAMILIES
 from tests.faults.schedules import SETTLE_MS, TIMERS, Break, Publication, Schedule, Subscription
 from tests.faults.variants import VARIANTS, seeks
+from tests.routing.central import BY_SOURCE
 from topologies.fault_kinds import KINDS
 
 STEP_MS = 1_300
@@ -75,6 +77,8 @@ def draw(family: str, variant: str, seed: int) -> Schedule:
         if seeks(variant)
         else (),
     )
+    if VARIANTS[variant][0] in BY_SOURCE:
+        drawn = _with_changing_demand(drawn, Random(f"{family}/{variant}/{seed}/demand"), steps)
     if not seeks(variant):
         return drawn
     gathered = (
@@ -89,6 +93,17 @@ def draw(family: str, variant: str, seed: int) -> Schedule:
         subscriptions=subscriptions,
         advertisements=advertisements,
         patterns=patterns,
+    )
+
+
+def _with_changing_demand(drawn: Schedule, rng: Random, steps: int) -> Schedule:
+    advertised = bool(VARIANTS[drawn.variant][1].get("advertisements"))
+    names = [name for name, _ in drawn.clients]
+    subscriptions, advertisements = changing(rng, names, steps, STEP_MS, advertised=advertised)
+    return replace(
+        drawn,
+        subscriptions=(*drawn.subscriptions, *subscriptions),
+        advertisements=(*drawn.advertisements, *advertisements),
     )
 
 

@@ -29,6 +29,7 @@ from tests.faults.schedules import Schedule
 from tests.routing.central import Network as Whole
 from tests.routing.central_patterns import Recognition, Sought, recognition
 from tests.routing.comparison import Tables, differences
+from tests.routing.matchmaker_cases import marking_faults
 
 Event = dict[str, Any]
 SHOWN = 3
@@ -169,6 +170,9 @@ class _TableCheck:
             self._compare_requests(network, expected, names)
             whole = Whole(configs, wants, network.state.down, offers, expected.inner())
         self._compare_tables(network, whole, names)
+        if self._plan.scheme == "amsp":
+            routers = {router: network.cores[names[router]] for router in whole.routers}
+            self.problems += [f"fixpoint {self.fixpoints}: {each}" for each in marking_faults(routers, whole)]
 
     def _compare_requests(self, network: Network, expected: Recognition, names: Mapping[int, str]) -> None:
         found = Recognition()

@@ -21,6 +21,8 @@ OPTIONS: Mapping[str, tuple[str, Mapping[str, OptionValue]]] = {
     "siena/src/adv": ("siena", {"tree": "source", "advertisements": True}),
     "amsp/adv": ("amsp", {"advertisements": True}),
     "amsp/quick": ("amsp", {"advertisements": True, "interval_ms": 100, "alpha": 0.5}),
+    "amsp/p": ("amsp", {"advertisements": True, "interval_ms": 100, "alpha": 0.5, "marking": "p"}),
+    "amsp/shared": ("amsp", {"advertisements": True, "interval_ms": 100, "alpha": 0.5, "tree": "shared"}),
     "bp/adv": ("bp", {"advertisements": True}),
     "bs/adv": ("bs", {"advertisements": True}),
     "bp/shared/adv": ("bp", {"tree": "shared", "advertisements": True}),
