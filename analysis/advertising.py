@@ -65,6 +65,15 @@ class Advertising:
                 found = Standing.UNSURE
         return found
 
+    def provided(self, wanted: Predicate, client: int) -> bool:
+        """Whether anybody but a client ever advertised something that overlaps what it wants."""
+        return any(
+            _overlaps(offered, wanted)
+            for publisher, held in self._held.items()
+            if publisher != client
+            for offered, _ in held
+        )
+
     def changes_concerning(self, wanted: Predicate) -> list[int]:
         """When, since the start, something was advertised or withdrawn that overlaps it; ascending."""
         found = {

@@ -13,6 +13,9 @@ MOST_MATCHES = 1_000_000
 MOST_SHOWN = 40
 """Matches of one pattern that are kept for the report, those with something wrong first."""
 
+MOST_WAITED = 3
+"""Patterns that could have no match that are named."""
+
 Ids = tuple[tuple[int, int], ...]
 """A match, by the ids of its components."""
 
@@ -48,6 +51,8 @@ class PatternCounts:
     judged: bool = True
     """Whether there were few enough matches to find out; else all counts are 0."""
     shown: Sequence[ShownMatch] = ()
+    lacking: Sequence[str] = ()
+    """Parts that nobody ever advertised, if there could be no match without."""
 
 
 VERDICTS = ("missing", "spurious", "duplicate", "lost", "delivered")
@@ -93,6 +98,18 @@ def _verdict(told_ns: Sequence[int], *, may: bool, must: bool) -> str:
     if not may:
         return "spurious"
     return "duplicate" if len(told_ns) > 1 else "delivered"
+
+
+def waited(counts: Sequence[PatternCounts] | None) -> list[str]:
+    """A sentence for each of the first patterns that could have no match, and how many more there are."""
+    found = [each for each in counts or () if each.lacking]
+    sentences = []
+    for each in found[:MOST_WAITED]:
+        parts = " or ".join(each.lacking)
+        sentences.append(f"{each.client} waited in vain for {each.pattern}: nobody else advertised {parts}.")
+    if len(found) > MOST_WAITED:
+        sentences.append(f"... and {len(found) - MOST_WAITED:,} more patterns could have no match either.")
+    return sentences
 
 
 def are_wrong(counts: Sequence[PatternCounts] | None) -> bool:

@@ -19,11 +19,13 @@ from analysis.oracle import Claim, Clock, Oracle, SubscriptionChange, subscripti
 from analysis.pattern_calm import Calm, calm_of
 from analysis.pattern_choice import Chosen, Published
 from analysis.pattern_counts import Ids, PatternCounts, shown
+from analysis.pattern_providers import lacking
 from analysis.rundir import Run, read_events
 from nodes.model import (
     Occurrence,
     Pattern,
     PredicateSyntaxError,
+    format_expression,
     parse_message,
     parse_pattern,
 )
@@ -203,7 +205,15 @@ class PatternJudge:
             spurious=sum(each not in found.allowed for each in told_ns),
             lost=len(lost),
             shown=shown(told_ns, found.owed, found.allowed, lost),
+            lacking=self._lacking(rows[-1]) if not found.owed and not told_ns else (),
         )
+
+    def _lacking(self, row: Sought) -> list[str]:
+        pattern = _read(row.pattern)
+        if pattern is None:
+            return []
+        absent = lacking(pattern, self.clients.get(row.client, 0), self.advertising)
+        return [format_expression(each) for each in absent]
 
     def _find(
         self,

@@ -307,6 +307,7 @@ class Client:
 
         Raises:
             PredicateSyntaxError: the text is none; the error points at the column.
+            UsageError: one of them declares no attribute: no message but the empty one is within it.
         """
         meant = parse_predicate(advertisements) if isinstance(advertisements, str) else advertisements
         self._check()

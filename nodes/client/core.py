@@ -17,7 +17,17 @@ from fastpath.wire import codec
 from nodes.client.held import Held
 from nodes.client.refused import name_of, why_not
 from nodes.config import NodeConfig
-from nodes.model import Pattern, Predicate, Time, UsageError, Value, check_message, format_pattern
+from nodes.model import (
+    Pattern,
+    Predicate,
+    Time,
+    UsageError,
+    Value,
+    check_message,
+    declares_nothing,
+    format_pattern,
+    format_predicate,
+)
 from nodes.routing.adjacency import draw_incarnation
 from nodes.routing.effects import Deliver, DeliverMatch, Drop, Log, Output, Reason
 from nodes.routing.link import Arrived, Link, LinkEvent, LinkUp
@@ -101,7 +111,13 @@ class ClientCore:
 
         Each filter is read as an advertisement (M5). An id that is in use is given the new ones. It may be
         called before the client is attached.
+
+        Raises:
+            UsageError: One of them declares no attribute.
         """
+        if declares_nothing(advertisements):
+            text = format_predicate(advertisements)
+            raise UsageError(f"{text} declares no attribute, so no message but the empty one is within it")
         self._changes += 1
         encoded = encode_predicate(advertisements)
         return self._advertisements.set(now_ns, encoded, number, attached=self.attached)

@@ -22,6 +22,7 @@ from nodes.model.filters import (
     Predicate,
     advertised,
     advertisement_matches,
+    declares_nothing,
     matches,
     matches_filter,
 )
@@ -99,6 +100,7 @@ __all__ = [
     "contradictory",
     "covers",
     "covers_predicate",
+    "declares_nothing",
     "every_match",
     "format_expression",
     "format_filter",

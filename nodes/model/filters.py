@@ -81,3 +81,8 @@ def advertisement_matches(filter_: Filter, message: Mapping[str, Value]) -> bool
 def advertised(advertisements: Predicate, message: Mapping[str, Value]) -> bool:
     """Whether a message is within one of several advertisements."""
     return any(advertisement_matches(f, message) for f in advertisements.filters)
+
+
+def declares_nothing(advertisements: Predicate) -> bool:
+    """Whether no message but the empty one is within one of these advertisements, or there are none."""
+    return not all(f.constraints for f in advertisements.filters or [Filter()])

@@ -16,9 +16,9 @@ from typing import Any
 
 from nodes.config import Action
 from nodes.model import (
-    Filter,
     PredicateSyntaxError,
     Value,
+    declares_nothing,
     format_message,
     format_pattern,
     format_predicate,
@@ -142,7 +142,7 @@ class Workload:
         return written is not None and (not isinstance(written, dict) or DIS in written)
 
     def _can_be_advertised(self, text: str, key: Key) -> bool:
-        if text and not all(filter_.constraints for filter_ in parse_predicate(text).filters or [Filter()]):
+        if text and declares_nothing(parse_predicate(text)):
             message = f"{text} declares no attribute, so no message but the empty one is within it"
             self.source.complain(key, message, "constraints on all attributes that will be published")
             return False

@@ -10,7 +10,7 @@ from analysis import pattern_counts
 from analysis.advertising import Advertising
 from analysis.history import FOREVER, History, SettledPeriod
 from analysis.oracle import Clock, SubscriptionChange
-from analysis.pattern_counts import are_wrong, as_verdict
+from analysis.pattern_counts import PatternCounts, are_wrong, as_verdict
 from analysis.patterns import PatternEvents, PatternJudge, Published, Sought, Told
 from analysis.pipeline import analyze
 from analysis.quick.judge import judge
@@ -199,6 +199,39 @@ def test_a_match_that_was_not_told_by_routers_when_the_run_ended_is_not_owed():
     assert judged(A_THEN_B, A_B_B[:2], [], end=2.15) == {"owed": 1, "missing": 1}
     assert judged(A_THEN_B, A_B_B[:2], [], end=2.15, factored=True) == {}
     assert judged(A_THEN_B, A_B_B[:2], [], end=2.2, factored=True) == {"owed": 1, "missing": 1}
+
+
+@pytest.mark.parametrize(
+    ("pattern", "said"),
+    [
+        ("[a = 1] then [c = 1] within 2s", "[c = 1]"),
+        ("[a = 1 and a = 2] and ([c = 1] or [d = 1]) within 2s", "[a = 1 and a = 2] or [c = 1] or [d = 1]"),
+        ("[c = 1] or [a = 7]", None),
+        (A_THEN_B, None),
+    ],
+)
+def test_a_pattern_of_which_nobody_advertised_a_part_is_named(pattern, said):
+    judge = PatternJudge(
+        PatternEvents([Sought(START_NS - 1, "c", 1, pattern)]),
+        [SubscriptionChange(START_NS - 1, "c", 1, "a = 1")],
+        {"c": 9},
+        Clock(START_NS, SETTLE_NS),
+        START_NS + 60 * SECOND,
+        CALM,
+        advertising(),
+        lossy=False,
+        factored=True,
+    )
+    found = pattern_counts.waited(judge.counts(lambda: published("1 b = 1")))
+    assert found == ([f"c waited in vain for {pattern}: nobody else advertised {said}."] if said else [])
+
+
+def test_of_many_patterns_that_nobody_could_provide_the_first_are_named():
+    counts = [PatternCounts("c", f"[c = {n}]", lacking=[f"[c = {n}]"]) for n in range(7)]
+    assert pattern_counts.waited(counts)[2:] == [
+        "c waited in vain for [c = 2]: nobody else advertised [c = 2].",
+        "... and 4 more patterns could have no match either.",
+    ]
 
 
 SCENARIO = """

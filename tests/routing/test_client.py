@@ -160,7 +160,13 @@ def test_a_subscription_id_has_32_bits(number: int) -> None:
     with pytest.raises(UsageError, match="0 to 4294967295"):
         core().subscribe(0, parse_predicate("all"), number)
     with pytest.raises(UsageError, match="an advertisement's id is 0 to 4294967295"):
-        core().advertise(0, parse_predicate("all"), number)
+        core().advertise(0, parse_predicate("x = 1"), number)
+
+
+@pytest.mark.parametrize("text", ["all", "none", "x = 1 or all"])
+def test_an_advertisement_that_declares_nothing_is_an_error(text: str) -> None:
+    with pytest.raises(UsageError, match="declares no attribute, so no message but the empty one is within"):
+        core().advertise(0, parse_predicate(text))
 
 
 def test_a_router_is_no_client() -> None:
