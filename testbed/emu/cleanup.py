@@ -7,6 +7,7 @@ with the last process in them.
 
 from __future__ import annotations
 
+import contextlib
 import os
 import shutil
 import signal
@@ -52,10 +53,10 @@ class CleanReport:
 def clean(dry_run: bool = False, root: Path | None = None) -> CleanReport:
     """Kill the processes of dead runs; remove their folders, control groups and names of namespaces."""
     root = root or registry_root()
-    live = tuple(run.run_id for run in running(root) if run.alive)
-    folders = sorted(path for path in root.iterdir() if path.is_dir()) if root.is_dir() else []
+    runs = running(root)  # seen once: of what is registered from now on nothing is known
+    live = tuple(run.run_id for run in runs if run.alive)
     scratch = tuple(_abandoned_scratch())
-    dead = tuple(f for f in folders if f.name not in live and not _in_the_making(f))
+    dead = (*_half_made(root), *(run.folder for run in runs if not run.alive))
     leftovers = _leftovers()
     survivors: tuple[Leftover, ...] = ()
     if not dry_run:
@@ -67,9 +68,9 @@ def clean(dry_run: bool = False, root: Path | None = None) -> CleanReport:
         for folder in dead:
             remove_groups(folder.name)
             hide(folder.name)
-            shutil.rmtree(folder)
+            _remove(folder)
         for folder in scratch:
-            shutil.rmtree(folder)
+            _remove(folder)
     return CleanReport(tuple(leftovers), (*dead, *scratch), live, dry_run, survivors)
 
 
@@ -87,10 +88,15 @@ def _latecomers() -> list[Leftover]:
     return _leftovers()
 
 
-def _in_the_making(folder: Path) -> bool:
-    """A registration's folder is hidden, and named after its process, until its record is written."""
-    pid = folder.name.rpartition(".")[2]
-    return folder.name.startswith(".") and pid.isdecimal() and Path(f"/proc/{pid}").exists()
+def _half_made(root: Path) -> list[Path]:
+    """Hidden folders, as they are while they are made and removed, whose processes have ended meanwhile."""
+    hidden = sorted(root.glob(".*/")) if root.is_dir() else []
+    return [folder for folder in hidden if not Path(f"/proc/{folder.name.rpartition('.')[2]}").exists()]
+
+
+def _remove(folder: Path) -> None:
+    with contextlib.suppress(FileNotFoundError):  # another `cbn clean` was here first
+        shutil.rmtree(folder)
 
 
 def _leftovers() -> list[Leftover]:

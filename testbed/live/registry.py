@@ -65,8 +65,13 @@ class Registration:
         write_whole(path, json.dumps({**record, **facts}) + "\n")
 
     def remove(self) -> None:
-        """The run has ended: forget it."""
-        shutil.rmtree(self.folder, ignore_errors=False)
+        """The run has ended: forget it, at once, so that nobody takes half of it for what a dead run left."""
+        leaving = _hidden(self.folder, self.owner)
+        try:
+            self.folder.rename(leaving)
+        except FileNotFoundError:  # somebody has removed it by hand
+            return
+        shutil.rmtree(leaving)
 
 
 def register(run_id: str, directory: Path, root: Path | None = None) -> Registration:
@@ -79,7 +84,7 @@ def register(run_id: str, directory: Path, root: Path | None = None) -> Registra
     owner = Owner.this_process()
     registration = Registration(root / run_id, run_id, owner)
     _check(registration)
-    partial = root / f".{run_id}.{owner.pid}"
+    partial = _hidden(registration.folder, owner)
     partial.mkdir(mode=0o700, parents=True, exist_ok=True)
     record = {"run_id": run_id, "owner": str(owner), "directory": str(directory.resolve())}
     (partial / RUN_FILE).write_text(json.dumps(record) + "\n", encoding="utf-8")
@@ -92,6 +97,11 @@ def register(run_id: str, directory: Path, root: Path | None = None) -> Registra
             "if it is not running, `cbn clean` removes it"
         ) from error
     return registration
+
+
+def _hidden(folder: Path, owner: Owner) -> Path:
+    """What a folder is called while it is made and removed: no run, and left alone while its owner lives."""
+    return folder.with_name(f".{folder.name}.{owner.pid}")
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -13,7 +14,7 @@ import pytest
 
 from nodes.processes import OWNER_MARK, RUN_MARK, Owner, started_ticks
 from testbed.emu.cleanup import clean
-from testbed.live.registry import RegistryError, register, running
+from testbed.live.registry import RegistryError, Running, register, running
 
 pytestmark = pytest.mark.usefixtures("sole_cleaner")
 FOREVER = [sys.executable, "-c", "import sys; sys.stdin.read()"]
@@ -126,6 +127,45 @@ def test_a_registration_in_the_making_stays(tmp_path: Path) -> None:
     (tmp_path / f".half.{os.getpid()}").mkdir()
     (tmp_path / f".dead.{dead_owner().pid}").mkdir()
     assert [folder.name.split(".")[1] for folder in clean(root=tmp_path).folders] == ["dead"]
+
+
+def test_a_run_that_begins_while_another_cleans_stays(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def then_one_begins(root: Path) -> list[Running]:
+        found = running(root)
+        register("late", tmp_path, root)
+        return found
+
+    monkeypatch.setattr("testbed.emu.cleanup.running", then_one_begins)
+    assert clean(root=tmp_path / "root").folders == ()
+    assert [run.run_id for run in running(tmp_path / "root")] == ["late"]
+
+
+def test_a_run_that_ends_while_another_cleans_is_not_disturbed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    root = tmp_path / "root"
+    registration = register("ending", tmp_path, root)
+    (registration.folder / "1.sock").touch()
+
+    def while_another_cleans(folder: Path) -> None:
+        monkeypatch.undo()
+        (folder / "run.json").unlink()
+        assert clean(root=root).folders == ()
+        assert (folder / "1.sock").exists()
+        shutil.rmtree(folder)
+
+    monkeypatch.setattr("testbed.live.registry.shutil.rmtree", while_another_cleans)
+    registration.remove()
+    assert list(root.iterdir()) == []
+
+
+def test_a_run_whose_folder_was_removed_by_hand_ends_as_others_do(tmp_path: Path) -> None:
+    registration = register("gone", tmp_path, tmp_path / "root")
+    shutil.rmtree(registration.folder)
+    registration.remove()
+    assert list((tmp_path / "root").iterdir()) == []
 
 
 def test_files_that_are_no_registration_stay(tmp_path: Path) -> None:
