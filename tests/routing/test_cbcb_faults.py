@@ -10,7 +10,7 @@ from nodes.client.script import ScriptedClient
 from nodes.model import parse_predicate
 from tests.routing.cbcb_networks import central, held, network, populated, routers
 from tests.routing.fabric import MS, SECOND, Conditions, Network, line, random_graph, ring
-from tests.routing.test_faults import apply_random_fault
+from tests.routing.random_faults import break_at_random, calm
 from tests.routing.workload import delivered, owed, start
 
 
@@ -150,23 +150,16 @@ def test_random_faults_leave_the_tables_right_and_nothing_missing_once_they_are_
         0.1,
     )
     net = populated(edges, seed, conditions, clients=4)
-    dead: set[str] = set()
-    for _ in range(rng.randrange(1, 14)):
-        net.run(rng.choice([rng.randrange(50 * MS), rng.randrange(3 * SECOND)]))
-        apply_random_fault(net, rng, edges, dead)
-        churn(net, rng)
-    for name in sorted(dead):
-        net.start(name)
-    for wire in net.wires.values():
-        wire.cut = False
-    net.converge(within_ns=30 * SECOND)
+    break_at_random(net, rng, edges, soon_or_late, lambda: churn(net, rng), most=13)
     assert_right(net)
-    for wire in net.wires.values():
-        wire.conditions = Conditions()
-    net.run(SECOND)
+    calm(net)
     assert_delivers(net)
     net.converge()
     assert_right(net)
+
+
+def soon_or_late(rng: random.Random) -> int:
+    return rng.choice([rng.randrange(50 * MS), rng.randrange(3 * SECOND)])
 
 
 def churn(net: Network, rng: random.Random) -> None:

@@ -9,8 +9,9 @@ import pytest
 
 from nodes.model import parse_predicate
 from nodes.routing import outbound
-from tests.routing.fabric import MS, SECOND, Conditions, Network, configure, line, random_graph, ring
-from tests.routing.workload import Edges, delivered, owed, populated, start
+from tests.routing.fabric import MS, SECOND, Network, configure, line, ring
+from tests.routing.random_faults import break_at_random, calm, drawn_network
+from tests.routing.workload import delivered, owed, populated, start
 
 
 def test_a_silent_link_is_found_out_and_routed_around() -> None:
@@ -131,44 +132,13 @@ def test_a_client_that_dies_takes_its_subscriptions_with_it() -> None:
 def test_random_faults_leave_nothing_missing_and_nothing_twice_once_they_are_over(seed: int) -> None:
     """Links cut in both or one direction, nodes killed and restarted, on wires that lose and reorder."""
     rng = random.Random(seed)
-    edges = random_graph(rng, rng.randrange(2, 9), rng.randrange(8))
-    jitter_ns = rng.choice([0, MS, 50 * MS])
-    conditions = Conditions(rng.choice([MS // 10, 20 * MS]), jitter_ns, rng.choice([0, 0.05, 0.25]), 0.1)
+    edges, conditions = drawn_network(rng, most_loss=0.25)
     network = populated(edges, seed, conditions, clients=4)
-    dead: set[str] = set()
-    for _ in range(rng.randrange(1, 12)):
-        network.run(rng.randrange(3 * SECOND))
-        apply_random_fault(network, rng, edges, dead)
-    for name in sorted(dead):
-        network.start(name)
-    for wire in network.wires.values():
-        wire.cut = False
-    network.converge(within_ns=30 * SECOND)
-    for wire in network.wires.values():
-        wire.conditions = Conditions()
-    network.run(SECOND)
+    break_at_random(network, rng, edges)
+    calm(network)
     start(network)
     network.run(2 * SECOND)
     assert delivered(network.events) == owed(network.events), f"seed {seed}"
-
-
-def apply_random_fault(network: Network, rng: random.Random, edges: Edges, dead: set[str]) -> None:
-    """One random fault, or the end of one."""
-    name, (a, b, _) = rng.choice(sorted(network.configs)), rng.choice(edges)
-    match rng.randrange(4):
-        case 0:
-            network.cut(f"r{a}", f"r{b}", down=rng.random() < 0.6)
-        case 1:
-            network.wires[rng.choice(sorted(network.wires))].cut = rng.random() < 0.5
-        case 2 if name in dead:
-            dead.remove(name)
-            network.start(name)
-        case 2:
-            dead.add(name)
-            network.kill(name)
-        case 3 if name not in dead:
-            network.kill(name)
-            network.start(name)
 
 
 def test_a_session_that_runs_out_of_numbers_is_renewed(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -18,7 +18,7 @@ from nodes.scheme_catalog import OptionValue
 from nodes.wire.codec import encode_filter
 from nodes.wire.matchmaker_payloads import DescriptorUpdate
 from nodes.wire.packets import Kind
-from tests.routing.fabric import MS, SECOND, Conditions, Network, configure, line, random_graph, ring
+from tests.routing.fabric import MS, SECOND, Network, configure, line, random_graph, ring
 from tests.routing.impostor import Impostor
 from tests.routing.matchmaker_cases import (
     OPTIONS,
@@ -33,7 +33,7 @@ from tests.routing.matchmaker_cases import (
     said,
     whole_of,
 )
-from tests.routing.test_faults import apply_random_fault
+from tests.routing.random_faults import break_at_random, calm, drawn_network
 from tests.routing.workload import delivered, owed, start, within
 
 SCHEMES = ["amsp", "bp", "bs"]
@@ -75,23 +75,10 @@ def test_after_random_faults_nothing_is_missing_and_tables_are_as_computed_centr
     scheme: str, options: Mapping[str, OptionValue], seed: int
 ) -> None:
     rng = random.Random(f"{seed}/faults")
-    edges = random_graph(rng, rng.randrange(2, 9), rng.randrange(8))
-    conditions = Conditions(
-        rng.choice([MS // 10, 20 * MS]), rng.choice([0, MS, 50 * MS]), rng.choice([0, 0.05, 0.2]), 0.1
-    )
+    edges, conditions = drawn_network(rng)
     net = network(scheme, edges, options, seed, conditions, clients=4)
-    dead: set[str] = set()
-    for _ in range(rng.randrange(1, 12)):
-        net.run(rng.randrange(3 * SECOND))
-        apply_random_fault(net, rng, edges, dead)
-    for name in sorted(dead):
-        net.start(name)
-    for wire in net.wires.values():
-        wire.cut = False
-    net.converge(within_ns=30 * SECOND)
-    for wire in net.wires.values():
-        wire.conditions = Conditions()
-    net.run(SECOND)
+    break_at_random(net, rng, edges)
+    calm(net)
     hold_to_the_definition(net, scheme, options, f"seed {seed}")
 
 

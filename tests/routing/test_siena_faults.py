@@ -14,6 +14,7 @@ from nodes.routing.schemes.base import Options
 from nodes.wire.codec import encode_predicate
 from nodes.wire.packets import Kind
 from tests.routing.fabric import MS, SECOND, Conditions, Network, random_graph, ring
+from tests.routing.random_faults import break_at_random, calm, drawn_network
 from tests.routing.siena_cases import (
     ADVERTISED,
     LITERAL,
@@ -26,7 +27,6 @@ from tests.routing.siena_cases import (
     scheme,
     table,
 )
-from tests.routing.test_faults import apply_random_fault
 from tests.routing.test_hostile import Impostor, drops
 from tests.routing.workload import Edges, delivered, owed, start, within
 
@@ -54,23 +54,10 @@ def test_after_random_faults_nothing_is_missing_nothing_comes_twice_and_tables_a
 ) -> None:
     """Links cut in both or one direction, nodes killed and restarted, on wires that lose and reorder."""
     rng = random.Random(f"{seed}/faults")
-    edges = random_graph(rng, rng.randrange(2, 9), rng.randrange(8))
-    conditions = Conditions(
-        rng.choice([MS // 10, 20 * MS]), rng.choice([0, MS, 50 * MS]), rng.choice([0, 0.05, 0.2]), 0.1
-    )
+    edges, conditions = drawn_network(rng)
     net = network(edges, options, seed, conditions, clients=4)
-    dead: set[str] = set()
-    for _ in range(rng.randrange(1, 12)):
-        net.run(rng.randrange(3 * SECOND))
-        apply_random_fault(net, rng, edges, dead)
-    for name in sorted(dead):
-        net.start(name)
-    for wire in net.wires.values():
-        wire.cut = False
-    net.converge(within_ns=30 * SECOND)
-    for wire in net.wires.values():
-        wire.conditions = Conditions()
-    net.run(SECOND)
+    break_at_random(net, rng, edges)
+    calm(net)
     hold_to_the_definition(net, options, f"seed {seed}")
 
 
@@ -90,8 +77,7 @@ def test_literal_converges_after_random_faults_to_what_both_ends_of_every_link_a
     for wire in net.wires.values():
         wire.cut = False
     net.converge(within_ns=30 * SECOND)
-    for wire in net.wires.values():
-        wire.conditions = Conditions()
+    calm(net)
     start(net)
     net.run(2 * SECOND)
     assert not delivered(net.events) - owed(net.events), f"seed {seed}"
