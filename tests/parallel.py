@@ -1,15 +1,21 @@
 """Runs the tests side by side: `pytest -p tests.parallel -n auto`, as `make test` does.
 
-A file is the unit of work, so fixtures of modules are made once. All files that
-make network namespaces are one unit, all that boot machines another, and all that
-start Spark are two more: emulated networks would disturb each other's timing, and one Spark session
-serves many tests. What takes longest begins first. Most of the time of such
-tests is waiting, so there are more workers than cores; tests of the emulated
-world, which measure time, go before the others wherever both want a core.
+A unit is what one worker runs one after another. Most files are units, so that fixtures of modules are made
+once; long files without such fixtures are several. Tests that would disturb each other, or that share what
+takes long to make, are one unit together:
+
+- those that hold links of network namespaces to times (`timed`);
+- the other tests that make network namespaces;
+- those that boot machines and share three of them; tests of the machines themselves boot their own beside it;
+- two units of tests that start Spark, each of which shares one session.
+
+Most of the time of all of these is waiting, so there are more workers than cores. What takes longest
+begins first, and where several want a core, it goes to what measures time.
 """
 
 from __future__ import annotations
 
+import ast
 import os
 import zlib
 from collections import OrderedDict
@@ -20,36 +26,65 @@ import pytest
 from xdist.scheduler import LoadScopeScheduling
 
 ROOT = Path(__file__).parents[1]
-NAMESPACES, SPARK, MACHINES = "namespaces", ("spark-0", "spark-1"), "machines"
-LONG = ("test_sanitized_", "tests/experiments/", "tests/faults/", "tests/docs/", "tests/frame/")
+TIMED, NAMESPACES, MACHINES, SPARK = "timed", "namespaces", "machines", ("spark-0", "spark-1")
+OWN_MACHINES = "tests/cluster/test_metal.py"
+FIRST = (TIMED, NAMESPACES, MACHINES, OWN_MACHINES, *SPARK)
+"""What waits most, in the order in which it begins."""
+LONG = (
+    "test_sanitized_",
+    "tests/experiments/",
+    "tests/faults/",
+    "tests/docs/",
+    "tests/frame/",
+    "tests/judge/",
+)
 """Parts of the names of files that take long: they begin before the others."""
-NICE = 10
-"""The niceness of tests that do not measure time."""
+PARTS = 4
+"""How many units a long file is whose tests share nothing."""
+WORKERS_A_CORE = 3
+NICE = {"timed": 0, "emu": 3}
+"""The niceness of tests by their markers: the first counts that a test has."""
+NICE_OTHERS = 10
 
 
 @cache
-def unit(path: str) -> str:
-    """What a file of tests is run together with."""
-    text = (ROOT / path).read_text(encoding="utf-8")
-    if "mark.emu" in text:
-        return NAMESPACES
-    if "mark.cluster" in text:
+def marks(path: str) -> frozenset[str]:
+    """The markers that a file of tests names in its code, and not in texts."""
+    tree = ast.parse((ROOT / path).read_text(encoding="utf-8"))
+    named = [node for node in ast.walk(tree) if isinstance(node, ast.Attribute)]
+    return frozenset(n.attr for n in named if isinstance(n.value, ast.Attribute) and n.value.attr == "mark")
+
+
+@cache
+def is_divisible(path: str) -> bool:
+    """Whether a file is long, and its tests share no fixture."""
+    return any(part in path for part in LONG) and "scope=" not in (ROOT / path).read_text(encoding="utf-8")
+
+
+def unit(nodeid: str) -> str:
+    """What a test is run together with."""
+    path = nodeid.partition("::")[0]
+    if "emu" in marks(path):
+        return TIMED if "timed" in marks(path) else NAMESPACES
+    if "cluster" in marks(path) and path != OWN_MACHINES:
         return MACHINES
-    return SPARK[zlib.crc32(path.encode()) % len(SPARK)] if "mark.spark" in text else path
+    if "spark" in marks(path):
+        return SPARK[zlib.crc32(path.encode()) % len(SPARK)]
+    return f"{path} {zlib.crc32(nodeid.encode()) % PARTS}" if is_divisible(path) else path
 
 
 def urgency(unit_name: str) -> int:
     """Where a unit stands in the queue; the smallest is first."""
-    if unit_name in (NAMESPACES, MACHINES, *SPARK):
-        return 0 if unit_name == NAMESPACES else 1
-    return 2 if any(part in unit_name for part in LONG) else 3
+    if unit_name in FIRST:
+        return FIRST.index(unit_name)
+    return len(FIRST) + (not any(part in unit_name for part in LONG))
 
 
 class UnitScheduling(LoadScopeScheduling):
     """Hands out units, the most urgent first, then those with the most tests."""
 
     def _split_scope(self, nodeid: str) -> str:
-        return unit(nodeid.partition("::")[0])
+        return unit(nodeid)
 
     def _assign_work_unit(self, node: object) -> None:
         self.workqueue = OrderedDict(
@@ -65,13 +100,13 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: object) -> UnitSched
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_xdist_auto_num_workers() -> int:
-    """A worker for each core, and two more: the tests with namespaces and with Spark mostly wait."""
-    return 2 + (os.cpu_count() or 1)
+    """Several workers for each core: those of `FIRST` mostly wait."""
+    return WORKERS_A_CORE * (os.cpu_count() or 1)
 
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_runtest_setup(item: pytest.Item) -> None:
     """Let what measures time go first; what a test starts inherits it."""
     if hasattr(item.config, "workerinput") and os.geteuid() == 0:
-        measured = item.get_closest_marker("emu") is not None
-        os.setpriority(os.PRIO_PROCESS, 0, 0 if measured else NICE)
+        found = (NICE[name] for name in NICE if item.get_closest_marker(name) is not None)
+        os.setpriority(os.PRIO_PROCESS, 0, next(found, NICE_OTHERS))

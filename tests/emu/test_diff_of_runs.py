@@ -13,7 +13,7 @@ import pytest
 
 from testbed.cli.main import main
 
-pytestmark = [pytest.mark.emu, pytest.mark.sim, pytest.mark.spark]
+pytestmark = [pytest.mark.emu, pytest.mark.timed, pytest.mark.sim, pytest.mark.spark]
 
 SCENARIO = """
 name: twice

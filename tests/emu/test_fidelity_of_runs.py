@@ -28,7 +28,7 @@ from testbed.emu.world import EmulatedWorld
 from testbed.plan.model import Impairment, Plan
 from testbed.runs.world import Outcome
 
-pytestmark = pytest.mark.emu
+pytestmark = [pytest.mark.emu, pytest.mark.timed]
 MS = 1_000_000
 DELAY_MS = 5
 DELAYED = f"{{between: [r1, r2], delay: {DELAY_MS}ms}}"

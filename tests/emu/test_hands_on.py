@@ -17,7 +17,7 @@ from nodes.processes import started_ticks
 from testbed.emu import echo
 from tests.emu.terminals import Terminal, network, wait_for
 
-pytestmark = pytest.mark.emu
+pytestmark = [pytest.mark.emu, pytest.mark.timed]
 
 
 @pytest.fixture(scope="module")

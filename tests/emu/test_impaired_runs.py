@@ -21,6 +21,8 @@ from testbed.emu.links.tc import kernel_lacks
 from testbed.emu.options import EmuOptions
 from testbed.emu.world import EmulatedWorld
 
+pytestmark = pytest.mark.timed
+
 CARRIERS = ["wire", "netem"]
 MANY = (
     "{between: [r1, r2], delay: 5ms, jitter: 2ms, jitter_shape: pareto, duplicate: 0.2, reorder: 0.1, "

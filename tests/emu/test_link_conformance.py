@@ -15,6 +15,8 @@ from tests.emu.conformance import on_its_own
 from tests.emu.link_checks import CHECKS, NOT_BY_NETEM, check_mtu
 from tests.emu.link_lines import Line, RealLine, SimulatedLine
 
+pytestmark = pytest.mark.timed
+
 MS = 1_000_000
 CARRIERS = [
     "simulator",

@@ -17,7 +17,7 @@ from testbed.emu.cleanup import clean
 from testbed.emu.namespace_holder import NETNS, hide, shown
 from testbed.live.registry import running
 
-pytestmark = pytest.mark.emu
+pytestmark = [pytest.mark.emu, pytest.mark.timed]
 ROOT = Path(__file__).resolve().parents[2]
 EXAMPLES = ROOT / "topologies" / "mininet"
 HARMLESS = ("rm", "killall", "pkill")

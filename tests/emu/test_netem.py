@@ -12,6 +12,8 @@ from testbed.emu.links.tc import cannot, commands, kernel_lacks, queue_packets, 
 from testbed.live.fabric import NetworkError
 from testbed.plan.model import Impairment
 
+pytestmark = pytest.mark.timed
+
 MS = 1_000_000
 OUTER = {
     "kind": "netem",

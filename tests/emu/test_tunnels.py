@@ -26,7 +26,7 @@ from testbed.live.fabric import NetworkError
 from testbed.plan.model import Impairment
 from tests.emu.links_lab import Lab
 
-pytestmark = pytest.mark.emu
+pytestmark = [pytest.mark.emu, pytest.mark.timed]
 
 NOTHING = Impairment()
 MACS = {"a": "02:00:00:00:00:0a", "b": "02:00:00:00:00:0b"}

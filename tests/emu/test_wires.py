@@ -21,6 +21,8 @@ from testbed.emu.links.wire_process import Orders
 from testbed.plan.model import Impairment, link_seed
 from tests.emu.links_lab import Lab
 
+pytestmark = pytest.mark.timed
+
 ROOT = Path(__file__).resolve().parents[2]
 UDP_SEGMENT = 103
 NOTHING = Impairment()

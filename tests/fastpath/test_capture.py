@@ -16,6 +16,8 @@ from fastpath.pcap import decode_pcap
 from fastpath.wire.codec import encode_ack
 from nodes.wire.packets import PORT
 
+pytestmark = pytest.mark.timed
+
 ETHERTYPE = 0x88B5  # for local experiments: nobody else's frames bear it
 ETH_P_ALL = 0x0003
 PATIENCE_S = 20

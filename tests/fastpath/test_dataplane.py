@@ -16,6 +16,8 @@ from nodes.model import Filter
 from nodes.wire.codec import decode_datagram, encode, encode_filter
 from nodes.wire.packets import Message, Pad
 
+pytestmark = pytest.mark.timed
+
 CLIENT = 77
 ACK = encode_ack(1, 2, 3, 4)
 PATIENCE_S = 20
