@@ -27,6 +27,7 @@ from nodes.model import (
     PredicateSyntaxError,
     UsageError,
     Value,
+    advertised,
     parse_message,
     parse_pattern,
     parse_predicate,
@@ -147,8 +148,14 @@ class ScriptedClient:
             PredicateSyntaxError, UsageError: The text is no predicate.
         """
         predicate = parse_predicate(text)
-        self._last_advertised += 1
-        return self._execute(now_ns, _Step(now_ns, "advertise", self._last_advertised, predicate))
+        number = self._last_advertised + 1
+        event = self._execute(now_ns, _Step(now_ns, "advertise", number, predicate))
+        self._last_advertised = number
+        return event
+
+    def advertises(self, text: str) -> bool:
+        """Whether a message is within what is advertised now."""
+        return any(advertised(each, _message(text)) for each in self._advertised.values())
 
     def unadvertise(self, now_ns: int, advertisement: int) -> EventRecord:
         """Withdraw an advertisement now; returns the event.
@@ -170,9 +177,9 @@ class ScriptedClient:
     def come_back(self, now_ns: int, core: ClientCore, events: int) -> None:
         """Go on, with a new core and what was held before; there are so many events by now."""
         self.core, self._events = core, Events(core.config.name, events)
-        for advertisement, advertised in self._advertised.items():
-            core.advertise(now_ns, advertised, advertisement)
-            self._events.advertised(now_ns, advertisement, advertised)
+        for advertisement, within in self._advertised.items():
+            core.advertise(now_ns, within, advertisement)
+            self._events.advertised(now_ns, advertisement, within)
         for subscription, predicate in self._wanted.items():
             core.subscribe(now_ns, predicate, subscription)
             self._events.subscribed(now_ns, subscription, predicate)

@@ -32,7 +32,8 @@ def commands(
         text, count = _text(request, "message"), _number(request, "count", 1, MOST_AT_ONCE)
         events = [client.publish(now_ns(), text) for _ in range(count)]
         last = events[-1]
-        return {"source": last["source"], "sequence": last["sequence"], "time_ns": last["time_ns"]}
+        identity = {key: last[key] for key in ("source", "sequence", "time_ns")}
+        return {**identity, "advertised": client.advertises(text)}
 
     def subscribe(request: Request) -> object:
         if "pattern" in request:

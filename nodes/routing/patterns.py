@@ -23,6 +23,7 @@ import struct
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
+from itertools import islice
 
 from fastpath.wire import codec
 from nodes.config import LimitConfig
@@ -33,6 +34,7 @@ from nodes.model import (
     Pattern,
     PredicateSyntaxError,
     UsageError,
+    format_expression,
     format_pattern,
     parse_pattern,
 )
@@ -53,6 +55,8 @@ from nodes.wire.packets import OF_PATTERNS, Kind, Refusal, Role
 WAITING_MAX = 4_096
 """With so many payloads waiting to be sent on a link, matches for it are dropped."""
 COUNT_MAX = 0xFFFF_FFFF
+SHOWN = 10
+"""Of so many patterns that wait the status says what they lack."""
 _IDENTITY = struct.Struct(">8xI4xQQ")
 
 
@@ -339,6 +343,7 @@ class Patterns:
         return {
             "sought": len(self.goals),
             "waiting": sum(not goal.needs for goal in self.goals.values()),
+            "lacking": self._lacking(),
             "passed_on": sum(goal.passed_on for goal in self.goals.values()),
             "monitors": len(self.recogniser),
             "requests": len(self._requests),
@@ -346,6 +351,13 @@ class Patterns:
             "kept": self.recogniser.held,
             "unused": dict(sorted(self.recogniser.counts.items())),
         }
+
+    def _lacking(self) -> list[str]:
+        """What the first patterns that wait are waiting for."""
+        waiting = (goal.factored for goal in self.goals.values() if not goal.needs and goal.factored)
+        return list(
+            dict.fromkeys(format_expression(p) for each in islice(waiting, SHOWN) for p in each.lacking)
+        )
 
     def _end(self, now_ns: int, link: Link, number: int) -> bool:
         goal_number = self._held[link.interface.index].pop(number, None)

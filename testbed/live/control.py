@@ -239,7 +239,7 @@ class Control:
         client = self._find_client(_text(request, "client"))
         more = {"count": request["count"]} if "count" in request else {}
         said = self._live.ask(client.name, "publish", message=request.get("message"), **more)
-        return {"client": client.name, **said}
+        return {"client": client.name, **said, "required": self._must_advertise}
 
     def _subscribe(self, caller: Caller, request: Request) -> object:
         client = self._find_client(_text(request, "client"))

@@ -12,6 +12,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from nodes.daemon.json_lines import Caller
+from nodes.model import format_expression, parse_pattern
 from testbed.live.clients import AdminError
 from testbed.live.live import FaultError, Live
 
@@ -25,10 +26,15 @@ BACKLOG_BYTES = 64 * 1024
 class Stream:
     """One subscription and the caller it is for."""
 
-    def __init__(self, live: Live, caller: Caller, client: str, subscription: int) -> None:
+    def __init__(self, live: Live, caller: Caller, client: str, made: Mapping[str, Any]) -> None:
         self.caller = caller
         self.client = client
-        self.subscription = subscription
+        self.subscription: int = made["subscription"]
+        self.router = next(n.interfaces[0].peer for n in live.plan.clients if n.name == client)
+        self.parts = (
+            set(map(format_expression, parse_pattern(made["pattern"]).parts)) if "pattern" in made else set()
+        )
+        """Of the pattern that is sought; none: it is a predicate."""
         self.settled = False
         """Whether the whole network is known to have received it."""
         self.refused = False
@@ -53,6 +59,16 @@ class Stream:
         if rows:
             self.caller.send({"deliveries": rows})
         return bool(fetched["waiting"])
+
+    def lacking(self) -> list[str]:
+        """The parts of its pattern that nobody advertises, as far as the client's router says so."""
+        if not self.parts:
+            return []
+        try:
+            status = self._live.ask(self.router, "status")["core"]
+        except (AdminError, FaultError):
+            return []  # it does not run, and so waits for nothing
+        return [part for part in status.get("patterns", {}).get("lacking", ()) if part in self.parts]
 
     def end(self) -> None:
         """The caller has gone: so does its subscription."""
@@ -92,7 +108,7 @@ class Streams:
             keep: how many deliveries may wait for the caller to read.
         """
         made = self._live.ask(client, "subscribe", **wanted, keep=keep)
-        stream = Stream(self._live, caller, client, made["subscription"])
+        stream = Stream(self._live, caller, client, made)
         self._streams.append(stream)
         caller.at_close.append(lambda: self._close(stream))
         return {"client": client, **made}
@@ -117,6 +133,8 @@ class Streams:
         for stream in waiting:
             stream.settled = True
             stream.caller.send({"settled_ms": round((now - stream.began) * 1000, 3)})
+            if lacking := stream.lacking():
+                stream.caller.send({"lacking": lacking})
 
     def _close(self, stream: Stream) -> None:
         self._streams.remove(stream)

@@ -128,7 +128,11 @@ def test_what_is_advertised_by_hand_is_taken_until_it_is_withdrawn_and_one_patte
         assert "advertises what = 1 (advertisement 1)" in lab.on("advertise", "a", "what = 1")
         subscriber = lab.start("sub", "--run", lab.name, "c", "what any integer", "--count", "1", "--json")
         wait_for(subscriber, "the whole network knows")
-        lab.on("pub", "a", "what = 2")
+        outside = lab.start("pub", "--run", lab.name, "a", "what = 2")
+        assert (
+            "a does not advertise this, so its router takes it no further"
+            in outside.communicate(timeout=30)[1]
+        )
         lab.on("pub", "a", "what = 1")
         out, _ = subscriber.communicate(timeout=30)
         assert json.loads(out)["message"] == "what = 1"
@@ -138,7 +142,7 @@ def test_what_is_advertised_by_hand_is_taken_until_it_is_withdrawn_and_one_patte
         while refused() != {"unadvertised": 2}:
             pass  # told with the next HELLO at the latest; pytest's own timeout bounds this
         seeker = lab.start("sub", "--run", lab.name, "c", "--pattern", "[what = 1]")
-        wait_for(seeker, "the whole network knows")
+        wait_for(seeker, "nobody advertises [what = 1] yet: the pattern waits for that")
         said = lab.on("sub", "c", "--pattern", "[what = 2]", code=4)
         assert "r3 does not seek the pattern: it seeks as many of c as it may" in said
         seeker.send_signal(signal.SIGINT)

@@ -114,6 +114,7 @@ def test_a_pattern_waits_for_parts_that_nobody_provides_and_subscribes_to_nothin
     pattern = "[x = 1] then [z = 1] within 5s"
     net.seek("s", pattern)
     assert net.asked("r1") == [f"pattern 1 of r1-eth1: {pattern}: waits for [z = 1]"]
+    assert (counts(net, "r1")["waiting"], counts(net, "r1")["lacking"]) == (1, ["[z = 1]"])
     assert net.asked("r2") == net.asked("r3") == []
     assert all("monitors:" not in net.router(f"r{n}").tables() for n in (1, 2, 3))
     net.core("b").advertise(net.now_ns, parse_predicate("z any integer"))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import sys
 import time
 from typing import TYPE_CHECKING, Any
 
@@ -52,6 +53,8 @@ def _pub(args: argparse.Namespace) -> int:
     else:
         what = "the message" if args.count == 1 else f"{args.count:,} messages, the last one"
         print(f"{args.client} published {what} as {args.client}/{last['sequence']}")
+    if last["required"] and not last["advertised"]:
+        print(f"{args.client} does not advertise this, so its router takes it no further", file=sys.stderr)
     return exits.OK
 
 

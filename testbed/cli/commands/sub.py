@@ -91,6 +91,8 @@ class _Shown:
             raise exits.CommandError(line["refused"], exits.FAILED)
         if "settled_ms" in line:
             _note(f"the whole network knows of it after {line['settled_ms']:.0f} ms")
+        if "lacking" in line:
+            _note(f"nobody advertises {' or '.join(line['lacking'])} yet: the pattern waits for that")
         if "dropped" in line:
             _note(f"{line['dropped']:,} deliveries were dropped: they are read too slowly")
         for row in line.get("deliveries", ()):
