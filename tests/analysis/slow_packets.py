@@ -7,6 +7,7 @@ in IP fragments are not put together here; runs that are compared have none.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -24,24 +25,32 @@ FIRST_FRAGMENT = 2
 MASK = (1 << 64) - 1
 
 
-def rows_of(path: Path, about: Row, mac: str, peer_mac: str) -> Iterator[Row]:
-    """The rows of one file; `about` says whose it is."""
-    for rows in frames_of(path, about, mac, peer_mac):
-        yield from rows
-
-
 def frames_of(path: Path, about: Row, mac: str, peer_mac: str) -> Iterator[list[Row]]:
-    """The same, frame by frame."""
+    """The rows of one file, frame by frame; `about` says whose it is."""
     for time_ns, data, original in _records(path):
-        frame = Ether(data)
-        sent = _sent(frame, mac, peer_mac)
-        if sent is None or not _is_ours(frame):
+        source, destination, packets = _read(data)
+        sent = _sent(source, destination, mac, peer_mac)
+        if sent is None or packets is None:
             continue
         common = {**about, "sent": sent, "time_ns": time_ns, "frame_bytes": original}
-        packets = _packets(bytes(frame[UDP].payload))
-        yield [
-            common | _row(packet, raw, bool(sent), bool(about["peer_is_client"])) for packet, raw in packets
-        ]
+        from_client = not sent and bool(about["peer_is_client"])
+        yield [common | row | _attributes(row, from_client) for row in packets]
+
+
+@lru_cache(maxsize=1 << 16)
+def _read(data: bytes) -> tuple[str, str, list[Row] | None]:
+    """Source and destination of a frame, and what its packets show wherever it is; None: it is not ours.
+
+    Both ends of a link capture the same frame, so most are asked for twice.
+    """
+    frame = Ether(data)
+    packets = _packets(bytes(frame[UDP].payload)) if _is_ours(frame) else None
+    return frame.src, frame.dst, None if packets is None else [_row(*packet) for packet in packets]
+
+
+def _attributes(row: Row, from_client: bool) -> Row:
+    """Kept where a message comes from its publisher, and nowhere else."""
+    return {} if from_client and row["hop_count"] == 0 else {"attributes": None}
 
 
 def _records(path: Path) -> Iterator[tuple[int, bytes, int]]:
@@ -55,12 +64,12 @@ def _records(path: Path) -> Iterator[tuple[int, bytes, int]]:
             yield meta.sec * 10**9 + meta.usec, data, meta.wirelen  # a file in nanoseconds
 
 
-def _sent(frame: Any, mac: str, peer_mac: str) -> bool | None:
+def _sent(source: str, destination: str, mac: str, peer_mac: str) -> bool | None:
     """By the source; if that is damaged, by the destination; None: of another link."""
-    if frame.src in (mac, peer_mac):
-        return bool(frame.src == mac)
-    if frame.dst in (mac, peer_mac):
-        return bool(frame.dst == peer_mac)
+    if source in (mac, peer_mac):
+        return source == mac
+    if destination in (mac, peer_mac):
+        return destination == peer_mac
     return None
 
 
@@ -92,7 +101,7 @@ def _packets(payload: bytes) -> list[tuple[Any, bytes]]:
     return found
 
 
-def _row(packet: Any, raw: bytes, sent: bool, from_client: bool) -> Row:
+def _row(packet: Any, raw: bytes) -> Row:
     is_message, is_control = packet.type == PacketType.MESSAGE, packet.type == PacketType.CONTROL
     row: Row = {"packet_bytes": len(raw), "type": packet.type, "kind": packet.kind if is_control else None}
     row |= dict.fromkeys(("source", "sequence", "attributes", *_OF_MESSAGES))
@@ -103,8 +112,7 @@ def _row(packet: Any, raw: bytes, sent: bool, from_client: bool) -> Row:
         size = sum(len(bytes(attribute)) for attribute in packet.attributes)
         end = len(raw) - (len(bytes(packet.trailer)) if packet.flags.AUTH else 0)
         row["content"] = digest(raw[start:end], packet.publish_time_ns)
-        if from_client and not sent and packet.hop_count == 0:
-            row["attributes"] = raw[start : start + size]
+        row["attributes"] = raw[start : start + size]
     if is_control:
         row["content"] = digest(raw[8:28], 0)
         if packet.kind in RECORDS and raw[4] & FIRST_FRAGMENT and len(raw) >= 44:

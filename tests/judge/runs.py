@@ -50,11 +50,14 @@ class Compared:
     counts: dict[str, int]
 
 
-def differences(run: Path) -> Compared:
-    """Where analysis, quick verdict and second judge do not agree; the run is analysed if it was not."""
+def differences(run: Path, judged: tuple[dict[str, Any], Tables] | None = None) -> Compared:
+    """Where analysis, quick verdict and second judge do not agree; the run is analysed if it was not.
+
+    `judged` is what the second judge says, if it was asked before.
+    """
     written = run / "verdict.json"
     verdict = json.loads(written.read_text(encoding="utf-8")) if written.exists() else analyze(run)
-    counts, tables = judge(run)
+    counts, tables = judged or judge(run)
     quick = judge_quickly(run)
     wrong = [
         *_of_values(counts, verdict, "verdict.json"),
