@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
+from functools import lru_cache
 
 from fastpath import cover
 from nodes.config import LimitConfig
@@ -27,6 +28,12 @@ from nodes.scheme_catalog import OptionValue
 from nodes.wire.codec import decode_filter, decode_predicate, encode_filter
 from tests.routing.fabric import LIMITS, Conditions, Network, configure
 from tests.routing.workload import Edges, advertisements, scripts
+
+# A network is held to the definition at hundreds of instants, between most of which nothing has changed.
+_reduce = lru_cache(maxsize=1 << 14)(reduce)
+_overlaps = lru_cache(maxsize=1 << 14)(advertisement_overlaps)
+_filter = lru_cache(maxsize=1 << 14)(decode_filter)
+_filters = lru_cache(maxsize=1 << 14)(lambda encoded: decode_predicate(encoded).filters)
 
 SHARED: dict[str, OptionValue] = {}
 SOURCE: dict[str, OptionValue] = {"tree": "source"}
@@ -123,10 +130,8 @@ def table(router: Router) -> dict[str, Predicate]:
     assert spec is not None
     names = {i.index: i.peer_name for i in router.config.interfaces if i.peer_name[0] == "r"}
     return {
-        names[interface]: reduce(
-            Predicate(
-                f for source in sources for f in decode_predicate(router.store.predicate(source)).filters
-            )
+        names[interface]: _reduce(
+            Predicate(f for source in sources for f in _filters(router.store.predicate(source)))
         )
         for interface, sources in spec.tables[0].items()
         if interface in names
@@ -145,14 +150,12 @@ def central(network: Network, name: str, options: Mapping[str, OptionValue]) -> 
     found: dict[str, Predicate] = {}
     for other, hop in tree.first_hops(node).items():
         there = network.router(f"r{other}")
-        wanted = {
-            decode_filter(f) for i in there.clients.by_interface for f in there.store.filters(of_client(i))
-        }
+        wanted = {_filter(f) for i in there.clients.by_interface for f in there.store.filters(of_client(i))}
         if offers is not None:
             coming_by = [a for who, all_ in offers.items() if node in tree.path(who, other) for a in all_]
-            wanted = {f for f in wanted if any(advertisement_overlaps(a, f) for a in coming_by)}
+            wanted = {f for f in wanted if any(_overlaps(a, f) for a in coming_by)}
         found[f"r{hop}"] = found.get(f"r{hop}", Predicate()).union(Predicate(wanted))
-    return {hop: reduce(predicate) for hop, predicate in found.items() if predicate.filters}
+    return {hop: _reduce(predicate) for hop, predicate in found.items() if predicate.filters}
 
 
 def _offers(network: Network, nodes: Iterable[int]) -> dict[int, list[Filter]]:
@@ -160,5 +163,5 @@ def _offers(network: Network, nodes: Iterable[int]) -> dict[int, list[Filter]]:
     found = {}
     for node in nodes:
         held = network.router(f"r{node}").advertisements.by_interface
-        found[node] = [f for each in held.values() for f in decode_predicate(each.together()).filters]
+        found[node] = [f for each in held.values() for f in _filters(each.together())]
     return found
