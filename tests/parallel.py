@@ -9,8 +9,8 @@ takes long to make, are one unit together:
 - those that boot machines and share three of them; tests of the machines themselves boot their own beside it;
 - two units of tests that start Spark, each of which shares one session.
 
-Most of the time of all of these is waiting, so there are more workers than cores. What takes longest
-begins first, and where several want a core, it goes to what measures time.
+Most of the time of all of these is waiting, so there are more workers than cores. What takes longest begins
+first, and where several want a core, it goes to what measures time, and then to what takes longest.
 """
 
 from __future__ import annotations
@@ -42,8 +42,11 @@ LONG = (
 PARTS = 4
 """How many units a long file is whose tests share nothing."""
 WORKERS_A_CORE = 3
-NICE = {"timed": 0, "emu": 3}
-"""The niceness of tests by their markers: the first counts that a test has."""
+NICE = {"emu": 0, "cluster": 3, "spark": 5}
+"""The niceness of tests by their markers: the first counts that a test has.
+
+What measures time goes first, then what is long and cannot be divided; all other tests fill the gaps.
+"""
 NICE_OTHERS = 10
 
 
@@ -106,7 +109,7 @@ def pytest_xdist_auto_num_workers() -> int:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_runtest_setup(item: pytest.Item) -> None:
-    """Let what measures time go first; what a test starts inherits it."""
+    """Give a test its niceness; what it starts inherits it."""
     if hasattr(item.config, "workerinput") and os.geteuid() == 0:
         found = (NICE[name] for name in NICE if item.get_closest_marker(name) is not None)
         os.setpriority(os.PRIO_PROCESS, 0, next(found, NICE_OTHERS))
