@@ -24,6 +24,8 @@ class Option:
     least: float | None = None
     needs: tuple[tuple[OptionValue, str], ...] = ()
     """(Value, option): with this value, that option must be true."""
+    twice: str = ""
+    """It must be at least twice that other option."""
 
     def problem(self, value: OptionValue) -> str:
         """What was expected instead of this value; empty if it may be."""
@@ -118,6 +120,23 @@ _MATCHMAKER = (
         "publishes (`source`), or one tree of the network (`shared`)",
         choices=("source", "shared"),
     ),
+    Option(
+        "state",
+        "hard",
+        "how long a descriptor lives: until it is withdrawn or the link it came over is lost (`hard`), or no "
+        "longer than it is told again, either (`soft`)",
+        choices=("hard", "soft"),
+    ),
+    Option(
+        "refresh_ms", 10_000, "with `state: soft`, how often descriptors and matches are told again", least=1
+    ),
+    Option(
+        "lifetime_ms",
+        35_000,
+        "with `state: soft`, how long they live without that; at least twice `refresh_ms`",
+        least=2,
+        twice="refresh_ms",
+    ),
 )
 
 
@@ -186,12 +205,19 @@ def option_problem(scheme: str, name: str, value: OptionValue) -> str:
 def lacking(scheme: str, options: Mapping[str, OptionValue]) -> dict[str, str]:
     """What else has to be said, by the option whose value needs it; of options without problems."""
     whole = complete(scheme, options)
-    return {
+    found = {
         option.name: f"{other}: true beside it"
         for option in CATALOG[scheme].options
         for value, other in option.needs
         if whole[option.name] == value and not whole[other]
     }
+    for option in CATALOG[scheme].options:
+        if option.twice and float(whole[option.name]) < 2 * float(whole[option.twice]):
+            given = option.name if option.name in options else option.twice
+            found[given] = (
+                f"{option.name} ({whole[option.name]}) at least twice {option.twice} ({whole[option.twice]})"
+            )
+    return found
 
 
 def factors_patterns(options: Mapping[str, OptionValue]) -> bool:

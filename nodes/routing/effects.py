@@ -54,6 +54,8 @@ class Reason(StrEnum):
     OFFER_GAP = "offer_gap"
     UNKNOWN_SUBSCRIPTION = "unknown_subscription"
     UNKNOWN_ADVERTISEMENT = "unknown_advertisement"
+    EXPIRED_DESCRIPTOR = "expired_descriptor"
+    MARKING_DISAGREES = "marking_disagrees"
     UNKNOWN_PATTERN = "unknown_pattern"
     TOO_MANY_PATTERNS = "too_many_patterns"
     OVERSIZE_PATTERN = "oversize_pattern"

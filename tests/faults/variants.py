@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from nodes.routing.schemes import SCHEMES
 from nodes.scheme_catalog import OptionValue
 
+SOFT: Mapping[str, OptionValue] = {"state": "soft", "refresh_ms": 200, "lifetime_ms": 1_000}
 OPTIONS: Mapping[str, tuple[str, Mapping[str, OptionValue]]] = {
     "flood/rpf": ("flood", {"broadcast": "reverse-path"}),
     "pif/rpf": ("pif", {"broadcast": "reverse-path"}),
@@ -23,6 +24,9 @@ OPTIONS: Mapping[str, tuple[str, Mapping[str, OptionValue]]] = {
     "amsp/quick": ("amsp", {"advertisements": True, "interval_ms": 100, "alpha": 0.5}),
     "amsp/p": ("amsp", {"advertisements": True, "interval_ms": 100, "alpha": 0.5, "marking": "p"}),
     "amsp/shared": ("amsp", {"advertisements": True, "interval_ms": 100, "alpha": 0.5, "tree": "shared"}),
+    "amsp/soft": ("amsp", {**SOFT, "advertisements": True, "interval_ms": 100, "alpha": 0.5}),
+    "bp/soft": ("bp", {**SOFT, "advertisements": True}),
+    "bs/soft": ("bs", {**SOFT, "advertisements": True}),
     "bp/adv": ("bp", {"advertisements": True}),
     "bs/adv": ("bs", {"advertisements": True}),
     "bp/shared/adv": ("bp", {"tree": "shared", "advertisements": True}),

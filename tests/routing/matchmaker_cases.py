@@ -137,7 +137,7 @@ def adaptive(router: Router) -> Amsp:
 
 
 def said(net: Network, since: int = 0) -> Counter[str]:
-    """How many PCDs, SCDs and MCDs crossed links, and withdrawals of each, on quiet wires."""
+    """How many PCDs, SCDs and MCDs crossed links, and how many withdrawn or told again, on quiet wires."""
     found: Counter[str] = Counter()
     for _, _, _, datagram in net.sent[since:]:
         for packet in decode_datagram(datagram):
@@ -146,5 +146,5 @@ def said(net: Network, since: int = 0) -> Counter[str]:
                 name = (
                     "MCD" if update.publisher and update.subscriber else "PCD" if update.publisher else "SCD"
                 )
-                found[f"{name} withdrawn" if update.withdrawn else name] += 1
+                found[name + " withdrawn" * update.withdrawn + " again" * update.again] += 1
     return found

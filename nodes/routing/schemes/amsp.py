@@ -83,6 +83,9 @@ class Amsp(Matchmaker):
     def _own_changed(self, now_ns: int, published: int, wanted: int) -> None:
         self._rates.count(now_ns, published, wanted)
 
+    def _own_repeated(self, now_ns: int, published: int, wanted: int) -> None:
+        self._rates.count(now_ns, published, wanted)
+
     def _record(self) -> CostAnnounce:
         record = super()._record()
         causes = sorted(int(to) for (_, to), is_s in self._preferred.items() if is_s and not self._literal)
@@ -159,7 +162,7 @@ class Amsp(Matchmaker):
         change, link = MarkingChange.decode(payload), self._links[interface]
         link.is_p_in = bool(change.marking)
         for each in change.descriptors if link.is_p_in else ():
-            self._take_in(interface, Key(each.router, each.number, 0, 0), each.filter)
+            self._take_in(now_ns, interface, Key(each.router, each.number, 0, 0), each.filter)
         if link.is_p_in:
             self._settle(now_ns)
             self._forget_told(link, self._meeting.forget_told(interface, published=False))
@@ -180,7 +183,7 @@ class Amsp(Matchmaker):
             return
         for each in reply.descriptors if not link.is_p_out else ():
             if each.filter is not None:
-                self._take_in(interface, Key(0, 0, each.router, each.number), each.filter)
+                self._take_in(now_ns, interface, Key(0, 0, each.router, each.number), each.filter)
         link.asked_ns = None
         if link.is_p_out:
             self._forget_held(link, self._meeting.forget_held(interface, published=False))

@@ -29,6 +29,7 @@ from nodes.routing.schemes.matchmaker_costs import Costs
 from nodes.routing.schemes.matchmaker_links import Link, toggle
 from nodes.routing.schemes.matchmaker_marks import Shape
 from nodes.routing.schemes.matchmaker_own import Own
+from nodes.routing.schemes.matchmaker_soft import Lifetimes
 from nodes.routing.schemes.matchmaker_state import OURS, Change, Meeting, Update
 from nodes.routing.schemes.matchmaker_trees import Key, Trees
 from nodes.routing.schemes.psf import source_tables
@@ -64,6 +65,8 @@ class Matchmaker:
     def __init__(self, options: Options) -> None:
         self._shared = options["tree"] == "shared"
         self._advertised = bool(options["advertisements"])
+        self._is_soft = options["state"] == "soft"
+        self._refresh_ms, self._lifetime_ms = int(options["refresh_ms"]), int(options["lifetime_ms"])
         self._links: dict[int, Link] = {}
         self._basis: object = None
         self._network: object = None
@@ -80,8 +83,8 @@ class Matchmaker:
 
     def attach(self, talk: Talk, rng: random.Random) -> None:
         """As `TalkingScheme` says."""
-        del rng
         self._talk = talk
+        self._lifetimes = Lifetimes(self._refresh_ms, self._lifetime_ms, rng) if self._is_soft else None
         self._costs = Costs(talk)
         self._view: View | None = None
         self._meeting = Meeting(self._trees(None))
@@ -96,11 +99,14 @@ class Matchmaker:
         return self._costs.settled and all(link.asked_ns is None for link in self._links.values())
 
     def next_deadline(self) -> int | None:
-        """When a record is to be made anew, or taken."""
-        return self._costs.next_deadline()
+        """When a record is to be made anew, or taken, or something told again."""
+        soft = None if self._lifetimes is None else self._lifetimes.next_deadline()
+        return min((at for at in (self._costs.next_deadline(), soft) if at is not None), default=None)
 
     def handle_timer(self, now_ns: int) -> None:
-        """Take records that came early."""
+        """Take records that came early; let expire what is not told any more, and tell again what is ours."""
+        if self._lifetimes is not None:
+            self._age(now_ns, self._lifetimes)
         early, ours = self._costs.take_due(now_ns)
         for payload in early:
             self._spread(now_ns, payload)
@@ -136,6 +142,8 @@ class Matchmaker:
     def look(self, now_ns: int, view: View) -> None:
         """As `TalkingScheme` says: turn to the trees there are now, and to what our clients hold."""
         self._view = view
+        if self._lifetimes is not None:
+            self._lifetimes.start(now_ns)
         changed = [0, 0]
         for which, own in enumerate((self._published, self._subscribed)):
             came, went = own.take_changes(now_ns)
@@ -183,6 +191,9 @@ class Matchmaker:
 
     def _own_changed(self, now_ns: int, published: int, wanted: int) -> None:
         """So many descriptors of ours have changed."""
+
+    def _own_repeated(self, now_ns: int, published: int, wanted: int) -> None:
+        """So many of ours are told again."""
 
     def _record(self) -> CostAnnounce:
         """What we announce of ourselves; its sequence is not looked at."""
@@ -255,13 +266,15 @@ class Matchmaker:
             raise WireError("what a subscriber wants has a filter; this has none")
         if update.withdrawn:
             self._take_back(interface, key, update.kept)
+        elif update.again and self._meeting.holds(interface, key):
+            self._take_again(now_ns, interface, key)
         elif key.is_match or self._links[interface].carries_in(key.publisher != 0):
-            self._take_in(interface, key, update.filter)
+            self._take_in(now_ns, interface, key, update.filter)
         else:  # It may have crossed our reply to a change; then its sender knows by now.
             self._talk.drop(interface, Reason.STALE_PAYLOAD)
         self._settle(now_ns)
 
-    def _take_in(self, interface: int, key: Key, filter_: bytes | None) -> None:
+    def _take_in(self, now_ns: int, interface: int, key: Key, filter_: bytes | None) -> None:
         link, limit = self._links[interface], self._talk.limits.filters_per_neighbour
         if link.count >= limit:
             setting, held = "limits.filters_per_neighbour", link.count + 1
@@ -269,6 +282,14 @@ class Matchmaker:
         elif self._meeting.put(interface, key, filter_):
             link.count += 1
             toggle(link.received, key)
+            if self._lifetimes is not None:
+                self._lifetimes.touch(now_ns, interface, key)
+
+    def _take_again(self, now_ns: int, interface: int, key: Key) -> None:
+        if self._lifetimes is not None:
+            self._lifetimes.touch(now_ns, interface, key)
+        for update in self._meeting.again(interface, key):
+            self._send(now_ns, update)
 
     def _take_back(self, interface: int, key: Key, kept: bool) -> None:
         link = self._links[interface]
@@ -278,6 +299,29 @@ class Matchmaker:
         if not self._meeting.take_back(interface, key, kept):
             self._talk.drop(interface, Reason.UNKNOWN_SUBSCRIPTION)
 
+    # Soft state.
+
+    def _age(self, now_ns: int, lifetimes: Lifetimes) -> None:
+        for interface, key in lifetimes.take_expired(now_ns):
+            if interface != OURS and self._meeting.holds(interface, key):
+                self._talk.drop(interface, Reason.EXPIRED_DESCRIPTOR)
+                self._take_back(interface, key, kept=False)
+            elif interface == OURS and not self._meeting.still_makes(key):
+                self._meeting.unmake(key)
+        self._settle(now_ns)
+        if lifetimes.take_refresh(now_ns):
+            self._repeat(now_ns, lifetimes)
+
+    def _repeat(self, now_ns: int, lifetimes: Lifetimes) -> None:
+        """Tell again what is ours."""
+        for key in self._meeting.ours():
+            if key.is_match:
+                makes = self._meeting.still_makes(key)
+                (lifetimes.touch if makes else lifetimes.begin)(now_ns, OURS, key)
+            for update in self._meeting.again(OURS, key):
+                self._send(now_ns, update)
+        self._own_repeated(now_ns, len(self._published), len(self._subscribed))
+
     def _settle(self, now_ns: int) -> None:
         updates, changes = self._meeting.settle()
         for update in updates:
@@ -286,13 +330,13 @@ class Matchmaker:
 
     def _send(self, now_ns: int, update: Update) -> None:
         if update.interface in self._links:
-            said = update.withdrawn, False, update.kept
+            said = update.withdrawn, update.again, update.kept
             payload = DescriptorUpdate(*update.key, update.filter, *said).encode()
             self._note_sent(update)
             self._talk.send(now_ns, update.interface, Kind.CD_UPDATE, payload)
 
     def _note_sent(self, update: Update) -> None:
-        if update.told:
+        if update.told and not update.again:
             toggle(self._links[update.interface].sent, update.key)
 
     def _store(self, now_ns: int, changes: list[Change]) -> None:

@@ -35,6 +35,8 @@ class Update(NamedTuple):
     """It is withdrawn from there alone, and the matches that it made stay."""
     told: bool = True
     """Whether it was told there: a withdrawal also follows matches."""
+    again: bool = False
+    """It was told there before, and is there still (`matchmaker_soft`)."""
 
 
 class Change(NamedTuple):
@@ -98,6 +100,27 @@ class Meeting:
     def holds(self, interface: int, key: Key) -> bool:
         """Whether something is held from there."""
         return interface in self._held.get(key, ())
+
+    def ours(self) -> list[Key]:
+        """Our own descriptors, and the matches that were made here."""
+        return [key for key, held in self._held.items() if OURS in held]
+
+    def still_makes(self, match: Key) -> bool:
+        """Whether both descriptors of a match count here."""
+        return all(self._counting(descriptor) for descriptor in match.descriptors)
+
+    def unmake(self, match: Key) -> None:
+        """A match counts as made here no longer."""
+        self._release(OURS, match)
+
+    def again(self, interface: int, key: Key) -> list[Update]:
+        """Something that is held is told again there, or is ours: whom to tell."""
+        if interface not in self._counting(key):
+            return []
+        told = self._told.get(key, frozenset())
+        to = told & self._along(key, [interface]) if key.is_match else told
+        filter_ = self._held[key][interface]
+        return [Update(each, key, filter_, again=True) for each in sorted(to)]
 
     def lose(self, interface: int) -> None:
         """A link is gone: what came over it is void, and what was told there too."""
