@@ -91,6 +91,7 @@ def _patterns(findings: Findings) -> Iterator[str]:
         yield f"{sought} sought, and all {counts['owed']:,} matches that were owed were told, each once."
     else:
         yield f"{sought} sought, and no match was owed."
+    yield from pattern_counts.refused(findings.patterns)
     yield from pattern_counts.waited(findings.patterns)
     if counts["lost"]:
         matches = "One more match was" if counts["lost"] == 1 else f"{counts['lost']:,} more matches were"

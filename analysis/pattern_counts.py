@@ -51,6 +51,8 @@ class PatternCounts:
     judged: bool = True
     """Whether there were few enough matches to find out; else all counts are 0."""
     shown: Sequence[ShownMatch] = ()
+    refused: str = ""
+    """Why the client's router did not seek it, at some time."""
     lacking: Sequence[str] = ()
     """Parts that nobody ever advertised, if there could be no match without."""
 
@@ -98,6 +100,19 @@ def _verdict(told_ns: Sequence[int], *, may: bool, must: bool) -> str:
     if not may:
         return "spurious"
     return "duplicate" if len(told_ns) > 1 else "delivered"
+
+
+def refused(counts: Sequence[PatternCounts] | None) -> list[str]:
+    """A sentence for all patterns that a client's router did not seek, for each reason."""
+    found: dict[tuple[str, str], list[str]] = {}
+    for each in counts or ():
+        if each.refused:
+            found.setdefault((each.client, each.refused), []).append(each.pattern)
+    return [
+        f"The router of {client} did not seek {len(patterns):,} of its patterns ({reason}), such as "
+        f"{patterns[0]}: whatever was owed of them is missing."
+        for (client, reason), patterns in found.items()
+    ][:MOST_WAITED]
 
 
 def waited(counts: Sequence[PatternCounts] | None) -> list[str]:

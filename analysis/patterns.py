@@ -20,7 +20,7 @@ from analysis.pattern_calm import Calm, calm_of
 from analysis.pattern_choice import Chosen, Published
 from analysis.pattern_counts import Ids, PatternCounts, shown
 from analysis.pattern_providers import lacking
-from analysis.rundir import Run, read_events
+from analysis.rundir import Run, read_events, refused_patterns
 from nodes.model import (
     Occurrence,
     Pattern,
@@ -58,6 +58,8 @@ class PatternEvents:
 
     sought: Sequence[Sought] = ()
     told: Sequence[Told] = ()
+    refused: Mapping[tuple[str, int], str] = field(default_factory=dict)
+    """By client and number why its router did not seek a pattern, by the client's log."""
     problems: Sequence[str] = ()
 
 
@@ -68,7 +70,12 @@ def pattern_events(run: Run) -> PatternEvents:
     if not sought and not factors_patterns(run.plan.scheme_options):
         return PatternEvents(problems=odd_sought)
     found, odd_told = read_events(run, '"deliver_match"', _told)
-    return PatternEvents(sought, found, [*odd_sought, *odd_told])
+    refused = {
+        (client, number): reason
+        for client in dict.fromkeys(each.client for each in sought)
+        for number, reason in refused_patterns(run, client)
+    }
+    return PatternEvents(sought, found, refused, [*odd_sought, *odd_told])
 
 
 def with_unlogged(events: PatternEvents, captured: Iterable[SubscriptionChange]) -> PatternEvents:
@@ -205,6 +212,7 @@ class PatternJudge:
             spurious=sum(each not in found.allowed for each in told_ns),
             lost=len(lost),
             shown=shown(told_ns, found.owed, found.allowed, lost),
+            refused=self.events.refused.get((rows[-1].client, rows[-1].subscription), ""),
             lacking=self._lacking(rows[-1]) if not found.owed and not told_ns else (),
         )
 

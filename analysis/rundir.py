@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeVar
@@ -199,6 +200,17 @@ def _read_events(run: Run, sign: str, read: Callable[[Any], T | None]) -> tuple[
         if change is not None:
             changes.append(change)
     return changes, problems
+
+
+def refused_patterns(run: Run, client: str) -> Iterator[tuple[int, str]]:
+    """The patterns that the router of a client refused to seek, and why, by its log; none without one."""
+    path = run.path / "logs" / f"{client}.jsonl"
+    with suppress(OSError), path.open(encoding="utf-8", errors="replace") as lines:
+        for line in lines:
+            if '"refused"' in line and '"pattern"' in line:
+                with suppress(ValueError, KeyError, TypeError):  # damaged lines are told of by `logs`
+                    event = json.loads(line)
+                    yield int(event["pattern"]), str(event["reason"])
 
 
 def network_changes(run: Run) -> tuple[list[NetworkChange], list[str]]:

@@ -161,5 +161,5 @@ def _held_reasons(routers: Statuses, clients: Statuses, down: Collection[str]) -
 def _refused(what: str, client: Status) -> str:
     """Why a client's router holds less than it, as far as it has told the client."""
     refused = client.get("refused_patterns", {}) if what == "routed_patterns" else {}
-    counts = ", ".join(f"{count:,} {reason}" for reason, count in refused.items())
+    counts = ", ".join(f"{count:,} of them ({reason})" for reason, count in refused.items())
     return f": it has refused {counts}" if counts else ""

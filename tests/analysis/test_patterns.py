@@ -382,6 +382,19 @@ def test_a_pattern_that_the_log_lacks_is_blamed_on_the_log(routed, tmp_path):
 
 
 @pytest.mark.sim
+def test_a_pattern_that_a_router_did_not_seek_is_named(simulate):
+    """The second is sought from 500 ms on; the router takes one pattern of a client."""
+    one = ROUTED.replace("timing:", "limits: {patterns_per_neighbour: 1}\ntiming:")
+    found = judge(simulate("one", one.replace(" pairing once", "")))
+    assert found["verdict"] == "wrong"
+    assert found["patterns"]["missing"] > 0
+    assert (
+        "The router of seeker did not seek 1 of its patterns (too_many_patterns), such as "
+        "[a = 2] and [a = 3] within 90ms: whatever was owed of them is missing."
+    ) in found["notes"]
+
+
+@pytest.mark.sim
 def test_matches_are_judged_though_the_log_has_no_pattern_at_all(routed, tmp_path):
     run = without_events(routed, tmp_path, "subscribe_pattern")
     found = judge(run)

@@ -304,7 +304,7 @@ def test_more_patterns_than_a_neighbour_may_have_are_dropped_and_the_others_go_o
     assert drops == {"too_many_patterns": 2}
     logged = [log.fields for _, name, log in net.logs if name == "r1" and log.event == "too_many_patterns"]
     assert [each["setting"] for each in logged] == ["limits.patterns_per_neighbour"]
-    assert net.reasons() == ["r1 does not hold what s seeks: it has refused 2 too_many_patterns"]
+    assert net.reasons() == ["r1 does not hold what s seeks: it has refused 2 of them (too_many_patterns)"]
     net.publish("a", "x = 1", "x = 2")
     net.run(SECOND)
     assert len(net.matches("s", 2)) == 1
