@@ -157,6 +157,10 @@ bench-verdict: tools ## How long it takes from captures to the verdict, by phase
 bench-oracle: tools ## What was owed of 1,000,000 messages to 100,000 subscriptions; MESSAGES=10000: of so many.
 	PYTHONPATH=. $(BIN)/python tests/benchmarks/oracle_time.py $(if $(MESSAGES),--messages $(MESSAGES))
 
+.PHONY: bench-descriptors
+bench-descriptors: tools ## Until 200 routers have all descriptors of bp, bs and amsp, as Markdown; DESCRIPTORS=100000: of so many.
+	PYTHONPATH=. $(BIN)/python tests/benchmarks/descriptors_time.py --descriptors $(or $(DESCRIPTORS),100000)
+
 .PHONY: bench-sweep
 bench-sweep: tools ## What the cells of a sweep cost as Spark tasks, with one worker and two, as Markdown.
 	PYTHONPATH=. $(BIN)/python tests/benchmarks/sweep_table.py

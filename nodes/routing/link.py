@@ -54,8 +54,8 @@ class Link:
         self._packets: list[bytes] = []
         self._outputs: list[Output] = []
         self._retransmissions = 0
-        self._deadline: int | None = None
-        """What `next_deadline` has found; None: something has happened since."""
+        self.deadline: int | None = None
+        """What `next_deadline` found last; None: something has happened since."""
         self.stirred = False
         """Whether something has happened since `take_outputs`, which may have something to give."""
 
@@ -161,18 +161,18 @@ class Link:
 
     def next_deadline(self) -> int:
         """When `handle_timer` is wanted."""
-        if self._deadline is None:
+        if self.deadline is None:
             hello_at = self._adjacency.next_deadline()
             deadline = self._channel.next_deadline() if self._channel is not None else None
-            self._deadline = hello_at if deadline is None else min(hello_at, deadline)
-        return self._deadline
+            self.deadline = hello_at if deadline is None else min(hello_at, deadline)
+        return self.deadline
 
     def take_outputs(self) -> Iterator[Output]:
         """Drops and logs, then the packets bundled into datagrams of at most the MTU."""
         outputs, self._outputs = self._outputs, []
         yield from outputs
         packets, self._packets = self._packets, []
-        self.stirred, self._deadline = False, None  # an acknowledgement that goes out now is not due later
+        self.stirred, self.deadline = False, None  # an acknowledgement that goes out now is not due later
         if self._channel is not None:
             packets += self._channel.take_packets()
         if packets:
@@ -180,7 +180,7 @@ class Link:
                 yield Send(self.interface.index, datagram)
 
     def _stir(self) -> None:
-        self.stirred, self._deadline = True, None
+        self.stirred, self.deadline = True, None
 
     def _dispatch(self, now_ns: int, packet: Packet) -> list[LinkEvent]:
         match packet:

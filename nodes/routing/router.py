@@ -275,8 +275,9 @@ class Router:
         for flood in self._floods:
             own = flood.database.own
             waits += (flood.announcement.at, own.returns_at, flood.numbering.next_deadline())
-        deadlines = [link.next_deadline() for link in self.links]
-        return min(deadlines + [at for at in waits if at is not None], default=None)
+        deadlines = [link.deadline or link.next_deadline() for link in self.links]
+        deadlines += [at for at in waits if at is not None]
+        return min(deadlines, default=None)
 
     def take_outputs(self) -> list[Output]:
         """What is to be done, in order."""

@@ -156,10 +156,11 @@ class DescriptorUpdate:
         _require(publisher or subscriber, "subscriber", 13, "is 0, as is the publisher")
         filters = _filters(data, _UPDATE.size) if data[_UPDATE.size :] != _NO_FILTERS else []
         allowed = 0 if flags & WITHDRAWN else 1
-        _require(len(filters) <= allowed, "predicate", _UPDATE.size, f"has more than {allowed} filters")
+        more = "has more than 0 filters" if flags & WITHDRAWN else "has more than 1 filters"
+        _require(len(filters) <= allowed, "predicate", _UPDATE.size, more)
         found = filters[0] if filters else None
-        said = (bool(flags & flag) for flag in (WITHDRAWN, AGAIN, KEPT))
-        return cls(publisher, pcd, subscriber, scd, found, *said)
+        withdrawn, again, kept = flags & WITHDRAWN != 0, flags & AGAIN != 0, flags & KEPT != 0
+        return cls(publisher, pcd, subscriber, scd, found, withdrawn, again, kept)
 
 
 def _causes(data: bytes, count: int) -> Iterator[int]:

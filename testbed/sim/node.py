@@ -138,7 +138,7 @@ class SimulatedNode(ABC):
         """Carry out what the core asks for and see to its next deadline."""
         for output in self._core.take_outputs():
             self._carry_out(output)
-        self._arm()
+        self._arm(self._core.next_deadline())
 
     def _carry_out(self, output: Output) -> None:
         if isinstance(output, Send):
@@ -155,8 +155,7 @@ class SimulatedNode(ABC):
         header = {"time_ns": self._scheduler.now_ns, "node": self.config.name, "event": output.event}
         self._log({**header, **output.fields, **header})
 
-    def _arm(self) -> None:
-        deadline_ns = self._core.next_deadline()
+    def _arm(self, deadline_ns: int | None) -> None:
         if deadline_ns is None or (self._armed_ns is not None and self._armed_ns <= deadline_ns):
             return  # an entry that fires too early looks again; one that fires too late would be wrong
         self._armed_ns = max(deadline_ns, self._scheduler.now_ns)
@@ -171,7 +170,7 @@ class SimulatedNode(ABC):
             self._core.handle_timer(armed_ns)
             self._settle()
         else:
-            self._arm()
+            self._arm(deadline_ns)
 
 
 class SimulatedRouter(SimulatedNode):

@@ -49,6 +49,10 @@ class Amsp(Matchmaker):
         self._preferred: dict[Directed, bool] = {}
         """Of the links that we weigh: whether they are better as s-links."""
         self._announced = [0, 0]
+        self._decided: object = None
+        """What the marks were decided by last."""
+        self._forcing: tuple[object, set[Directed]] = None, set()
+        """What the links that are forced were found by, and these."""
         self._handlers[Kind.CHANGE_MARKING] = self._take_change
         self._handlers[Kind.CHANGE_MARKING_REPLY] = self._take_reply
 
@@ -95,6 +99,10 @@ class Amsp(Matchmaker):
     # Which mark.
 
     def _decide(self, now_ns: int) -> None:
+        basis = self._shape, self._costs.version, tuple(link.state() for link in self._links.values())
+        if basis == self._decided:
+            return
+        self._decided = basis
         self._weigh()
         self._announce(now_ns)
         forced = self._forced()
@@ -131,7 +139,10 @@ class Amsp(Matchmaker):
     def _forced(self) -> set[Directed]:
         if self._literal:
             return self._forced_by_neighbours()
-        return self._shape.forced(self._causes())
+        basis = self._shape, self._costs.causes_version
+        if self._forcing[0] != basis:
+            self._forcing = basis, self._shape.forced(self._causes())
+        return self._forcing[1]
 
     def _causes(self) -> Iterator[Directed]:
         nodes = () if self._view is None else self._view.topology.nodes

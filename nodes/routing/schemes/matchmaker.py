@@ -235,8 +235,8 @@ class Matchmaker:
             return
         view, joined = self._view, tuple((i, link.neighbour) for i, link in self._links.items())
         network = (view.topology, tuple(view.interfaces.items()), joined)
-        if (network, self._costs.version) != self._basis:
-            self._basis = network, self._costs.version
+        if (network, self._costs.ends_version) != self._basis:
+            self._basis = network, self._costs.ends_version
             seen = on_shared_tree(view) if self._shared else view
             records = {r: record for r in view.topology.nodes if (record := self._costs.of(r)) is not None}
             publishers = frozenset(r for r, record in records.items() if record.publishes)

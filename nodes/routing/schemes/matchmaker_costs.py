@@ -49,6 +49,11 @@ class Costs:
         self._known: dict[int, CostAnnounce] = {}
         self._early: dict[int, bytes] = {}
         self.version = 0
+        """Counts all changes."""
+        self.ends_version = 0
+        """Counts those of who publishes and who subscribes."""
+        self.causes_version = 0
+        """Counts those of causes."""
 
     @property
     def settled(self) -> bool:
@@ -57,8 +62,10 @@ class Costs:
 
     def next_deadline(self) -> int | None:
         """When `take_due` has something to do."""
-        times = (self._records.own.returns_at, self._records.numbering.next_deadline())
-        return min((at for at in times if at is not None), default=None)
+        returns_at, early_at = self._records.own.returns_at, self._records.numbering.next_deadline()
+        if returns_at is None or early_at is None:
+            return early_at if returns_at is None else returns_at
+        return min(returns_at, early_at)
 
     def take_due(self, now_ns: int) -> tuple[list[bytes], bool]:
         """Records that came early, which are taken now, and whether ours has to be made anew."""
@@ -100,6 +107,8 @@ class Costs:
         self._early.pop(origin, None)
         if self._known.pop(origin, None) is not None:
             self.version += 1
+            self.ends_version += 1
+            self.causes_version += 1
 
     def digest(self, routers: Iterable[int]) -> str:
         """Over the records of these routers."""
@@ -147,8 +156,13 @@ class Costs:
         return self._records.store(now_ns, payload)
 
     def _learn(self, payload: bytes) -> None:
-        self._known[head(payload)[0]] = CostAnnounce.decode(payload)
+        record = CostAnnounce.decode(payload)
+        before = self._known.get(record.origin)
+        self._known[record.origin] = record
         self.version += 1
+        ends = record.publishes, record.subscribes
+        self.ends_version += before is None or (before.publishes, before.subscribes) != ends
+        self.causes_version += before is None or before.causes != record.causes
 
 
 class Rates:

@@ -57,6 +57,10 @@ class Link:
         self.number = self.number % NUMBERS + 1
         self.asked_ns = now_ns
 
+    def state(self) -> tuple[int, bool, bool, bool]:
+        """The neighbour, the marks away from us and towards us, and whether ours is changing."""
+        return self.neighbour, self.is_p_out, self.is_p_in, self.asked_ns is not None
+
     def marks(self) -> tuple[str, str]:
         """For the digests of both ends: (away from us, towards us)."""
         waiting = "?" if self.asked_ns is not None else ""

@@ -60,6 +60,7 @@ class Meeting:
         """By key, the filter it has from each interface."""
         self._told: dict[Key, frozenset[int]] = {}
         """By key, the interfaces on which it was told."""
+        self._sets: dict[frozenset[int], frozenset[int]] = {}
         self._concerned: dict[Key, None] = {}
         self._gone: set[Key] = set()
         """What its router has withdrawn, until that is settled."""
@@ -227,14 +228,11 @@ class Meeting:
 
     def _counting(self, key: Key) -> list[int]:
         """From where it is held that counts."""
-        ends = [end for end in (key.publisher, key.subscriber) if end]
-        if key.is_match and not self._trees.is_between(*ends):
+        held, is_from = self._held.get(key), self._trees.is_from
+        if held is None or (key.is_match and not self._trees.is_between(key.publisher, key.subscriber)):
             return []
-        return [
-            interface
-            for interface in sorted(self._held.get(key, ()))
-            if interface == OURS or any(self._trees.is_from(interface, end) for end in ends)
-        ]
+        ends = (key.publisher, key.subscriber) if key.is_match else (key.owner,)
+        return [i for i in sorted(held) if i == OURS or any(is_from(i, end) for end in ends)]
 
     def _along(self, key: Key, sources: list[int]) -> frozenset[int]:
         """Where a match goes on: both ways from where it was made, else away from who sent it."""
@@ -278,7 +276,8 @@ class Meeting:
         self._updates += [Update(interface, key, filter_) for interface in sorted(to - before)]
         self._updates += [Update(i, key, None, withdrawn=True, kept=kept) for i in sorted(before - to)]
         if to:
-            self._told[key] = to
+            # Most keys go to one of few sets of interfaces, each of which is kept once.
+            self._told[key] = self._sets.setdefault(to, to)
         else:
             self._told.pop(key, None)
 

@@ -60,6 +60,8 @@ class Trees:
         self._carries = carries
         self._next = view.topology.first_hops(view.node)
         self._children = view.topology.children(view.node)
+        self._onward: dict[tuple[int, int], list[int]] = {}
+        """By (publisher, 0) or (0, subscriber): where its descriptors may go on, whatever the marks."""
         self._speak_on = {
             neighbour: interface
             for neighbour, interfaces in view.interfaces.items()
@@ -84,10 +86,11 @@ class Trees:
     def spread(self, key: Key) -> frozenset[int]:
         """The interfaces on which a PCD goes on over p-links, and an SCD over s-links."""
         down = key.publisher != 0
-        found = (
-            self._speak_on.get(child) for child in self._children.get(key.owner, ()) if self._uses(key, child)
-        )
-        return frozenset(each for each in found if each is not None and self._carries(each, down))
+        owner = key.publisher, key.subscriber
+        if owner not in self._onward:
+            children = [child for child in self._children.get(key.owner, ()) if self._uses(key, child)]
+            self._onward[owner] = [self._speak_on[child] for child in children if child in self._speak_on]
+        return frozenset([each for each in self._onward[owner] if self._carries(each, down)])
 
     @cached_property
     def _below(self) -> Mapping[int, frozenset[int]]:
