@@ -36,7 +36,7 @@ Step = tuple[int, Square]
 _PUBLISHES = "advertise"
 """What those do who publish."""
 _BACK = {"advertise": "unadvertise", "subscribe": "unsubscribe"}
-_DEFAULT_SPEEDS: Mapping[str, Any] = {
+DEFAULT_SPEEDS: Mapping[str, Any] = {
     "high": {"share": 1, "metres_per_second": [150, 250]},
     "medium": {"share": 3, "metres_per_second": [10, 20]},
     "low": {"share": 6, "metres_per_second": [1, 2]},
@@ -121,7 +121,7 @@ def read_world(source: Source, data: Mapping[str, Any], times: Times) -> World |
     known = len(source.problems)
     until_ns = times.moment(spec.get("until", "30min"), (*KEY, "until"))
     from_ns = times.moment(spec["from"], (*KEY, "from")) if "from" in spec else BEFORE_START_NS
-    classes = spec.get("speeds") or _DEFAULT_SPEEDS
+    classes = spec.get("speeds") or DEFAULT_SPEEDS
     if until_ns <= max(from_ns, 0) and len(source.problems) == known:
         source.complain((*KEY, "until"), "it would end before it begins", "a time after from")
     _check(source, spec, classes)

@@ -1,23 +1,24 @@
 """Runs schemes over one network whose applications have entities that walk about, and counts what they tell.
 
-What routers send is counted as it crosses links. A row is a window of simulated time, so that rates have a
-course; what is true of the whole run stands in each of its rows.
+Each run has a process of its own, as many at once as there are processors. What routers send is counted
+as it crosses links. A row is a window of simulated time, so that rates have a course; what is true of
+the whole run stands in each of its rows.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass
+from functools import partial
 from typing import Any
 
 from analysis.oracle import Judged
 from nodes.scheme_catalog import OptionValue
-from nodes.wire.codec import decode
-from nodes.wire.packets import Kind, Message, PacketType
-from testbed.experiments import kind
+from testbed.experiments import kind, side_by_side
 from testbed.experiments.kind import DisagreementError
 from testbed.experiments.observed import entries, judged, links_between_routers, ready
-from testbed.experiments.signalling.paths import Paths
+from testbed.experiments.signalling.traffic import SECOND_NS, Traffic, Window
+from testbed.plan.dis import DEFAULT_SPEEDS as SPEEDS
 from testbed.plan.load import plan_of
 from testbed.plan.model import Plan
 from testbed.plan.problems import Key
@@ -25,9 +26,6 @@ from testbed.plan.source import Source
 from testbed.runs.world import Progress
 from testbed.sim.simulation import SimulationFailedError
 
-SECOND_NS = 1_000_000_000
-KIND_AT = 5
-"""Where a CONTROL packet has the kind of its payload."""
 SETTLE = "1s"
 BEGIN_S, TOLD_S = 1, 4
 """When entities come, and how long it takes at most until all are known: nothing is counted before."""
@@ -44,17 +42,32 @@ SCHEMES: Mapping[str, tuple[str, Mapping[str, OptionValue]]] = {
     "siena/source/adv": ("siena", {**_ADVERTISED, "tree": "source"}),
     "bp": ("bp", _ADVERTISED),
     "bs": ("bs", _ADVERTISED),
+    "amsp": ("amsp", _ADVERTISED),
 }
 """Scheme and options, by the names of a sweep."""
-OTHER = frozenset({Kind.LINK_STATE, Kind.RECORD_REQUEST, Kind.REFUSED})
-"""What tells of neither interest nor advertisements."""
-MARKING = frozenset({Kind.COST_ANNOUNCE, Kind.CHANGE_MARKING, Kind.CHANGE_MARKING_REPLY})
-"""What decides how links are marked."""
+
+
+@dataclass(frozen=True, slots=True)
+class Variant:
+    """`amsp` with other options than by default, which the paper leaves open (E20)."""
+
+    name: str
+    interval_ms: int | None = None
+    alpha: float | None = None
+    announce_share: float | None = None
+    hysteresis: float | None = None
+    marking: str | None = None
+
+    @property
+    def options(self) -> dict[str, OptionValue]:
+        """Those that it changes."""
+        given = {name: value for name, value in asdict(self).items() if name != "name"}
+        return {name: value for name, value in given.items() if value is not None}
 
 
 @dataclass(frozen=True, slots=True)
 class Sweep(kind.Sweep):
-    """A network and its applications; `applications`, `squares`, `schemes` and `runs` multiply."""
+    """A network and its applications; `applications`, `squares`, `schemes`, `variants`, `runs` multiply."""
 
     stubs: int
     stub_routers: int
@@ -67,6 +80,23 @@ class Sweep(kind.Sweep):
     messages: int
     runs: int
     schemes: tuple[str, ...]
+    variants: tuple[Variant, ...] = ()
+    speed_percent: int = 100
+    """Of the speeds that `workload: dis` has by default."""
+    warm_up: int = 0
+    """For how many seconds nothing is counted after all is known that comes at first."""
+
+    @property
+    def counted_from_s(self) -> int:
+        """When counting begins, on the clock of the scripts."""
+        return BEGIN_S + TOLD_S + self.warm_up
+
+    def scheme(self, name: str) -> tuple[str, Mapping[str, OptionValue]]:
+        """Scheme and options, by the name of a scheme or a variant."""
+        for variant in self.variants:
+            if variant.name == name:
+                return "amsp", {**_ADVERTISED, **variant.options}
+        return SCHEMES[name]
 
     @classmethod
     def check(cls, source: Source, key: Key, data: Mapping[str, Any]) -> None:
@@ -74,6 +104,9 @@ class Sweep(kind.Sweep):
         if data["seconds"] % data["window"]:
             message = f"windows of {data['window']} s do not divide {data['seconds']} s"
             source.complain((*key, "window"), message, "a number that divides seconds")
+        names = [*data["schemes"], *(each["name"] for each in data.get("variants", ()))]
+        if len(set(names)) < len(names):
+            source.complain((*key, "variants"), "two variants or schemes have one name", "names of their own")
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,7 +169,7 @@ def cases(sweep: Sweep) -> Iterator[Case]:
     for publishers, subscribers in sweep.applications:
         for squares in sweep.squares:
             for run in range(1, sweep.runs + 1):
-                for scheme in sweep.schemes:
+                for scheme in (*sweep.schemes, *(variant.name for variant in sweep.variants)):
                     yield Case(publishers, subscribers, squares, run, scheme)
 
 
@@ -147,67 +180,39 @@ def measure(sweep: Sweep, seed: int, shown: Progress) -> Iterator[Row]:
         DisagreementError: Under some scheme a network did not converge.
     """
     every = list(cases(sweep))
-    shown.phase("schemes", len(every))
-    for done, case in enumerate(every, 1):
-        try:
-            yield from _run(sweep, case, seed)
-        except SimulationFailedError as error:
-            raise DisagreementError(f"{case}: {error}") from error
-        shown.advance(done)
+    shown.phase("runs", len(every))
+    yield from side_by_side.measured(every, partial(_checked, sweep, seed), shown)
 
 
-@dataclass(slots=True)
-class _Window:
-    """What crosses all links between routers in a window of time."""
-
-    signals: int = 0
-    signal_bytes: int = 0
-    marking: int = 0
-
-
-@dataclass(slots=True)
-class _Traffic:
-    """What crosses them in a run, once it has begun."""
-
-    window_ns: int
-    windows: dict[int, _Window] = field(default_factory=dict)
-    paths: Paths = field(default_factory=Paths)
-    start_ns: int = 0
-    """Before the start nothing counts."""
-
-    def window(self, time_ns: int) -> _Window:
-        """The window at a time."""
-        return self.windows.setdefault((time_ns - self.start_ns) // self.window_ns, _Window())
-
-    def sent(self, time_ns: int, ends: tuple[str, str], type_: PacketType, packet: bytes) -> None:
-        """A packet that one router sends to another."""
-        if not 0 < self.start_ns <= time_ns:
-            return
-        if type_ == PacketType.CONTROL and packet[KIND_AT] not in OTHER:
-            window = self.window(time_ns)
-            window.signals += 1
-            window.signal_bytes += len(packet)
-            window.marking += packet[KIND_AT] in MARKING
-        elif type_ == PacketType.MESSAGE:
-            message = decode(packet)
-            assert isinstance(message, Message)
-            at = (message.publish_time_ns - self.start_ns) // self.window_ns
-            self.paths.crossed((message.source, message.sequence), at, *ends)
+def _checked(sweep: Sweep, seed: int, case: Case) -> list[Row]:
+    try:
+        return [*_run(sweep, case, seed)]
+    except SimulationFailedError as error:
+        raise DisagreementError(f"{case}: {error}") from error
 
 
 def _run(sweep: Sweep, case: Case, seed: int) -> Iterator[Row]:
     plan = plan_of(scenario(sweep, case, seed), str(case))
-    traffic = _Traffic(sweep.window * SECOND_NS)
+    traffic = Traffic(sweep.window * SECOND_NS)
     simulation, events = ready(plan, traffic)
-    traffic.start_ns = simulation.start_ns + (BEGIN_S + TOLD_S) * SECOND_NS
+    traffic.start_ns = simulation.start_ns + sweep.counted_from_s * SECOND_NS
     simulation.work()
     simulation.drain()
     became = judged(plan, events, simulation.start_ns) if sweep.messages else Judged()
     homes = {client.name: client.interfaces[0].peer for client in plan.clients}
     crossings = traffic.paths.counted(events, homes)
+    told_at_s = _changes(plan)
+    whole = {
+        "routers": len(plan.routers),
+        "links": links_between_routers(plan),
+        "descriptors": sum(BEGIN_S <= at_s < BEGIN_S + 1e-9 for at_s in told_at_s),
+        "owed": became.counts.owed,
+        "wrong": len(became.missing) + len(became.duplicate) + len(became.spurious),
+        "entries": entries(plan, simulation),
+    }
     for at in range(sweep.seconds // sweep.window):
-        begin_s, window = at * sweep.window, traffic.windows.get(at, _Window())
-        from_s = BEGIN_S + TOLD_S + begin_s
+        begin_s, window = at * sweep.window, traffic.windows.get(at, Window())
+        from_s = sweep.counted_from_s + begin_s
         yield Row(
             publishers=case.publishers,
             subscribers=case.subscribers,
@@ -216,31 +221,25 @@ def _run(sweep: Sweep, case: Case, seed: int) -> Iterator[Row]:
             scheme=case.scheme,
             begin_s=begin_s,
             seconds=sweep.window,
-            changes=_changes(plan, from_s, from_s + sweep.window),
+            changes=sum(from_s <= at_s < from_s + sweep.window for at_s in told_at_s),
             signals=window.signals,
             signal_bytes=window.signal_bytes,
             marking=window.marking,
             crossings=crossings[at].all,
             wasted=crossings[at].wasted,
-            routers=len(plan.routers),
-            links=links_between_routers(plan),
-            descriptors=_changes(plan, BEGIN_S, BEGIN_S + 1e-9),
-            owed=became.counts.owed,
-            wrong=len(became.missing) + len(became.duplicate) + len(became.spurious),
-            entries=entries(plan, simulation),
+            **whole,
         )
 
 
-def _changes(plan: Plan, begin_s: float, end_s: float) -> int:
-    """How many descriptors clients change in a time."""
+def _changes(plan: Plan) -> list[float]:
+    """When clients change a descriptor, in seconds since the start."""
     scripts = (action for client in plan.clients for action in client.script)
-    told = (action.at_ns / SECOND_NS for action in scripts if action.do != "publish")
-    return sum(begin_s <= at_s < end_s for at_s in told)
+    return [action.at_ns / SECOND_NS for action in scripts if action.do != "publish"]
 
 
 def scenario(sweep: Sweep, case: Case, seed: int) -> dict[str, Any]:
     """The network and its applications under a scheme, as a scenario file would have it."""
-    name, options = SCHEMES[case.scheme]
+    name, options = sweep.scheme(case.scheme)
     stub = {"at": "stub", "place": "uniform"}
     return {
         "name": "case",
@@ -259,7 +258,8 @@ def scenario(sweep: Sweep, case: Case, seed: int) -> dict[str, Any]:
                 "entities": list(sweep.entities),
                 "messages": f"{sweep.messages}/min",
                 "from": f"{BEGIN_S}s",
-                "until": f"{BEGIN_S + TOLD_S + sweep.seconds}s",
+                "until": f"{sweep.counted_from_s + sweep.seconds}s",
+                "speeds": speeds(sweep.speed_percent),
             }
         },
         "populations": {
@@ -271,3 +271,9 @@ def scenario(sweep: Sweep, case: Case, seed: int) -> dict[str, Any]:
         "timers": {"hello_ms": 5000, "hold_ms": 30000},
         "timing": {"ready_timeout": "600s", "settle": SETTLE},
     }
+
+
+def speeds(percent: int) -> dict[str, Any]:
+    """The classes of speed that `workload: dis` has by default, so much faster or slower."""
+    found = {name: [each * percent / 100 for each in of["metres_per_second"]] for name, of in SPEEDS.items()}
+    return {name: {**SPEEDS[name], "metres_per_second": between} for name, between in found.items()}
