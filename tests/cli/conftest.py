@@ -57,21 +57,28 @@ def cbn(tmp_path: Path, environment: dict[str, str]) -> Cbn:
 
 
 @pytest.fixture
-def cbn_with_spark(
-    spark: object, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> Cbn:
-    """The same, but in this process, where the analysis finds Spark started."""
+def cbn_here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Cbn:
+    """The same, but in this process: for what is the same however `cbn` was started."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("NO_COLOR", "1")
     monkeypatch.setenv("COLUMNS", "100")
 
     def run(*arguments: object) -> subprocess.CompletedProcess[str]:
         capsys.readouterr()
-        code = main([*map(str, arguments)])
+        try:
+            code = main([*map(str, arguments)])
+        except SystemExit as ended:
+            code = int(ended.code or 0)
         printed = capsys.readouterr()
         return subprocess.CompletedProcess(arguments, code, printed.out, printed.err)
 
     return run
+
+
+@pytest.fixture
+def cbn_with_spark(spark: object, cbn_here: Cbn) -> Cbn:
+    """The same, in a process where the analysis finds Spark started."""
+    return cbn_here
 
 
 @pytest.fixture

@@ -44,11 +44,11 @@ BROKEN = {
 
 
 @pytest.mark.parametrize("kind", BROKEN)
-def test_a_broken_scenario_starts_nothing(kind: str, cbn: Any, tmp_path: Path) -> None:
+def test_a_broken_scenario_starts_nothing(kind: str, cbn_here: Any, tmp_path: Path) -> None:
     content, word = BROKEN[kind]
     path = tmp_path / "broken.yaml"
     path.write_bytes(content if isinstance(content, bytes) else content.encode())
-    done = cbn("run", path, "--world", "sim", "--out", "out")
+    done = cbn_here("run", path, "--world", "sim", "--out", "out")
     assert done.returncode == 2, done.stderr
     assert "nothing was started" in done.stderr
     assert re.search(r"broken\.yaml(:\d+:\d+)?: ", done.stderr)
@@ -58,18 +58,18 @@ def test_a_broken_scenario_starts_nothing(kind: str, cbn: Any, tmp_path: Path) -
     assert sorted(p.name for p in tmp_path.iterdir()) == ["broken.yaml"]
 
 
-def test_all_that_is_wrong_is_reported_at_once(cbn: Any, tmp_path: Path) -> None:
+def test_all_that_is_wrong_is_reported_at_once(cbn_here: Any, tmp_path: Path) -> None:
     path = tmp_path / "broken.yaml"
     path.write_text(GOOD.replace("at: r2", "at: r7").replace("price < 50", "price <") + "seed: many\n")
-    done = cbn("run", path)
+    done = cbn_here("run", path)
     assert done.returncode == 2
     for word in ("r7", "column", "seed"):
         assert word in done.stderr
 
 
 @pytest.mark.parametrize("command", ["run", "show"])
-def test_a_scenario_that_is_not_there_is_met_with_those_that_are(command: str, cbn: Any) -> None:
-    done = cbn(command, "quickstrat")
+def test_a_scenario_that_is_not_there_is_met_with_those_that_are(command: str, cbn_here: Any) -> None:
+    done = cbn_here(command, "quickstrat")
     assert done.returncode == 2
     assert "quickstart" in done.stderr
 
@@ -78,23 +78,25 @@ def test_a_scenario_that_is_not_there_is_met_with_those_that_are(command: str, c
     ("override", "word"),
     [("seed", "KEY=VALUE"), ("=3", "KEY=VALUE"), ("sceme=pif", "sceme"), ("seed=many", "seed")],
 )
-def test_a_wrong_override_is_an_error_of_the_option(override: str, word: str, cbn: Any, tiny: Path) -> None:
-    done = cbn("run", tiny, "--set", override, "--world", "sim")
+def test_a_wrong_override_is_an_error_of_the_option(
+    override: str, word: str, cbn_here: Any, tiny: Path
+) -> None:
+    done = cbn_here("run", tiny, "--set", override, "--world", "sim")
     assert done.returncode == 2
     assert "--set" in done.stderr
     assert word in done.stderr
 
 
-def test_a_folder_is_no_scenario(cbn: Any, tmp_path: Path) -> None:
-    done = cbn("run", tmp_path)
+def test_a_folder_is_no_scenario(cbn_here: Any, tmp_path: Path) -> None:
+    done = cbn_here("run", tmp_path)
     assert done.returncode == 2
     assert "Traceback" not in done.stderr
     assert "defect" not in done.stderr
 
 
-def test_a_folder_does_not_hide_the_shipped_scenario_of_its_name(cbn: Any, tmp_path: Path) -> None:
+def test_a_folder_does_not_hide_the_shipped_scenario_of_its_name(cbn_here: Any, tmp_path: Path) -> None:
     (tmp_path / "quickstart").mkdir()
-    assert "6 routers" in cbn("show", "quickstart").stdout
+    assert "6 routers" in cbn_here("show", "quickstart").stdout
 
 
 def test_a_scenario_is_found_by_name_and_by_path_a_file_of_that_name_first(

@@ -8,8 +8,8 @@ import pytest
 PATTERN = "[a = 1] then [b = 1] within 5s"
 
 
-def test_each_expression_is_listed_with_its_matches(cbn: Any) -> None:
-    done = cbn("match", "--pattern", PATTERN, "0s a = 1", "5s b = 1", "--json")
+def test_each_expression_is_listed_with_its_matches(cbn_here: Any) -> None:
+    done = cbn_here("match", "--pattern", PATTERN, "0s a = 1", "5s b = 1", "--json")
     said = json.loads(done.stdout)
     assert done.returncode == 0
     assert said["told"] == [[1, 2]]
@@ -26,8 +26,8 @@ def test_each_expression_is_listed_with_its_matches(cbn: Any) -> None:
         ("[a = 1] or [b = 1]", ["1s c = 1"], "no operand has a match"),
     ],
 )
-def test_why_there_is_no_match(cbn: Any, pattern: str, messages: list[str], reason: str) -> None:
-    done = cbn("match", "--pattern", pattern, *messages)
+def test_why_there_is_no_match(cbn_here: Any, pattern: str, messages: list[str], reason: str) -> None:
+    done = cbn_here("match", "--pattern", pattern, *messages)
     assert done.returncode == 1
     assert reason in done.stdout
 
@@ -42,7 +42,7 @@ def test_why_there_is_no_match(cbn: Any, pattern: str, messages: list[str], reas
         (["a = 1", "a = 1", "a = 1"], "several are for --pattern"),
     ],
 )
-def test_what_cannot_be_read(cbn: Any, arguments: list[str], says: str) -> None:
-    done = cbn("match", *arguments)
+def test_what_cannot_be_read(cbn_here: Any, arguments: list[str], says: str) -> None:
+    done = cbn_here("match", *arguments)
     assert done.returncode == 2
     assert says in done.stderr

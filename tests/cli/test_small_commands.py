@@ -47,45 +47,45 @@ def test_clean_has_nothing_to_remove_for_runs_that_never_were(cbn: Any, tmp_path
     assert document["survivors"] == []
 
 
-def test_the_shipped_scenarios_are_listed_with_what_they_are_for(cbn: Any) -> None:
-    done = cbn("scenarios")
+def test_the_shipped_scenarios_are_listed_with_what_they_are_for(cbn_here: Any) -> None:
+    done = cbn_here("scenarios")
     assert done.returncode == 0
     assert "quickstart: 6 routers, 8 clients" in done.stdout
     assert "single-router: 1 router, 8 clients" in done.stdout
-    names = [row["name"] for row in json.loads(cbn("scenarios", "--json").stdout)]
+    names = [row["name"] for row in json.loads(cbn_here("scenarios", "--json").stdout)]
     assert names == sorted(names)
 
 
-def test_show_counts_ids_and_how_often_they_are_given_something_else(cbn: Any, tmp_path: Path) -> None:
+def test_show_counts_ids_and_how_often_they_are_given_something_else(cbn_here: Any, tmp_path: Path) -> None:
     path = tmp_path / "game.yaml"
     path.write_text(
         "name: game\ntopology: {routers: [r1]}\nclients: {s: {at: r1, entities: subscribe}}\n"
         "workload: {dis: {squares: 9, entities: [5, 5], arrivals: 0/s, until: 1h}}\n"
     )
-    (first, *rest) = cbn("show", path).stdout.splitlines()
+    (first, *rest) = cbn_here("show", path).stdout.splitlines()
     assert re.search(r"5 subscriptions \(changed [1-9][0-9,]* times\), 0 messages", first)
     assert any("and 2 more" in line for line in rest)
     assert any(re.search(r"changed \d+ times", line) for line in rest)
 
 
-def test_show_prints_nodes_links_and_workload(cbn: Any, tiny: Path) -> None:
-    text = cbn("show", tiny).stdout
+def test_show_prints_nodes_links_and_workload(cbn_here: Any, tiny: Path) -> None:
+    text = cbn_here("show", tiny).stdout
     for word in ("2 routers, 2 clients, 3 links", "r1--r2", "alice", "price < 50"):
         assert word in text
-    document = json.loads(cbn("show", tiny, "--json", "--seed", "9").stdout)
+    document = json.loads(cbn_here("show", tiny, "--json", "--seed", "9").stdout)
     assert document["seed"] == 9
     assert document["actions"] == {"publish": 20, "subscribe": 1}
 
 
-def test_match_says_yes(cbn: Any) -> None:
-    done = cbn("match", 'dest = "ORD" and price < 400', 'dest = "ORD", price = 350')
+def test_match_says_yes(cbn_here: Any) -> None:
+    done = cbn_here("match", 'dest = "ORD" and price < 400', 'dest = "ORD", price = 350')
     assert done.returncode == 0
     assert done.stdout.splitlines()[-1] == "matches"
 
 
-def test_match_says_why_not(cbn: Any) -> None:
+def test_match_says_why_not(cbn_here: Any) -> None:
     """M3: no coercion between integer and float."""
-    done = cbn("match", "price < 400 or gate any string or x > 1.0", "price = 450, x = 3")
+    done = cbn_here("match", "price < 400 or gate any string or x > 1.0", "price = 450, x = 3")
     assert done.returncode == 1
     for reason in (
         "the message has 450",
@@ -96,8 +96,8 @@ def test_match_says_why_not(cbn: Any) -> None:
         assert reason in done.stdout
 
 
-def test_match_in_json_gives_every_filter_its_verdict(cbn: Any) -> None:
-    done = cbn("match", "a = 1 or b = 2", "b = 2", "--json")
+def test_match_in_json_gives_every_filter_its_verdict(cbn_here: Any) -> None:
+    done = cbn_here("match", "a = 1 or b = 2", "b = 2", "--json")
     document = json.loads(done.stdout)
     assert document["matches"] is True
     assert [bool(f["objections"]) for f in document["filters"]] == [True, False]
@@ -106,8 +106,10 @@ def test_match_in_json_gives_every_filter_its_verdict(cbn: Any) -> None:
 @pytest.mark.parametrize(
     ("predicate", "message", "what"), [("a <", "a = 1", "PREDICATE"), ("a < 1", "a =", "MESSAGE")]
 )
-def test_match_points_at_the_column_of_an_error(predicate: str, message: str, what: str, cbn: Any) -> None:
-    done = cbn("match", predicate, message)
+def test_match_points_at_the_column_of_an_error(
+    predicate: str, message: str, what: str, cbn_here: Any
+) -> None:
+    done = cbn_here("match", predicate, message)
     assert done.returncode == 2
     assert f"{what}: column 4" in done.stderr
 
@@ -143,19 +145,19 @@ LOGINS = 'what = "login" and what = "alarm" and user any string'
     ],
 )
 def test_predicates_and_advertisements_are_related_with_reasons(
-    words: tuple[str, ...], code: int, said: str, cbn: Any
+    words: tuple[str, ...], code: int, said: str, cbn_here: Any
 ) -> None:
-    done = cbn(*words)
+    done = cbn_here(*words)
     assert (done.returncode, said in done.stdout) == (code, True), done.stdout + done.stderr
-    answer = json.loads(cbn(*words, "--json").stdout)
+    answer = json.loads(cbn_here(*words, "--json").stdout)
     assert answer["matches" if words[0] == "match" else "holds"] is (code == 0)
 
 
-def test_analyze_wants_a_run_directory(cbn: Any, tmp_path: Path) -> None:
-    missing = cbn("analyze", "nowhere")
+def test_analyze_wants_a_run_directory(cbn_here: Any, tmp_path: Path) -> None:
+    missing = cbn_here("analyze", "nowhere")
     assert (missing.returncode, "no such directory" in missing.stderr) == (2, True)
     (tmp_path / "empty").mkdir()
-    empty = cbn("analyze", "empty")
+    empty = cbn_here("analyze", "empty")
     assert (empty.returncode, "not a run directory" in empty.stderr) == (2, True)
 
 

@@ -14,18 +14,18 @@ from testbed.plan.load import load_plan
 COMMANDS = ("list", "show", "draw", "import", "generate")
 
 
-def test_the_list_has_every_shape_with_its_parameters_and_every_map(cbn: Any) -> None:
-    done = cbn("topo", "list")
+def test_the_list_has_every_shape_with_its_parameters_and_every_map(cbn_here: Any) -> None:
+    done = cbn_here("topo", "list")
     assert done.returncode == 0
     for word in ("fat-tree", "k*", "waxman", "alpha=0.3", "geant", "22 routers, 36 links"):
         assert word in done.stdout
-    document = json.loads(cbn("topo", "list", "--json").stdout)
+    document = json.loads(cbn_here("topo", "list", "--json").stdout)
     assert {"line", "transit-stub"} <= {shape["name"] for shape in document["shapes"]}
     assert {"abilene", "world"} <= {drawn["name"] for drawn in document["maps"]}
 
 
-def test_show_prints_size_paths_bridges_delays_and_degrees(cbn: Any) -> None:
-    done = cbn("topo", "show", "abilene")
+def test_show_prints_size_paths_bridges_delays_and_degrees(cbn_here: Any) -> None:
+    done = cbn_here("topo", "show", "abilene")
     for word in (
         "11 nodes, 14 links",
         "5 at most",
@@ -35,37 +35,39 @@ def test_show_prints_size_paths_bridges_delays_and_degrees(cbn: Any) -> None:
         "10gbit",
     ):
         assert word in done.stdout
-    document = json.loads(cbn("topo", "show", "abilene", "--json").stdout)
+    document = json.loads(cbn_here("topo", "show", "abilene", "--json").stdout)
     assert document["measures"]["diameter"] == 5
     assert document["measures"]["degrees"] == {"2": 5, "3": 6}
     assert document["link_list"][0]["name"] == "seattle--sunnyval"
 
 
-def test_shapes_and_scenarios_can_be_shown_too(cbn: Any, tiny: Path) -> None:
-    assert "20 nodes, 32 links" in cbn("topo", "show", "fat-tree", "k=4").stdout
-    assert "4 nodes, 3 links" in cbn("topo", "show", tiny).stdout
-    assert "client 8" in cbn("topo", "show", "quickstart").stdout
+def test_shapes_and_scenarios_can_be_shown_too(cbn_here: Any, tiny: Path) -> None:
+    assert "20 nodes, 32 links" in cbn_here("topo", "show", "fat-tree", "k=4").stdout
+    assert "4 nodes, 3 links" in cbn_here("topo", "show", tiny).stdout
+    assert "client 8" in cbn_here("topo", "show", "quickstart").stdout
 
 
-def test_draw_writes_a_picture_where_it_says(cbn: Any, tmp_path: Path, tiny: Path) -> None:
-    assert cbn("topo", "draw", "geant").stdout == "geant.svg: 22 nodes, 36 links\n"
-    assert cbn("topo", "draw", tiny, "-o", "mine.svg").returncode == 0
+def test_draw_writes_a_picture_where_it_says(cbn_here: Any, tmp_path: Path, tiny: Path) -> None:
+    assert cbn_here("topo", "draw", "geant").stdout == "geant.svg: 22 nodes, 36 links\n"
+    assert cbn_here("topo", "draw", tiny, "-o", "mine.svg").returncode == 0
     for name in ("geant.svg", "mine.svg"):
         assert ET.parse(tmp_path / name).getroot().tag.endswith("svg")
-    assert cbn("topo", "draw", "ring", "size=5", "-o", "-").stdout.startswith("<svg ")
+    assert cbn_here("topo", "draw", "ring", "size=5", "-o", "-").stdout.startswith("<svg ")
 
 
-def test_a_run_directory_can_be_drawn(cbn: Any, tiny: Path, tmp_path: Path) -> None:
-    assert cbn("run", tiny, "--world", "sim", "--out", "kept", "--quiet").returncode == 0
-    done = cbn("topo", "draw", "kept", "-o", "kept.svg", "--json")
+def test_a_run_directory_can_be_drawn(cbn_here: Any, tiny: Path, tmp_path: Path) -> None:
+    assert cbn_here("run", tiny, "--world", "sim", "--out", "kept", "--quiet").returncode == 0
+    done = cbn_here("topo", "draw", "kept", "-o", "kept.svg", "--json")
     assert json.loads(done.stdout)["routers"] == 4
     assert (tmp_path / "kept.svg").is_file()
 
 
-def test_generate_and_import_go_together_with_scenarios(cbn: Any, tmp_path: Path) -> None:
-    done = cbn("topo", "generate", "waxman", "size=30", "side_km=800", "--seed", "7", "-o", "wax.graphml")
+def test_generate_and_import_go_together_with_scenarios(cbn_here: Any, tmp_path: Path) -> None:
+    done = cbn_here(
+        "topo", "generate", "waxman", "size=30", "side_km=800", "--seed", "7", "-o", "wax.graphml"
+    )
     assert done.stdout == "wax.graphml: 30 nodes, 63 links\n"
-    assert cbn("topo", "import", "wax.graphml", "-o", "wax.map").returncode == 0
+    assert cbn_here("topo", "import", "wax.graphml", "-o", "wax.map").returncode == 0
     scenario = tmp_path / "scenario.yaml"
     scenario.write_text("name: x\ntopology: {import: wax.map}\n")
     plan = load_plan(scenario)
@@ -73,14 +75,16 @@ def test_generate_and_import_go_together_with_scenarios(cbn: Any, tmp_path: Path
     assert all(link.impairment.delay_ns for link in plan.links)
 
 
-def test_import_without_a_target_prints_the_map_and_what_was_done_to_it(cbn: Any, tmp_path: Path) -> None:
+def test_import_without_a_target_prints_the_map_and_what_was_done_to_it(
+    cbn_here: Any, tmp_path: Path
+) -> None:
     (tmp_path / "x.edges").write_text("a b\nb a\na a\nc d\n")
-    assert cbn("topo", "import", "x.edges").returncode == 2
-    done = cbn("topo", "import", "x.edges", "--largest")
+    assert cbn_here("topo", "import", "x.edges").returncode == 2
+    done = cbn_here("topo", "import", "x.edges", "--largest")
     assert done.returncode == 0
     assert "link a b\n" in done.stdout
     assert "note: 1 parallel link merged" in done.stderr
-    assert json.loads(cbn("topo", "import", "x.edges", "--largest", "--json").stdout)["links"] == 1
+    assert json.loads(cbn_here("topo", "import", "x.edges", "--largest", "--json").stdout)["links"] == 1
 
 
 WRONG = [
@@ -106,10 +110,10 @@ WRONG = [
 
 @pytest.mark.parametrize(("arguments", "reported"), WRONG, ids=lambda value: " ".join(value)[:40])
 def test_mistakes_are_reported_with_what_to_do(
-    arguments: list[str], reported: str, cbn: Any, tmp_path: Path
+    arguments: list[str], reported: str, cbn_here: Any, tmp_path: Path
 ) -> None:
     (tmp_path / "broken.yaml").write_text("name: x\ntopology: {routers: [a], links: [a - b]}\n")
-    done = cbn("topo", *arguments)
+    done = cbn_here("topo", *arguments)
     assert done.returncode == 2
     assert reported in done.stderr
     assert done.stdout == ""
