@@ -32,9 +32,9 @@ def run(tmp_path: Path) -> Path:
     return folder.parent
 
 
-def test_every_packet_is_there_once_in_order_of_time(run: Path, tmp_path: Path, cbn: Any) -> None:
+def test_every_packet_is_there_once_in_order_of_time(run: Path, tmp_path: Path, cbn_here: Any) -> None:
     out = tmp_path / "all.pcapng"
-    done = cbn("export", str(run), "--pcapng", str(out))
+    done = cbn_here("export", str(run), "--pcapng", str(out))
     assert (done.returncode, done.stdout) == (0, f"{out}: 900 packets of 3 interfaces\n")
     frames = [data for data, _ in RawPcapNgReader(str(out))]
     stamps = [int.from_bytes(data[1:9], "big") for data in frames]
@@ -45,41 +45,43 @@ def test_every_packet_is_there_once_in_order_of_time(run: Path, tmp_path: Path, 
 
 
 def test_interfaces_are_named_by_their_node_and_the_one_at_the_other_end(
-    tiny: Path, tmp_path: Path, cbn: Any
+    tiny: Path, tmp_path: Path, cbn_here: Any
 ) -> None:
-    cbn("run", tiny, "--world", "sim", "--out", "tiny", "--quiet")
-    done = cbn("export", "tiny", "--pcapng", "tiny.pcapng")
+    cbn_here("run", tiny, "--world", "sim", "--out", "tiny", "--quiet")
+    done = cbn_here("export", "tiny", "--pcapng", "tiny.pcapng")
     assert done.returncode == 0, done.stderr
     named = (tmp_path / "tiny.pcapng").read_bytes()
     assert all(name in named for name in (b"r1-eth0 (to ", b" (to r2)", b" (to alice)", b" (to bob)"))
 
 
-def test_an_existing_file_is_not_replaced_without_force(run: Path, tmp_path: Path, cbn: Any) -> None:
+def test_an_existing_file_is_not_replaced_without_force(run: Path, tmp_path: Path, cbn_here: Any) -> None:
     out = tmp_path / "all.pcapng"
     out.write_text("mine")
-    done = cbn("export", str(run), "--pcapng", str(out))
+    done = cbn_here("export", str(run), "--pcapng", str(out))
     assert (done.returncode, out.read_text()) == (2, "mine")
     assert "--force" in done.stderr
-    reported = json.loads(cbn("export", str(run), "--pcapng", str(out), "--force", "--json").stdout)
+    reported = json.loads(cbn_here("export", str(run), "--pcapng", str(out), "--force", "--json").stdout)
     assert reported == {"file": str(out), "interfaces": 3, "packets": 900, "truncated": 0}
 
 
-def test_what_is_missing_or_damaged_is_named_and_nothing_is_left(run: Path, tmp_path: Path, cbn: Any) -> None:
+def test_what_is_missing_or_damaged_is_named_and_nothing_is_left(
+    run: Path, tmp_path: Path, cbn_here: Any
+) -> None:
     out = tmp_path / "all.pcapng"
     capture = run / "captures" / "i2.pcap"
     capture.write_bytes(capture.read_bytes()[:-5])
-    reported = json.loads(cbn("export", str(run), "--pcapng", str(out), "--json").stdout)
+    reported = json.loads(cbn_here("export", str(run), "--pcapng", str(out), "--json").stdout)
     assert (reported["packets"], reported["truncated"]) == (899, 1)
     out.unlink()
     capture.write_text("no capture")
-    done = cbn("export", str(run), "--pcapng", str(out))
+    done = cbn_here("export", str(run), "--pcapng", str(out))
     assert done.returncode == 2
     assert "i2.pcap" in done.stderr
     capture.unlink()
-    done = cbn("export", str(run), "--pcapng", str(out))
+    done = cbn_here("export", str(run), "--pcapng", str(out))
     assert done.returncode == 4
     assert "i2.pcap: No such file" in done.stderr
     (run / "captures" / "index.json").write_text("[]")
-    assert cbn("export", str(run), "--pcapng", str(out)).returncode == 2
-    assert cbn("export", str(tmp_path), "--pcapng", str(out)).returncode == 2
+    assert cbn_here("export", str(run), "--pcapng", str(out)).returncode == 2
+    assert cbn_here("export", str(tmp_path), "--pcapng", str(out)).returncode == 2
     assert list(tmp_path.glob("all.*")) == []
