@@ -26,6 +26,7 @@ _NUMBERS = itertools.count(1)
 PATIENCE_S = 120
 """How long is waited for what comes, on a machine that does much else."""
 Metal = Callable[..., "subprocess.CompletedProcess[str]"]
+Cbn = Callable[..., "subprocess.CompletedProcess[str]"]
 
 
 def call(*arguments: object, **environment: str) -> list[str]:
@@ -43,6 +44,27 @@ def metal() -> Metal:
         return subprocess.run(command, capture_output=True, text=True, check=False, timeout=240)
 
     return run
+
+
+@pytest.fixture
+def cbn(tmp_path: Path) -> Cbn:
+    """`cbn(*words)` in the test's folder: the finished process, with its code and what it printed."""
+    environment = os.environ | {"PYTHONPATH": str(ROOT), "NO_COLOR": "1", "COLUMNS": "100"}
+
+    def call(*words: object) -> subprocess.CompletedProcess[str]:
+        command = [sys.executable, "-m", "testbed.cli", *map(str, words)]
+        return subprocess.run(
+            command,
+            cwd=tmp_path,
+            env=environment,
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            timeout=PATIENCE_S,
+            check=False,
+        )
+
+    return call
 
 
 @pytest.fixture

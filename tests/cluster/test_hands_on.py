@@ -7,37 +7,15 @@ import os
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from tests.cluster.conftest import MACHINES, PATIENCE_S, ROOT, Cluster
+from tests.cluster.conftest import MACHINES, PATIENCE_S, ROOT, Cbn, Cluster
 from tests.cluster.running import await_idle, state
 
 pytestmark = pytest.mark.cluster
-
-Cbn = Callable[..., "subprocess.CompletedProcess[str]"]
-
-
-@pytest.fixture
-def cbn(tmp_path: Path) -> Cbn:
-    environment = os.environ | {"PYTHONPATH": str(ROOT), "NO_COLOR": "1", "COLUMNS": "100"}
-
-    def call(*words: object) -> subprocess.CompletedProcess[str]:
-        command = [sys.executable, "-m", "testbed.cli", *map(str, words)]
-        return subprocess.run(
-            command,
-            cwd=tmp_path,
-            env=environment,
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            text=True,
-            timeout=PATIENCE_S,
-            check=False,
-        )
-
-    return call
 
 
 @pytest.fixture

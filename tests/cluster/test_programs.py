@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import json
 import os
-import subprocess
-import sys
 from collections import Counter
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests.cluster.conftest import MACHINES, PATIENCE_S, ROOT, Cluster
+from tests.cluster.conftest import MACHINES, Cbn, Cluster
 from tests.cluster.running import await_idle, command, run, state
 from tests.emu.test_programs import PUBLISHER, SCENARIO, SUBSCRIBER
 
@@ -100,25 +98,11 @@ def test_a_folder_that_is_too_large_to_be_sent_is_refused_before_anything_is_mad
 
 
 def test_a_program_takes_the_place_of_a_client_on_its_machine_and_gives_it_back(
-    provisioned: Cluster, tmp_path: Path
+    provisioned: Cluster, cbn: Cbn, tmp_path: Path
 ) -> None:
     (tmp_path / "app.py").write_text(ASKING)
     (tmp_path / "beside.txt").write_text("sent along")
     name = f"lent-{os.getpid()}"
-
-    def cbn(*words: object) -> subprocess.CompletedProcess[str]:
-        call = [sys.executable, "-m", "testbed.cli", *map(str, words)]
-        environment = os.environ | {"PYTHONPATH": str(ROOT), "NO_COLOR": "1"}
-        return subprocess.run(
-            call,
-            cwd=tmp_path,
-            env=environment,
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            text=True,
-            timeout=PATIENCE_S,
-            check=False,
-        )
 
     hosts = ("--world", "cluster", "--hosts", provisioned.hosts_file)
     up = cbn("up", "quickstart", *hosts, "--name", name, "--out", "out", "--quiet")
