@@ -37,6 +37,9 @@ LONG = (
     "tests/docs/",
     "tests/frame/",
     "tests/judge/",
+    "tests/models/",
+    "tests/properties/",
+    "tests/attacks/",
 )
 """Parts of the names of files that take long: they begin before the others."""
 PARTS = 4
