@@ -45,7 +45,7 @@ LONG = (
 PARTS = 4
 """How many units a long file is whose tests share nothing."""
 WORKERS_A_CORE = 3
-NICE = {"emu": 0, "cluster": 3, "spark": 5}
+NICE = {"emu": 0, "cluster": 3, "spark": 8}
 """The niceness of tests by their markers: the first counts that a test has.
 
 What measures time goes first, then what is long and cannot be divided; all other tests fill the gaps.
