@@ -315,7 +315,8 @@ def test_made_up_origins_fill_no_more_than_the_bound_and_harm_no_other_link() ->
     assert held(net, "r1", 500) is not None
 
 
-def test_routers_that_are_gone_for_long_are_forgotten_and_believed_when_they_come_back() -> None:
+def without_the_last_of_three() -> Network:
+    """A line whose last router had a client, announced often, and is gone; 5 s later it is forgotten."""
     net = Network(configure(line(3), {"c3": 3}, timers=TimerConfig(forget_ms=5_000)), 3)
     net.converge()
     subscribe(net, "c3", "x = 1", 1)
@@ -325,6 +326,11 @@ def test_routers_that_are_gone_for_long_are_forgotten_and_believed_when_they_com
         net.start("r3")
         net.converge()
     net.kill("r3")
+    return net
+
+
+def test_routers_that_are_gone_for_long_are_forgotten_and_believed_when_they_come_back() -> None:
+    net = without_the_last_of_three()
     net.kill("c3")
     net.run(4 * SECOND)
     assert held(net, "r1", 3) is not None
@@ -342,15 +348,7 @@ def test_routers_that_are_gone_for_long_are_forgotten_and_believed_when_they_com
 
 def test_a_restarted_origin_learns_its_old_sequence_number_and_announces_above_it() -> None:
     """r2 forgets r3 while r1 still holds records of it, of far higher sequences."""
-    net = Network(configure(line(3), {"c3": 3}, timers=TimerConfig(forget_ms=5_000)), 3)
-    net.converge()
-    subscribe(net, "c3", "x = 1", 1)
-    net.converge()
-    for _ in range(4):
-        net.kill("r3")
-        net.start("r3")
-        net.converge()
-    net.kill("r3")
+    net = without_the_last_of_three()
     net.run(6 * SECOND)
     net.router("r2")._forget(3)
     net.start("r3")
