@@ -212,6 +212,10 @@ test-properties: tools ## Hold posets and overlap to their definitions over 100,
 test-models: tools ## Search all that can happen while marks change in small networks; ONLY=adapt: of one model.
 	$(BIN)/python -m tests.models $(if $(ONLY),--only $(ONLY))
 
+.PHONY: test-draws
+test-draws: tools ## Draw four times as many cases as `make test` where the fast path is held to the model.
+	CBN_TEST_DRAWS=all $(BIN)/python -m pytest -q -n $(JOBS) --dist loadfile $$(git grep -l 'import draws' -- tests)
+
 .PHONY: test-attacks
 test-attacks: tools ## Play attackers against routers with honest traffic, in memory and in namespaces: a table each.
 	$(BIN)/python -m tests.attacks.campaign

@@ -10,6 +10,7 @@ from nodes.model import covers as model_covers
 from nodes.model import overlaps as model_overlaps
 from nodes.model import reduce as model_reduce
 from nodes.wire.codec import decode_filter, decode_predicate, encode_filter, encode_predicate
+from tests.draws import draws
 
 
 def filters_on(strategies, names, kinds, most=4):
@@ -33,7 +34,7 @@ def test_M7_what_the_model_covers_is_covered_and_without_patterns_nothing_else(s
     """Beyond the model goes only what it does not see: ranges of strings, patterns, contradictory strings."""
     narrow = st.sampled_from(list(Type)).flatmap(lambda k: filters_on(strategies, ["x"], st.just(k)))
 
-    @settings(max_examples=1500)
+    @settings(max_examples=draws(1500))
     @given(st.one_of(st.tuples(narrow, narrow), st.tuples(strategies.filters, strategies.filters)))
     def check(pair):
         first, second = pair
@@ -50,7 +51,7 @@ def test_M7_what_the_model_covers_is_covered_and_without_patterns_nothing_else(s
 def test_E14_what_is_apart_or_contradictory_to_the_model_is_so_here(strategies):
     narrow = filters_on(strategies, ["a", "b"], st.sampled_from(list(Type)))
 
-    @settings(max_examples=600)
+    @settings(max_examples=draws(600))
     @given(narrow, narrow)
     def check(first, second):
         meet = cover.overlaps(encode_filter(first), encode_filter(second))
@@ -65,7 +66,7 @@ def test_D2_a_reduction_leaves_no_more_than_the_model_leaves_and_matches_the_sam
     kinds = st.sampled_from(list(Type)).map(lambda k: [k, Type.STRING])
     one = kinds.flatmap(lambda ks: filters_on(strategies, ["a", "b"], st.sampled_from(ks)))
 
-    @settings(max_examples=600)
+    @settings(max_examples=draws(600))
     @given(st.lists(one, max_size=7), st.lists(strategies.messages, min_size=1, max_size=5))
     def check(filters, messages):
         predicate = Predicate(filters)
@@ -88,7 +89,7 @@ def test_D2_a_reduction_leaves_no_more_than_the_model_leaves_and_matches_the_sam
 def test_D2_a_reduced_filter_is_a_part_of_it_that_says_the_same(strategies):
     one = st.sampled_from(list(Type)).flatmap(lambda k: filters_on(strategies, ["a"], st.just(k), most=7))
 
-    @settings(max_examples=800)
+    @settings(max_examples=draws(800))
     @given(one)
     def check(filter_):
         encoded = encode_filter(filter_)

@@ -11,6 +11,7 @@ from fastpath.wire.codec import encode_ack
 from nodes.model import Filter, matches_filter, parse_filter
 from nodes.wire.codec import decode, decode_datagram, encode, encode_filter
 from nodes.wire.packets import Message, Pad, Trailer
+from tests.draws import draws
 
 CLIENT = 77
 ACK = encode_ack(1, 2, 3, 4)
@@ -239,7 +240,7 @@ def test_T1_forwarding_agrees_with_the_rules_on_any_fib_and_message(strategies):
         st.integers(1, 2), st.integers(0, 4), st.sampled_from([0, 1, 2, 64]), st.integers(0, 255)
     )
 
-    @settings(max_examples=500, deadline=None)
+    @settings(max_examples=draws(500), deadline=None)
     @given(
         st.lists(st.integers(0, 2), min_size=count, max_size=count),
         st.lists(entries, max_size=4, unique_by=lambda e: e.header_class),
@@ -278,7 +279,7 @@ def test_T1_forwarding_agrees_with_the_rules_on_any_fib_and_message(strategies):
 def test_any_bytes_as_a_datagram_lead_to_drops_and_never_to_an_error(strategies):
     good = encode(message())
 
-    @settings(max_examples=300, deadline=None)
+    @settings(max_examples=draws(300), deadline=None)
     @given(st.binary(max_size=80), st.integers(0, len(good) - 1), st.integers(0, 255))
     def check(noise, at, byte):
         changed = good[:at] + bytes([byte]) + good[at + 1 :]

@@ -27,6 +27,7 @@ from nodes.wire.codec import (
     encode_filter,
 )
 from nodes.wire.packets import Message, Trailer
+from tests.draws import draws
 
 CLIENT, OTHER_CLIENT, NODE = 77, 88, 6
 HEAD_BYTES = 36
@@ -235,7 +236,7 @@ def account(ways, route):
     return by_interface, NODE in routers, lost
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=draws(400), deadline=None)
 @given(WAYS, ROUTES, st.booleans(), st.sampled_from([1, 2, 64]), st.integers(36, 80))
 def test_T5_any_route_leads_where_the_rules_say(ways, route, one_each, hop_limit, size):
     ways.pop(NODE, None)
@@ -265,7 +266,7 @@ def test_T5_any_route_leads_where_the_rules_say(ways, route, one_each, hop_limit
             assert not cut or len(encode_destinations((*left, right[0]))) > room, "there was room"
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=draws(300), deadline=None)
 @given(st.binary(max_size=40), st.integers(0, 60), st.integers(0, 255), st.integers(0, 3))
 def test_hostile_bytes_lead_to_drops_and_never_to_an_error(noise, at, byte, ingress):
     good = travelling(2, 3, NODE, 9)

@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 from fastpath.fib import ClassEntry, DropReason, Fib, ForwardingTable, Gate, UsageError, WireError
 from nodes.model import Filter, Predicate, advertised, parse_message, parse_predicate
 from nodes.wire.codec import encode, encode_filter, encode_predicate
+from tests.draws import draws
 from tests.fastpath.test_fib import ACK, CLIENT, message
 
 
@@ -82,7 +83,7 @@ def test_M5_the_gate_agrees_with_the_model_on_any_advertisements_and_message(str
         max_size=4,
     ).map(Predicate)
 
-    @settings(max_examples=1500, deadline=None)
+    @settings(max_examples=draws(1500), deadline=None)
     @given(advertisements, strategies.messages, st.data())
     def check(held, attributes, data):
         # Values that constraints name: most messages of random values alone are within nothing.

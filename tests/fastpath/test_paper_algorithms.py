@@ -10,6 +10,7 @@ from fastpath.fib import ForwardingTable, UsageError, WireError
 from nodes.model import Filter, matches_filter, parse_filter
 from nodes.wire.codec import encode, encode_filter
 from nodes.wire.packets import Message
+from tests.draws import draws
 
 SETTINGS = [("counting", 10), ("selective", 0), ("selective", 1), ("selective", 10)]
 
@@ -62,7 +63,7 @@ def test_F1_F2_any_table_agrees_with_the_model_through_adds_and_removes(strategi
     changes = st.lists(st.tuples(st.booleans(), places, strategies.filters, st.integers(0, 30)), max_size=10)
     masks = st.one_of(st.none(), st.integers(0, 2**80 - 1))
 
-    @settings(max_examples=150, deadline=None)
+    @settings(max_examples=draws(150), deadline=None)
     @given(st.lists(st.tuples(changes, st.lists(strategies.messages, max_size=3), masks), max_size=3))
     def check(turns):
         table, filed = ForwardingTable(algorithm=algorithm, rounds=rounds), {}

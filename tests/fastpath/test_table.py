@@ -10,6 +10,7 @@ from fastpath.fib import ForwardingTable, UsageError, WireError
 from nodes.model import Filter, matches_filter, parse_filter
 from nodes.wire.codec import encode, encode_filter
 from nodes.wire.packets import Message
+from tests.draws import draws
 
 
 def packet(attributes, source=1):
@@ -44,7 +45,7 @@ def test_F1_M3_M4_any_table_agrees_with_the_model_through_adds_and_removes(strat
     )
     masks = st.one_of(st.none(), st.integers(0, 2**80 - 1))
 
-    @settings(max_examples=400, deadline=None)
+    @settings(max_examples=draws(400), deadline=None)
     @given(st.lists(st.tuples(changes, strategies.messages, masks), min_size=1, max_size=4))
     def check(rounds):
         table, filed = ForwardingTable(), {}
