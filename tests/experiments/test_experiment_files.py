@@ -106,6 +106,18 @@ def test_an_unknown_experiment_is_reported_with_the_nearest_name(capsys: Any) ->
     assert "fwd-network" in capsys.readouterr().err
 
 
+def test_a_copy_of_a_file_with_another_sweep_is_an_experiment_of_its_own(tmp_path: Path, capsys: Any) -> None:
+    from testbed.cli.main import main
+
+    text = experiment_file("mm-fig7").read_text(encoding="utf-8").replace("samples: 40", "samples: 3")
+    (tmp_path / "fewer.yaml").write_text(text, encoding="utf-8")
+    options = ["--quick", "--quiet", "--out", str(tmp_path / "out")]
+    assert main(["reproduce", str(tmp_path / "fewer.yaml"), *options]) == 0
+    assert "3 samples" in (tmp_path / "out" / "page.md").read_text(encoding="utf-8")
+    assert main(["reproduce", str(tmp_path / "none.yaml")]) == 2
+    assert "none.yaml" in capsys.readouterr().err
+
+
 def test_the_list_names_every_experiment(capsys: Any) -> None:
     from testbed.cli.main import main
 

@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from testbed.experiments.results import Results
 
 OUT = Path("runs", "reproduce")
+SUFFIX = ".yaml"
+"""By this a file of one's own is told from the name of an experiment."""
 
 
 _HELP = """\
@@ -28,6 +30,8 @@ examples:
       the whole sweep of the paper: some minutes at most (fwd-fig11, rte-schemes: ten), 1 GB of memory
   cbn reproduce fwd-fig8 --page docs/experiments
       and write the page, its figure and its rows there, by the experiment's name
+  cbn reproduce ./longer.yaml
+      a copy of a file of topologies/experiments, whose sweep was changed
 
 Writes rows.parquet, rows.json, the figures and page.md into DIR, in place of those
 of an earlier run. docs/experiments has the pages of a run, with what reproduces.
@@ -35,7 +39,8 @@ of an earlier run. docs/experiments has the pages of a run, with what reproduces
 
 
 def _arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("name", metavar="NAME", nargs="?", help="an experiment (cbn reproduce --list)")
+    what = "an experiment (cbn reproduce --list), or a file of one's own, FILE.yaml"
+    parser.add_argument("name", metavar="NAME", nargs="?", help=what)
     parser.add_argument("--list", action="store_true", help="list the experiments")
     parser.add_argument("--quick", action="store_true", help="a small slice of the sweep")
     parser.add_argument("--out", type=Path, metavar="DIR", help="where to (default: runs/reproduce/NAME)")
@@ -61,7 +66,7 @@ def _reproduce(args: argparse.Namespace) -> int:
     experiment = _load(args.name, args.quick)
     _check_machine()
     results = _results(args, experiment)
-    folder = args.out or OUT / (args.name + ("-quick" if args.quick else ""))
+    folder = args.out or OUT / (experiment.name + ("-quick" if args.quick else ""))
     try:
         written = _write(folder, args.page, experiment, results)
     except OSError as error:
@@ -95,7 +100,7 @@ def _load(name: str, quick: bool) -> Experiment:
     from topologies.library import experiment_file, experiment_names
 
     try:
-        path = experiment_file(name)
+        path = Path(name) if name.endswith(SUFFIX) else experiment_file(name)
     except KeyError:
         hint = did_you_mean(name, experiment_names()) or f"expected one of {', '.join(experiment_names())}"
         raise exits.CommandError(f"there is no experiment {name!r}; {hint}") from None
