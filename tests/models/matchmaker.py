@@ -16,7 +16,6 @@ A change of a marking, and what is told of costs, must remove no match at any ti
 from __future__ import annotations
 
 import random
-from collections import Counter
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from functools import cache
 from itertools import pairwise
@@ -67,7 +66,7 @@ class Host:
         self.limits = LimitConfig()
         self.timers = TimerConfig()
         self.sent: list[Payload] = []
-        self.drops: Counter[Reason] = Counter()
+        self.disagreements = 0
         self.scheme = make()
         self.scheme.attach(self, random.Random(1))
 
@@ -87,9 +86,9 @@ class Host:
         return False
 
     def drop(self, interface: int, reason: Reason, **fields: object) -> None:
-        """As `Talk` says."""
+        """As `Talk` says; what honest neighbours must not cause is counted."""
         del interface, fields
-        self.drops[reason] += 1
+        self.disagreements += reason is Reason.MARKING_DISAGREES
 
     def changed(self, now_ns: int) -> None:
         """As `Talk` says; tables are no part of the model."""
@@ -110,12 +109,14 @@ class Look(NamedTuple):
     """By subscriber, the filters by which messages are forwarded to it."""
     rates: tuple[int, int]
     """As announced."""
+    disagreements: int
+    """How often a neighbour seemed to have marked a link otherwise."""
 
 
 LEFT_OUT = frozenset(
     {
         # Time stands still, and what is measured is given.
-        *((Host, name) for name in ("limits", "timers", "sent", "drops")),
+        *((Host, name) for name in ("limits", "timers", "sent")),
         (Amsp, "_rates"),
         # Follow from the rest, and count what was done.
         *((Matchmaker, name) for name in ("_basis", "_network", "names_version", "_talk", "_handlers")),
@@ -186,6 +187,7 @@ class MatchmakerAdapter:
             frozenset(own),
             frozenset(forwarded),
             rates,
+            core.disagreements,
         )
 
 
@@ -261,6 +263,8 @@ class MatchmakerJudge:
             assert isinstance(owner, Look)
             if not key.is_match and key in dict(owner.own):
                 return f"r{after.node} withdraws {key}, which r{key.owner} holds"
+        if after.disagreements > before.disagreements:
+            return f"r{after.node} takes a link for marked otherwise at its other end"
         adapts = given[0] in ("measure", "late") or (given[0] == "take" and given[2] in MARKING_KINDS)
         if adapts and not before.forwarded <= after.forwarded:
             lost = sorted(before.forwarded - after.forwarded)

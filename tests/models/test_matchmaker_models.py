@@ -99,7 +99,7 @@ class KeepsTheMark(Amsp):
         (RepliesWithNothing, "adapt", "r2 has sent something else to r1 than r1 has of it"),
         (RemovesMatches, "adapt", "and only a marking has changed"),
         (RepliesOnce, "adapt", "r1 waits for a reply, and none is under way"),
-        (KeepsTheMark, "flap", "r1 has marked the link to r2"),
+        (KeepsTheMark, "flap", "r1 takes a link for marked otherwise at its other end"),
     ],
 )
 def test_a_planted_defect_is_found_and_its_way_can_be_replayed(

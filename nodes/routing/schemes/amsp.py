@@ -180,6 +180,8 @@ class Amsp(Matchmaker):
             carried = []
         else:
             self._forget_held(link, self._meeting.forget_held(interface, published=True))
+            # If this asks again, our reply to the first was too late, and what it told was not taken.
+            self._forget_told(link, self._meeting.forget_told(interface, published=False))
             self._meeting.reconsider(published=False)
             carried = self._tell_all_but(now_ns, interface, published=False)
         reply = MarkingChange(change.number, change.marking, tuple(carried)).encode()
@@ -189,6 +191,9 @@ class Amsp(Matchmaker):
 
     def _take_reply(self, now_ns: int, interface: int, payload: bytes) -> None:
         reply, link = MarkingChange.decode(payload), self._links[interface]
+        if link.asked_ns is None and reply.marking != int(link.is_p_out):
+            self._mark_again(now_ns, interface, link)
+            return
         if link.asked_ns is None or (reply.number, reply.marking) != (link.number, int(link.is_p_out)):
             self._talk.drop(interface, Reason.STALE_PAYLOAD)
             return
@@ -203,6 +208,19 @@ class Amsp(Matchmaker):
             self._forget_told(link, self._meeting.forget_told(interface, published=True))
         self._settle(now_ns)
         self._decide(now_ns)
+
+    def _refuse(self, now_ns: int, interface: int, key: Key) -> None:
+        if key.subscriber:
+            self._mark_again(now_ns, interface, self._links[interface])
+        else:
+            super()._refuse(now_ns, interface, key)
+
+    def _mark_again(self, now_ns: int, interface: int, link: Link) -> None:
+        """The other end has marked a link otherwise than we who decide, and all our changes are answered."""
+        self._talk.drop(interface, Reason.MARKING_DISAGREES, marking=int(link.is_p_out))
+        self._forget_held(link, self._meeting.forget_held(interface, published=False))
+        self._forget_told(link, self._meeting.forget_told(interface, published=True))
+        self._ask(now_ns, interface, link, link.is_p_out)
 
     def _tell_all_but(self, now_ns: int, interface: int, published: bool) -> list[Descriptor]:
         """Send what is to be told, but for the descriptors over one link that go into the next payload."""

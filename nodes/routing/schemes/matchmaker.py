@@ -195,6 +195,11 @@ class Matchmaker:
     def _own_repeated(self, now_ns: int, published: int, wanted: int) -> None:
         """So many of ours are told again."""
 
+    def _refuse(self, now_ns: int, interface: int, key: Key) -> None:
+        """A descriptor came over a link that does not carry its sort."""
+        del now_ns, key  # It may have crossed our reply to a change; then its sender knows by now.
+        self._talk.drop(interface, Reason.STALE_PAYLOAD)
+
     def _record(self) -> CostAnnounce:
         """What we announce of ourselves; its sequence is not looked at."""
         publishes = not self._advertised or len(self._published) > 0
@@ -270,8 +275,8 @@ class Matchmaker:
             self._take_again(now_ns, interface, key)
         elif key.is_match or self._links[interface].carries_in(key.publisher != 0):
             self._take_in(now_ns, interface, key, update.filter)
-        else:  # It may have crossed our reply to a change; then its sender knows by now.
-            self._talk.drop(interface, Reason.STALE_PAYLOAD)
+        else:
+            self._refuse(now_ns, interface, key)
         self._settle(now_ns)
 
     def _take_in(self, now_ns: int, interface: int, key: Key, filter_: bytes | None) -> None:
