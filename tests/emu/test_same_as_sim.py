@@ -122,6 +122,35 @@ def test_both_worlds_deliver_the_same_of_the_quickstart_with_advertisements_and_
     assert {each[0] for each in told[0]} == set(SOUGHT)
 
 
+MATCHMAKERS: dict[str, dict[str, Any]] = {
+    "bp": {"state": "soft", "refresh_ms": 500, "lifetime_ms": 3_000},
+    "bs": {},
+    "amsp": {"interval_ms": 200, "alpha": 0.9},
+}
+
+
+@pytest.mark.parametrize("scheme", MATCHMAKERS)
+def test_both_worlds_deliver_the_same_of_the_quickstart_wherever_advertisements_and_subscriptions_meet(
+    bed: Any, second_bed: Any, progress: Any, scheme: str
+) -> None:
+    """While somebody else changes all the time what it wants, so that links are marked anew under `amsp`."""
+    scenario = YAML(typ="safe").load(SCENARIOS / "quickstart.yaml")
+    scenario["scheme"] = {"name": scheme, "advertisements": True, **MATCHMAKERS[scheme]}
+    for client, texts in ADVERTISED.items():
+        scenario["clients"][client]["advertise"] = texts
+    scenario["clients"]["frank"]["subscribe"] += [
+        {"predicate": f"unheard_of = {at}", "at": f"{at}ms", "until": f"{at + 100}ms"}
+        for at in range(100, 1_500, 50)
+    ]
+    plan = plan_of(dict(scenario))
+    assert bed.run(plan).outcome == "complete"
+    simulated = RunDirectory.create(second_bed.out, second_bed.run_id)
+    assert SimulatedWorld().run(plan, simulated, progress).outcome == "complete"
+    assert bed.hops() == second_bed.hops()
+    assert bed.delivered() == second_bed.delivered() == bed.owed()
+    assert len(bed.hops()) > 100
+
+
 def patient(name: str) -> dict[str, Any]:
     """The scenario, shorter, with patterns that are sought all the time and wait for the slowest machine."""
     scenario = YAML(typ="safe").load(SCENARIOS / f"{name}.yaml")
