@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from itertools import combinations, product
+
 from hypothesis import given, settings
 
 from nodes.matchmaker.marking import P, S, all_p, cost, cost_if_valid, is_valid
 from nodes.matchmaker.optimum import optimum
-from nodes.matchmaker.problem import Problem
+from nodes.matchmaker.problem import Link, Problem
 from nodes.matchmaker.topdown import components, greedy, is_cyclic, top_down
 from tests.matchmaker.networks import every_valid, per_source, shared
 
@@ -76,6 +78,48 @@ def test_E17_paths_over_several_trees_count() -> None:
     for marking in every_valid(problem):
         if marking[1, 2] == S:
             assert marking[3, 4] == S
+    best = optimum(problem)
+    assert is_valid(problem, best)
+    assert cost(problem, best) == min(cost(problem, each) for each in every_valid(problem))
+
+
+def bipartite(problem: Problem) -> dict[Link, int]:
+    """As sketched in the paper: of each s-link above a p-link in a tree the cheaper one changes its mark.
+
+    Both as they would be by themselves; the cheapest choice of all, by trying every one.
+    """
+    alone = {
+        link: S if problem.publication[link] >= problem.subscription[link] else P for link in problem.links
+    }
+    loss = {link: abs(problem.publication[link] - problem.subscription[link]) for link in problem.links}
+    conflicts = [
+        (above, below)
+        for above, below in product(problem.links, repeat=2)
+        if (alone[above], alone[below]) == (S, P) and is_upstream(problem, above, below)
+    ]
+    links = [*problem.links]
+    covers = [
+        chosen
+        for count in range(len(links) + 1)
+        for chosen in combinations(links, count)
+        if all(above in chosen or below in chosen for above, below in conflicts)
+    ]
+    changed = min(covers, key=lambda chosen: sum(loss[link] for link in chosen))
+    return {link: alone[link] if link not in changed else S + P - alone[link] for link in problem.links}
+
+
+def is_upstream(problem: Problem, above: Link, below: Link) -> bool:
+    """Whether one link comes before another in some tree."""
+    paths = [problem.path(x, y) for x in problem.publishers for y in problem.subscribers]
+    return any(above in path and below in path and path.index(above) < path.index(below) for path in paths)
+
+
+def test_E17_golden_direct_edges_alone_give_a_marking_that_is_not_valid() -> None:
+    """1-2 and 2-3 want to be s-links, 3-4 a p-link, whose tree has 2-3 alone, the cheaper to change."""
+    trees = {1: {2: 1, 3: 2, 4: 2}, 2: {3: 2, 4: 3}}
+    problem = Problem({1: 12, 2: 1}, {3: 1, 4: 10}, trees)
+    assert bipartite(problem) == {(1, 2): S, (2, 3): P, (2, 4): S, (3, 4): P}
+    assert not is_valid(problem, bipartite(problem)), "an s-link is above a p-link in the tree of 1"
     best = optimum(problem)
     assert is_valid(problem, best)
     assert cost(problem, best) == min(cost(problem, each) for each in every_valid(problem))
