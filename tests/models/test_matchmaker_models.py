@@ -12,6 +12,7 @@ import pytest
 
 from nodes.routing.schemes.amsp import Amsp
 from nodes.routing.schemes.matchmaker import Matchmaker
+from nodes.routing.schemes.matchmaker_state import Update
 from nodes.scheme_catalog import complete
 from nodes.wire.matchmaker_payloads import Descriptor, MarkingChange
 from nodes.wire.packets import Kind
@@ -42,20 +43,23 @@ def test_K7_a_link_that_is_lost_and_comes_back_at_any_moment_loses_no_match(
     assert printed[1].split()[:2] == ["flap", str(SCENARIOS["flap"].changes)]
 
 
+Listed = tuple[list[Descriptor], list[Update]]
+
+
 class AsksWithNothing(Amsp):
     """A planted defect: who asks for a p-link sends its PCDs to nobody."""
 
-    def _tell_all_but(self, now_ns: int, interface: int, published: bool) -> list[Descriptor]:
-        carried = super()._tell_all_but(now_ns, interface, published)
-        return [] if published else carried
+    def _tell_all_but(self, now_ns: int, interface: int, published: bool) -> Listed:
+        listed = super()._tell_all_but(now_ns, interface, published)
+        return ([], []) if published else listed
 
 
 class RepliesWithNothing(Amsp):
     """A planted defect: the SCDs that are to be in the reply are dropped."""
 
-    def _tell_all_but(self, now_ns: int, interface: int, published: bool) -> list[Descriptor]:
-        carried = super()._tell_all_but(now_ns, interface, published)
-        return carried if published else []
+    def _tell_all_but(self, now_ns: int, interface: int, published: bool) -> Listed:
+        listed = super()._tell_all_but(now_ns, interface, published)
+        return listed if published else ([], [])
 
 
 class RemovesMatches(Amsp):

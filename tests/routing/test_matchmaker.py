@@ -302,6 +302,27 @@ def test_K8_at_a_fixpoint_marks_are_valid_alike_at_both_ends_and_those_of_centra
     hold_to_the_definition(net, "amsp", options, f"seed {seed}")
 
 
+@pytest.mark.parametrize("seed", range(4))
+def test_descriptors_that_are_too_many_for_one_change_of_a_mark_are_all_taken(
+    seed: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("nodes.routing.schemes.amsp.LIST_BYTES", 50)
+    rng = random.Random(f"{seed}/long")
+    configs = configure(line(4), {"p1": 1, "p2": 1, "s": 4})
+    net = Network(of_scheme(configs, "amsp", {**MEASURED, "marking": "s"}), seed)
+    net.converge(within_ns=2 * SECOND)
+    for number in range(10):
+        do(net, "p1", "advertise", f"y = {number}", number)
+    before = marks_as_they_are(net)
+    churn(net, rng, {"s": ("subscribe", 8.0)}, 6)
+    assert marks_as_they_are(net) != before, f"seed {seed}: marks did not change"
+    do(net, "s", "subscribe", "y > 3")
+    net.run(SECOND // 5)
+    assert encode_filter(parse_predicate("y > 3").filters[0]) in wanted(net, "r1", 4), f"seed {seed}"
+    net.converge(within_ns=20 * SECOND)
+    assert faults(net, "amsp", {**MEASURED, "marking": "s"}) == [], f"seed {seed}"
+
+
 @pytest.mark.parametrize("seed", range(3))
 def test_K8_what_clients_keep_holding_is_delivered_while_marks_change(seed: int) -> None:
     """Others change what they advertise and want all the time, so links change their marks."""

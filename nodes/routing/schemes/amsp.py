@@ -32,7 +32,7 @@ from nodes.wire.matchmaker_payloads import CostAnnounce, Descriptor, MarkingChan
 from nodes.wire.packets import Kind
 
 LIST_BYTES = 32 * 1024
-"""A change carries descriptors up to this size; what is more comes before it, one by one."""
+"""A change carries descriptors up to this size; what is more comes after it, or before a reply."""
 
 
 class Amsp(Matchmaker):
@@ -165,9 +165,11 @@ class Amsp(Matchmaker):
         link.ask(now_ns, is_p)
         if is_p:
             self._meeting.reconsider(published=True)
-        carried = self._tell_all_but(now_ns, interface, published=True) if is_p else []
+        carried, rest = self._tell_all_but(now_ns, interface, published=True) if is_p else ([], [])
         payload = MarkingChange(link.number, int(is_p), tuple(carried)).encode()
         self._talk.send(now_ns, interface, Kind.CHANGE_MARKING, payload)
+        for update in rest:  # The other end takes PCDs from the change on, and not before.
+            self._send(now_ns, update)
 
     def _take_change(self, now_ns: int, interface: int, payload: bytes) -> None:
         change, link = MarkingChange.decode(payload), self._links[interface]
@@ -177,13 +179,15 @@ class Amsp(Matchmaker):
         if link.is_p_in:
             self._settle(now_ns)
             self._forget_told(link, self._meeting.forget_told(interface, published=False))
-            carried = []
+            carried, rest = [], list[Update]()
         else:
             self._forget_held(link, self._meeting.forget_held(interface, published=True))
             # If this asks again, our reply to the first was too late, and what it told was not taken.
             self._forget_told(link, self._meeting.forget_told(interface, published=False))
             self._meeting.reconsider(published=False)
-            carried = self._tell_all_but(now_ns, interface, published=False)
+            carried, rest = self._tell_all_but(now_ns, interface, published=False)
+        for update in rest:  # The other end takes SCDs up to the reply.
+            self._send(now_ns, update)
         reply = MarkingChange(change.number, change.marking, tuple(carried)).encode()
         self._talk.send(now_ns, interface, Kind.CHANGE_MARKING_REPLY, reply)
         self._settle(now_ns)
@@ -222,22 +226,29 @@ class Amsp(Matchmaker):
         self._forget_told(link, self._meeting.forget_told(interface, published=True))
         self._ask(now_ns, interface, link, link.is_p_out)
 
-    def _tell_all_but(self, now_ns: int, interface: int, published: bool) -> list[Descriptor]:
-        """Send what is to be told, but for the descriptors over one link that go into the next payload."""
+    def _tell_all_but(
+        self, now_ns: int, interface: int, published: bool
+    ) -> tuple[list[Descriptor], list[Update]]:
+        """Send what is to be told, but for the descriptors of one sort over one link.
+
+        Returns those that go into the next payload, and those for which it has no room.
+        """
         updates, changes = self._meeting.settle()
-        carried, size = list[Descriptor](), 0
+        carried, rest, size = list[Descriptor](), list[Update](), 0
         for update in updates:
             room = size + len(update.filter or b"") + 20
-            if room <= LIST_BYTES and _is_carried(update, interface, published):
+            if not _is_carried(update, interface, published):
+                self._send(now_ns, update)
+            elif room > LIST_BYTES:
+                rest.append(update)
+            else:
                 self._note_sent(update)
                 carried.append(
                     Descriptor(update.key.owner, max(update.key.pcd, update.key.scd), update.filter)
                 )
                 size = room
-            else:
-                self._send(now_ns, update)
         self._store(now_ns, changes)
-        return sorted(carried, key=lambda each: (each.router, each.number))
+        return sorted(carried, key=lambda each: (each.router, each.number)), rest
 
     def _forget_held(self, link: Link, keys: Iterable[Key]) -> None:
         for key in keys:
