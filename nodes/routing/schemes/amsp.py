@@ -179,7 +179,7 @@ class Amsp(Matchmaker):
         if link.is_p_in:
             self._settle(now_ns)
             self._forget_told(link, self._meeting.forget_told(interface, published=False))
-            carried, rest = [], list[Update]()
+            carried, rest = list[Descriptor](), list[Update]()
         else:
             self._forget_held(link, self._meeting.forget_held(interface, published=True))
             # If this asks again, our reply to the first was too late, and what it told was not taken.
