@@ -8,8 +8,9 @@ import pytest
 
 from testbed.cli.main import main
 from testbed.experiments.results import Results, from_json
+from testbed.experiments.signalling.lines import lines
 from testbed.experiments.signalling.measure import Case, Row, Sweep, cases, scenario
-from testbed.experiments.signalling.page import KIND, lines
+from testbed.experiments.signalling.page import KIND
 from testbed.experiments.signalling.paths import Paths
 from testbed.plan.load import plan_of
 
