@@ -19,7 +19,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from tests.models.scenarios import SCENARIOS, Scenario
-from tests.models.search import Counterexample, Found, Search, replay
+from tests.models.search import Counterexample, Found, Search, SearchTooLargeError, replay
 
 COLUMNS = (
     ("model", 14), ("changes", 7), ("router states", 13), ("states", 11), ("transitions", 12), ("quiet", 9),
@@ -43,7 +43,10 @@ def _progress(states: int, expanded: int) -> None:
 def _search(name: str, scenario: Scenario, limit: int) -> Found:
     began = time.monotonic()
     model, machines = scenario.model()
-    found = Search(model, limit, _progress).run()
+    try:
+        found = Search(model, limit, _progress).run()
+    except SearchTooLargeError as error:
+        raise SystemExit(f"{name}: {error}; --limit allows more, at some 1 GB a million") from error
     figures = (len(machines.looks), found.states, found.transitions, found.quiet, found.depth)
     shown = [f"{figure:,}" for figure in figures]
     print(line((name, scenario.changes, *shown, f"{time.monotonic() - began:.1f}")), flush=True)

@@ -131,10 +131,4 @@ SCENARIOS: Mapping[str, Scenario] = {
         _begin(0, 2),
         (_publisher(0), _subscriber(2), _rates(0)),
     ),
-    "line-lost": Scenario(
-        "the same, and the first link is lost and comes back",
-        LINE,
-        _begin(0, 2),
-        (_publisher(0)[:1], _subscriber(2)[:1], _rates(0), CUT),
-    ),
 }
