@@ -34,11 +34,15 @@ def run(folder: Path, words: list[str]) -> subprocess.CompletedProcess[str]:
 
 
 def state(cluster: Cluster, machine: str) -> str:
-    """What a run could leave on a machine: processes, namespaces, ports, mounts, files."""
+    """What a run could leave on a machine: processes, namespaces, ports, mounts, files.
+
+    Not that names in /run/netns are shared: the first network on a machine arranges it for good, as
+    `ip netns` does.
+    """
     return cluster.on(
         machine,
         "ps -eo comm= | grep -v -e ps -e sort -e grep -e uniq -e sh -e sudo -e systemd | sort | uniq -c;"
-        "sudo ip netns; sudo ss -lunH; findmnt -rno TARGET | sort; ip -br link;"
+        "sudo ip netns; sudo ss -lunH; findmnt -rno TARGET | grep -v '^/run/netns$' | sort; ip -br link;"
         "sudo find /run/cbn-testbed /var/lib/cbn/runs -mindepth 1 2>/dev/null || true",
     )
 
