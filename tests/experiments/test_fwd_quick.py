@@ -65,7 +65,9 @@ def test_F7_the_tables_are_of_the_size_that_was_asked_for(done: tuple[Experiment
 
 def test_every_time_is_one_and_the_whole_is_not_more_than_its_parts(done: tuple[Experiment, Path]) -> None:
     for row in results_in(done[1]).rows:
-        assert 0 < row.time_us <= row.p99_us <= row.max_us
+        # One message that takes very long puts the mean above the 99 % quantile.
+        assert 0 < row.time_us <= row.max_us
+        assert 0 < row.p99_us <= row.max_us
         assert row.counting_us > 0
         assert row.build_s > 0
         assert row.bytes_per_constraint > 0

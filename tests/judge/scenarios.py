@@ -28,10 +28,10 @@ ADVERTISED = (
 PATTERNS = (
     "[x = 1] then [x = 2] within 200ms",
     '[k = "a"] and another [k = "b" and x < 5] within 100ms pairing once',
-    "([x = 1] or [x = 7]) then [x = 2 or x = 3] then [x = 4] within 300ms pairing first wait 20ms",
+    "([x = 1] or [x = 7]) then [x = 2 or x = 3] then [x = 4] within 100ms pairing first wait 20ms",
     '[k >* "c" and x > 5] and [k any string and x = 9] within 50ms keep 2000',
     '([x = 3] then [x = 3] within 80ms) or [k = "" and x = 0] wait 1s',
-    "[u = true and x = 1] then ([x = 8] and [x = 9]) within 400ms",
+    "[u = true and x = 1] then ([x = 8] and [x = 9]) within 100ms",
 )
 ROUTING = tuple(name for name in SCHEMES if any(each.name == "patterns" for each in CATALOG[name].options))
 """Under these routers can recognise patterns."""
