@@ -118,3 +118,24 @@ def drawn_pattern(rng: random.Random, values: range) -> str:
         parts[at : at + 2] = [f"({parts[at]} {joint} {parts[at + 1]}{window})"]
     pairing = rng.choice(["every", "every", "first", "once"])
     return f"{parts[0][1:-1].removesuffix(' within 300ms')} within 1s pairing {pairing} wait 200ms"
+
+
+CHAIN = [(1, 2, 1), (2, 3, 1)]
+TREE = [*CHAIN, (2, 4, 1)]
+ALARM = "[x = 1] then [x = 2] within 5s"
+HALF = f"{ALARM} wait 50ms"
+X, Y = "x any integer", "y any integer"
+
+
+def chain(scheme: str = "pif", **options: LimitConfig) -> PatternNetwork:
+    return pattern_network(CHAIN, {"s": 1, "a": 3, "b": 2}, {"a": X, "b": Y}, scheme, **options)
+
+
+def tree(scheme: str = "pif", a: str = X, b: str = Y) -> PatternNetwork:
+    return pattern_network(TREE, {"s": 1, "a": 3, "b": 4}, {"a": a, "b": b}, scheme)
+
+
+def counts(net: PatternNetwork, router: str) -> dict[str, object]:
+    status = net.router(router).status()["patterns"]
+    assert isinstance(status, dict)
+    return status

@@ -241,7 +241,7 @@ def _archive() -> Check:
         from analysis.archive import place
 
         found = str(place()) if place().is_file() else "no"
-    fix = "`cbn spark archive`: then analyses start in half the time"
+    fix = "`cbn spark archive`: then Spark starts in half the time"
     return Check("archive of Spark's classes", found != "no", found, ("comfort",), fix)
 
 

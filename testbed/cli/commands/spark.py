@@ -29,8 +29,8 @@ examples:
       analysed at once, because Spark has started already; not for --on
   cbn spark down
   cbn spark archive
-      keep the Java classes that Spark loads (150 MB, half a minute, once): then analyses on this
-      machine start in half the time. `make build` does so
+      keep the Java classes that Spark loads (116 MB, half a minute, once): then Spark starts in
+      half the time on this machine. `make build` does so
 
 Anybody who can log in to this machine can use such a cluster. It needs Java 17 and PySpark.
 """
