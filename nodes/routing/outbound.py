@@ -20,7 +20,7 @@ Not here: packets and the receiving half (`channel`).
 
 from __future__ import annotations
 
-from collections import deque
+from collections import OrderedDict, deque
 from collections.abc import Callable, Collection, Hashable, Iterator
 from dataclasses import dataclass, field
 from itertools import islice
@@ -74,7 +74,8 @@ class _Waiting:
 class _Lane:
     """Payloads that leave one after the other."""
 
-    waiting: dict[Hashable, _Waiting] = field(default_factory=dict)
+    waiting: OrderedDict[Hashable, _Waiting] = field(default_factory=OrderedDict)
+    """In this kind of dict the first is found at once, however many were taken out before it."""
     cutting: _Waiting | None = None
 
     @property
@@ -89,8 +90,7 @@ class _Lane:
     def head(self) -> _Waiting | None:
         """The payload to cut from."""
         while self.cutting is None and self.waiting:
-            key = next(iter(self.waiting))
-            self.cutting = self._made(key, self.waiting.pop(key))
+            self.cutting = self._made(*self.waiting.popitem(last=False))
         return self.cutting
 
     def _made(self, key: Hashable, waiting: _Waiting) -> _Waiting | None:

@@ -177,14 +177,20 @@ class Meeting:
     def settle(self) -> tuple[list[Update], list[Change]]:
         """What is to be told, and how forwarding changes, after all that has happened since."""
         while self._concerned:
-            # Descriptors before matches: their changes make and unmake these.
-            descriptors = [key for key in self._concerned if not key.is_match]
-            for key in sorted(descriptors or self._concerned):
-                del self._concerned[key]
+            for key in self._take_concerned():
                 self._settle(key)
         updates, changes = self._updates, self._changes
         self._updates, self._changes = [], []
         return updates, changes
+
+    def _take_concerned(self) -> list[Key]:
+        """What is settled next: descriptors before matches, as their changes make and unmake these."""
+        # A dict from which all has been deleted takes as long to walk as when it was full: take a new one.
+        concerned, self._concerned = self._concerned, {}
+        descriptors = [key for key in concerned if not key.is_match]
+        if descriptors:
+            self._concerned = {key: None for key in concerned if key.is_match}
+        return sorted(descriptors or concerned)
 
     def _settle(self, key: Key) -> None:
         sources = self._counting(key)
@@ -198,9 +204,10 @@ class Meeting:
         gone = key in self._gone and not sources
         self._gone.discard(key)
         self._compare(key, filter_, bool(sources))
+        mark = len(self._updates)
         self._tell(key, filter_, self._trees.spread(key) if sources else frozenset(), kept=not gone)
         if gone:
-            self._unmake(key)
+            self._unmake(key, {update.interface for update in self._updates[mark:]})
 
     def _refute(self, match: Key) -> bool:
         """Whether it is a match of a descriptor of ours that there is no more; whoever made it is told so."""
@@ -213,9 +220,13 @@ class Meeting:
                 return True
         return False
 
-    def _unmake(self, key: Key) -> None:
-        """A descriptor is gone: so are the matches that it made, here and along their paths."""
-        told = {update.interface for update in self._updates if update.key == key}
+    def _unmake(self, key: Key, told: set[int]) -> None:
+        """A descriptor is gone: so are the matches that it made, here and along their paths.
+
+        Args:
+            key: The descriptor.
+            told: Where it was withdrawn already, which is extended.
+        """
         matches = [*self._matches.get(key, ())]
         for match in matches:
             other = match.subscriber if key.publisher else match.publisher
