@@ -8,6 +8,7 @@
 #include <map>
 
 #include "cover/adverts.hpp"
+#include "cover/hull.hpp"
 
 namespace cbn::cover {
 
@@ -21,7 +22,8 @@ class Overlaps {
         static_cast<void>(read_form(wire_bytes(wanted.bytes), wanted.form));
         if (wanted.form.contradictory) return;
         by_one_.add(at, wanted.form.attributes);
-        offers_for(wanted.form, [&](std::uint32_t each) {
+        const Hull hull = filter_hulls_.at(at) = hulls_.of(wanted.form);
+        offers_for(wanted.form, hull, [&](std::uint32_t each) {
             for (const auto& [owner, copies] : offers_.members[each].owners) ++wanted.offered[owner];
         });
     }
@@ -30,7 +32,10 @@ class Overlaps {
     bool remove(const std::string& filter) {
         const std::uint32_t at = filters_.find(filter);
         if (at == NONE) return false;
-        if (filters_.members[at].copies == 1 && !filters_.members[at].form.contradictory) by_one_.remove(at);
+        if (filters_.members[at].copies == 1 && !filters_.members[at].form.contradictory) {
+            by_one_.remove(at);
+            hulls_.release(filter_hulls_.at(at));
+        }
         filters_.drop(at);
         return true;
     }
@@ -42,9 +47,10 @@ class Overlaps {
         if (fresh) {
             static_cast<void>(read_advertisement(wire_bytes(offer.bytes), offer.form));
             by_all_.add(at, offer.form);
+            offer_hulls_.at(at) = hulls_.of(offer.form);
         }
         if (++offer.owners[owner] > 1) return;
-        wanted_by(offer.form, [&](Wanted& wanted) {
+        wanted_by(offer.form, offer_hulls_.at(at), [&](Wanted& wanted) {
             if (++wanted.offered[owner] == 1) gained.push_back(wanted.bytes);
         });
     }
@@ -56,13 +62,16 @@ class Overlaps {
         Offer& offer = offers_.members[at];
         if (--offer.owners[owner] == 0) {
             offer.owners.erase(owner);
-            wanted_by(offer.form, [&](Wanted& wanted) {
+            wanted_by(offer.form, offer_hulls_.at(at), [&](Wanted& wanted) {
                 if (--wanted.offered[owner] > 0) return;
                 wanted.offered.erase(owner);
                 lost.push_back(wanted.bytes);
             });
         }
-        if (offer.copies == 1) by_all_.remove(at, offer.form);
+        if (offer.copies == 1) {
+            by_all_.remove(at, offer.form);
+            hulls_.release(offer_hulls_.at(at));
+        }
         offers_.drop(at);
         return true;
     }
@@ -134,26 +143,41 @@ class Overlaps {
     }
 
     template <typename Visit>
-    void offers_for(const Form& filter, Visit&& visit) {
+    void offers_for(const Form& filter, const Hull& hull, Visit&& visit) {
         if (filter.attributes.empty()) {
             for (const auto& [bytes, at] : offers_.ids) visit(at);
             return;
         }
         static_cast<void>(by_all_.find(filter.attributes, [&](std::uint32_t at) {
-            if (overlaps(offers_.members[at].form, filter)) visit(at);
+            if (!hull.apart(offer_hulls_.at(at)) && overlaps(offers_.members[at].form, filter)) visit(at);
             return false;
         }));
     }
 
     template <typename Visit>
-    void wanted_by(const Advertisement& offered, Visit&& visit) {
+    void wanted_by(const Advertisement& offered, Hull hull, Visit&& visit) {
         by_one_.find(offered, [&](std::uint32_t at) {
+            if (hull.apart(filter_hulls_.at(at))) return;
             if (overlaps(offered, filters_.members[at].form)) visit(filters_.members[at]);
         });
     }
 
+    // By the place of a member. They lie side by side, so that all are looked at in no time.
+    class HullsAt {
+      public:
+        [[nodiscard]] Hull& at(std::uint32_t place) {
+            if (place >= hulls_.size()) hulls_.resize(place + 1);
+            return hulls_[place];
+        }
+
+      private:
+        std::vector<Hull> hulls_;
+    };
+
     Interned<Wanted> filters_;
     Interned<Offer> offers_;
+    Hulls hulls_;
+    HullsAt filter_hulls_, offer_hulls_;
     ByAllAttributes by_all_;
     ByOneAttribute by_one_;
 };
