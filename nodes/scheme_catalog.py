@@ -22,6 +22,7 @@ class Option:
     meaning: str
     choices: tuple[OptionValue, ...] = ()
     least: float | None = None
+    most: float | None = None
     needs: tuple[tuple[OptionValue, str], ...] = ()
     """(Value, option): with this value, that option must be true."""
     twice: str = ""
@@ -37,6 +38,8 @@ class Option:
             return f"one of {', '.join(map(str, self.choices))}"
         if self.least is not None and not isinstance(value, str) and value < self.least:
             return f"at least {self.least:g}"
+        if self.most is not None and not isinstance(value, str) and value > self.most:
+            return f"at most {self.most:g}"
         return ""
 
 
@@ -143,8 +146,20 @@ _MATCHMAKER = (
 _AMSP = (
     *_MATCHMAKER,
     Option("interval_ms", 5_000, "over how long a router counts how often its descriptors change", least=1),
-    Option("alpha", 0.25, "the weight of the latest interval in the smoothed rates", least=0),
+    Option("alpha", 0.25, "the weight of the latest interval in the smoothed rates", least=0.001, most=1),
     Option("announce_share", 0.2, "by what share a rate has to change to be announced", least=0),
+    Option(
+        "announce_deviations",
+        1.5,
+        "by how many standard deviations, besides: by more than chance makes of it; 0: that is announced too",
+        least=0,
+    ),
+    Option(
+        "restart_deviations",
+        4.0,
+        "by how many an interval has to differ from the smoothed rate to begin smoothing anew; 0: never",
+        least=0,
+    ),
     Option(
         "hysteresis",
         0.0,

@@ -125,7 +125,7 @@ def test_both_worlds_deliver_the_same_of_the_quickstart_with_advertisements_and_
 MATCHMAKERS: dict[str, dict[str, Any]] = {
     "bp": {"state": "soft", "refresh_ms": 500, "lifetime_ms": 3_000},
     "bs": {},
-    "amsp": {"interval_ms": 200, "alpha": 0.9},
+    "amsp": {"interval_ms": 200, "alpha": 0.9, "announce_deviations": 0.0},
 }
 
 

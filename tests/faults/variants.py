@@ -11,6 +11,8 @@ from nodes.routing.schemes import SCHEMES
 from nodes.scheme_catalog import OptionValue
 
 SOFT: Mapping[str, OptionValue] = {"state": "soft", "refresh_ms": 200, "lifetime_ms": 1_000}
+EAGER: Mapping[str, OptionValue] = {"interval_ms": 100, "alpha": 0.5, "announce_deviations": 0.0}
+"""What chance makes of rates is announced too, so that marks change often."""
 OPTIONS: Mapping[str, tuple[str, Mapping[str, OptionValue]]] = {
     "flood/rpf": ("flood", {"broadcast": "reverse-path"}),
     "pif/rpf": ("pif", {"broadcast": "reverse-path"}),
@@ -21,10 +23,10 @@ OPTIONS: Mapping[str, tuple[str, Mapping[str, OptionValue]]] = {
     "siena/adv": ("siena", {"advertisements": True}),
     "siena/src/adv": ("siena", {"tree": "source", "advertisements": True}),
     "amsp/adv": ("amsp", {"advertisements": True}),
-    "amsp/quick": ("amsp", {"advertisements": True, "interval_ms": 100, "alpha": 0.5}),
-    "amsp/p": ("amsp", {"advertisements": True, "interval_ms": 100, "alpha": 0.5, "marking": "p"}),
-    "amsp/shared": ("amsp", {"advertisements": True, "interval_ms": 100, "alpha": 0.5, "tree": "shared"}),
-    "amsp/soft": ("amsp", {**SOFT, "advertisements": True, "interval_ms": 100, "alpha": 0.5}),
+    "amsp/quick": ("amsp", {"advertisements": True, **EAGER}),
+    "amsp/p": ("amsp", {"advertisements": True, **EAGER, "marking": "p"}),
+    "amsp/shared": ("amsp", {"advertisements": True, **EAGER, "tree": "shared"}),
+    "amsp/soft": ("amsp", {**SOFT, "advertisements": True, **EAGER}),
     "bp/soft": ("bp", {**SOFT, "advertisements": True}),
     "bs/soft": ("bs", {**SOFT, "advertisements": True}),
     "bp/adv": ("bp", {"advertisements": True}),

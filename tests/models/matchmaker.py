@@ -53,7 +53,12 @@ LIFE_NS = 1_000_000_000
 """A router that starts again does so this much later."""
 LATE_NS = 10_000 * MILLISECOND_NS
 MILLION = 1_000_000
-OPTIONS: Mapping[str, OptionValue] = {"advertisements": True, "alpha": 0.0}
+OPTIONS: Mapping[str, OptionValue] = {
+    "advertisements": True,
+    "alpha": 1.0,
+    "announce_deviations": 0.0,
+    "restart_deviations": 0.0,
+}
 
 
 class Host:
@@ -210,7 +215,7 @@ def _measure(host: Host, published: object, wanted: object) -> None:
     scheme = host.scheme
     assert isinstance(scheme, Amsp)
     rates: Rates = scheme._rates
-    rates.values = [int(str(each)) * MILLION for each in (published, wanted)]
+    rates._counts = [int(str(each)) for each in (published, wanted)]
     rates.at, rates._began = host.now_ns, host.now_ns - LIFE_NS
     scheme.handle_timer(host.now_ns)
 

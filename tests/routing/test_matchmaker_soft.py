@@ -128,7 +128,7 @@ def test_K9_matches_of_a_router_that_meets_descriptors_no_more_fade_and_others_h
 
 
 def test_K9_telling_again_counts_as_an_update() -> None:
-    net = meeting("amsp", {**SOFT, "interval_ms": 1000, "alpha": 1.0})
+    net = meeting("amsp", {**SOFT, "interval_ms": 1000, "alpha": 1.0, "announce_deviations": 0.0})
     net.run(5 * SECOND)
     record = adaptive(net.router("r2"))._costs.of(1)
     assert record is not None

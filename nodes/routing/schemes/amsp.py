@@ -7,8 +7,8 @@ a mark moves descriptors and removes no match, so no delivery is lost by it (dec
 - a match stays when one of its descriptors no longer comes, until its router withdraws it;
 - both ends hold both sorts of descriptors until the reply to a change.
 
-Options: `interval_ms`, `alpha` and `announce_share` of the rates, `hysteresis` between costs, `marking` of
-links when they have joined, `forcing`, `reply_timeout_ms`.
+Options: `interval_ms`, `alpha`, `restart_deviations`, `announce_share`, `announce_deviations` of the rates,
+`hysteresis` between costs, `marking` of links when they have joined, `forcing`, `reply_timeout_ms`.
 
 Not here: what `bp` and `bs` do too (`matchmaker`).
 """
@@ -23,7 +23,7 @@ from nodes.matchmaker.problem import Link as Directed
 from nodes.routing.effects import Reason
 from nodes.routing.schemes.base import Options, Talk
 from nodes.routing.schemes.matchmaker import Matchmaker
-from nodes.routing.schemes.matchmaker_costs import MILLION, Rates
+from nodes.routing.schemes.matchmaker_costs import MILLION, Measuring, Rates
 from nodes.routing.schemes.matchmaker_links import Link, toggle
 from nodes.routing.schemes.matchmaker_marks import preference
 from nodes.routing.schemes.matchmaker_state import Update
@@ -43,12 +43,10 @@ class Amsp(Matchmaker):
         self.begins_with_p = options["marking"] == "p"
         self._literal = options["forcing"] == "literal"
         self._hysteresis = round(float(options["hysteresis"]) * MILLION)
-        self._share = float(options["announce_share"])
         self._timeout_ns = int(options["reply_timeout_ms"]) * MILLISECOND_NS
-        self._interval_ms, self._alpha = int(options["interval_ms"]), float(options["alpha"])
+        self._measuring = Measuring.of(options)
         self._preferred: dict[Directed, bool] = {}
         """Of the links that we weigh: whether they are better as s-links."""
-        self._announced = [0, 0]
         self._decided: object = None
         """What the marks were decided by last."""
         self._forcing: tuple[object, set[Directed]] = None, set()
@@ -59,7 +57,7 @@ class Amsp(Matchmaker):
     def attach(self, talk: Talk, rng: random.Random) -> None:
         """As `TalkingScheme` says."""
         super().attach(talk, rng)
-        self._rates = Rates(self._interval_ms, self._alpha, rng)
+        self._rates = Rates(self._measuring, rng)
 
     def next_deadline(self) -> int | None:
         """When an interval ends, or a reply is overdue."""
@@ -75,14 +73,9 @@ class Amsp(Matchmaker):
         for interface, link in sorted(self._links.items()):
             if self._timeout_ns and link.asked_ns is not None and now_ns >= link.asked_ns + self._timeout_ns:
                 self._ask(now_ns, interface, link, link.is_p_out)
-        if self._rates.take(now_ns) and any(map(self._differs, self._rates.values, self._announced)):
-            self._announced = list(self._rates.values)
+        if self._rates.take(now_ns):
             self._announce(now_ns)
             self._turn(now_ns)
-
-    def _differs(self, value: int, announced: int) -> bool:
-        """Whether a rate has changed by so much that everybody should know."""
-        return abs(value - announced) > self._share * announced
 
     def _own_changed(self, now_ns: int, published: int, wanted: int) -> None:
         self._rates.count(now_ns, published, wanted)
@@ -93,8 +86,9 @@ class Amsp(Matchmaker):
     def _record(self) -> CostAnnounce:
         record = super()._record()
         causes = sorted(int(to) for (_, to), is_s in self._preferred.items() if is_s and not self._literal)
-        rates = self._announced[0], self._announced[1]
-        return CostAnnounce(record.origin, 0, record.publishes, record.subscribes, *rates, tuple(causes))
+        return CostAnnounce(
+            record.origin, 0, record.publishes, record.subscribes, *self._rates.announced, tuple(causes)
+        )
 
     # Which mark.
 

@@ -55,6 +55,8 @@ class Variant:
     interval_ms: int | None = None
     alpha: float | None = None
     announce_share: float | None = None
+    announce_deviations: float | None = None
+    restart_deviations: float | None = None
     hysteresis: float | None = None
     marking: str | None = None
 
