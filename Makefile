@@ -161,6 +161,10 @@ bench-oracle: tools ## What was owed of 1,000,000 messages to 100,000 subscripti
 bench-descriptors: tools ## Until 200 routers have all descriptors of bp, bs and amsp, as Markdown; DESCRIPTORS=100000: of so many.
 	PYTHONPATH=. $(BIN)/python tests/benchmarks/descriptors_time.py --descriptors $(or $(DESCRIPTORS),100000)
 
+.PHONY: bench-signalling
+bench-signalling: tools ## What a message of bp, bs and amsp costs the processor in the simulator, as Markdown; SECONDS=60: of traffic.
+	PYTHONPATH=. $(BIN)/python tests/benchmarks/signalling_time.py --seconds $(or $(SECONDS),60)
+
 .PHONY: bench-sweep
 bench-sweep: tools ## What the cells of a sweep cost as Spark tasks, with one worker and two, as Markdown.
 	PYTHONPATH=. $(BIN)/python tests/benchmarks/sweep_table.py

@@ -15,6 +15,7 @@ from libcpp.vector cimport vector
 
 from fastpath.wire cimport Bytes, Status, describe, string_view
 
+from functools import lru_cache
 from hashlib import sha256
 
 from fastpath.wire.codec import WireError
@@ -182,6 +183,21 @@ def reduce_advertisement(bytes advertisement not None):
     return to_bytes(out)
 
 
+# The routers of one process are told the same filters: what the small ones become is remembered.
+cdef Py_ssize_t KNOWN_BYTES = 512
+cdef object filter_known = lru_cache(maxsize=4096)(reduce_filter)
+cdef object advertisement_known = lru_cache(maxsize=4096)(reduce_advertisement)
+
+
+cdef bytes reduced_once(bytes filter):
+    return (filter_known if PyBytes_GET_SIZE(filter) <= KNOWN_BYTES else reduce_filter)(filter)
+
+
+cdef bytes offered_once(bytes advertisement):
+    small = PyBytes_GET_SIZE(advertisement) <= KNOWN_BYTES
+    return (advertisement_known if small else reduce_advertisement)(advertisement)
+
+
 cdef list as_bytes(vector[string] &filters):
     return [to_bytes(each) for each in filters]
 
@@ -274,30 +290,30 @@ cdef class Overlaps:
 
     def add(self, bytes filter not None):
         """Keep at hand who advertises something that overlaps this filter."""
-        self.all.add(reduce_filter(filter))
+        self.all.add(reduced_once(filter))
 
     def remove(self, bytes filter not None):
         """It is not asked for any more."""
-        if not self.all.remove(reduce_filter(filter)):
+        if not self.all.remove(reduced_once(filter)):
             raise KeyError(f"there is no filter {filter.hex()}")
 
     def advertise(self, uint32_t owner, bytes advertisement not None):
         """Somebody advertises this; the filters that nothing of theirs overlapped before."""
         cdef vector[string] gained
-        self.all.advertise(owner, reduce_advertisement(advertisement), gained)
+        self.all.advertise(owner, offered_once(advertisement), gained)
         return as_bytes(gained)
 
     def withdraw(self, uint32_t owner, bytes advertisement not None):
         """Somebody does so no longer; the filters that nothing of theirs overlaps any more."""
         cdef vector[string] lost
-        if not self.all.withdraw(owner, reduce_advertisement(advertisement), lost):
+        if not self.all.withdraw(owner, offered_once(advertisement), lost):
             raise KeyError(f"{owner} has not advertised {advertisement.hex()}")
         return as_bytes(lost)
 
     def owners(self, bytes filter not None):
         """Who advertises something that overlaps a filter which was added, ascending."""
         cdef vector[uint32_t] out
-        if not self.all.owners(reduce_filter(filter), out):
+        if not self.all.owners(reduced_once(filter), out):
             raise KeyError(f"there is no filter {filter.hex()}")
         return out
 

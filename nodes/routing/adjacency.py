@@ -132,7 +132,7 @@ class Adjacency:
     def prove(self, now_ns: int) -> list[Change]:
         """A packet of the session came: the neighbour lives and receives what we send, HELLO or no HELLO."""
         self._expires_at, self.received_ns = now_ns + self._peer_hold_ns, now_ns
-        return [] if self.up else self._step(now_ns, Event.TWO_WAY)
+        return [] if self.state is State.UP else self._step(now_ns, Event.TWO_WAY)
 
     def give_up(self, now_ns: int) -> list[Change]:
         """End the session from our side, as after silence; a new one will follow."""

@@ -118,17 +118,17 @@ class Inbound:
 
     def accept(self, now_ns: int, packet: Control) -> tuple[list[tuple[int, bytes]], list[Reason]]:
         """Take a packet of the session: the payloads it completes, and what was dropped."""
+        if packet.sequence == self.received + 1 <= self.received + self.window:
+            return self._in_order(now_ns, packet)
         if packet.sequence <= self.received or packet.sequence in self._ahead:
             self.acknowledge_now = self.gap = True
             return [], [Reason.DUPLICATE_CONTROL]
         if packet.sequence > self.received + self.window:
             self.acknowledge_now = self.gap = True
             return [], [Reason.OUTSIDE_WINDOW]
-        if packet.sequence > self.received + 1:
-            self._ahead[packet.sequence] = packet
-            self.acknowledge_now = self.gap = True
-            return [], []
-        return self._in_order(now_ns, packet)
+        self._ahead[packet.sequence] = packet
+        self.acknowledge_now = self.gap = True
+        return [], []
 
     def handle_timer(self, now_ns: int) -> None:
         """A delayed acknowledgement may be due."""
@@ -146,14 +146,16 @@ class Inbound:
 
     def _in_order(self, now_ns: int, packet: Control) -> tuple[list[tuple[int, bytes]], list[Reason]]:
         payloads, reasons = [], []
-        filled = bool(self._ahead)
+        filled = len(self._ahead) > 0
         following: Control | None = packet
         while following is not None:
             self.received += 1
             payload, reason = self._reassembly.add(following)
-            payloads += [payload] if payload is not None else []
-            reasons += [reason] if reason is not None else []
-            following = self._ahead.pop(self.received + 1, None)
+            if payload is not None:
+                payloads.append(payload)
+            if reason is not None:
+                reasons.append(reason)
+            following = self._ahead.pop(self.received + 1, None) if filled else None
         self._schedule_ack(now_ns, at_once=filled)
         return payloads, reasons
 
@@ -208,7 +210,13 @@ class Channel:
 
     def send(self, now_ns: int, kind: int, payload: bytes, key: Hashable = None) -> int:
         """Send a payload; one that still waits under the same key is replaced. Returns its ticket."""
-        ticket = self._out.enqueue(kind, payload, key, urgent=kind in URGENT)
+        urgent = kind in URGENT
+        at_once = None if self._in.gap else self._out.send_at_once(now_ns, kind, payload, urgent)
+        if at_once is not None:
+            sequence, fragment = at_once
+            self._transmit(sequence, fragment)
+            return fragment.ticket
+        ticket = self._out.enqueue(kind, payload, key, urgent)
         self._flush(now_ns)
         return ticket
 
@@ -231,7 +239,8 @@ class Channel:
             payloads, reasons = self._in.accept(now_ns, packet)
             self.drops += reasons
         self._out.acknowledge(now_ns, packet.ack, packet.window, pure=isinstance(packet, Ack))
-        self._flush(now_ns)
+        if self._in.gap or self._out.has_more:
+            self._flush(now_ns)
         return payloads
 
     def handle_timer(self, now_ns: int) -> None:

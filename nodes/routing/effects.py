@@ -18,7 +18,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 from fastpath.fib import Fib
 from nodes.wire.packets import Message
@@ -63,8 +63,7 @@ class Reason(StrEnum):
     MATCH_OVERFLOW = "match_overflow"
 
 
-@dataclass(frozen=True, slots=True)
-class Send:
+class Send(NamedTuple):
     """Send these packets (one datagram) on an interface."""
 
     interface: int

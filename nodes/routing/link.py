@@ -7,8 +7,9 @@ The same for routers and clients, which take what arrives as `LinkUp`,
 from __future__ import annotations
 
 import random
-from collections.abc import Hashable, Iterator
+from collections.abc import Hashable
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from nodes.config import InterfaceConfig, NodeConfig
 from nodes.routing.adjacency import Adjacency, Change, State
@@ -29,8 +30,7 @@ class LinkDown:
     """The session is over; what was under way in it is lost."""
 
 
-@dataclass(frozen=True, slots=True)
-class Arrived:
+class Arrived(NamedTuple):
     """A whole control payload."""
 
     kind: int
@@ -109,7 +109,7 @@ class Link:
 
     def receive(self, now_ns: int, packet: bytes) -> list[LinkEvent]:
         """Take one packet that is not a MESSAGE."""
-        self._stir()
+        self.stirred, self.deadline = True, None
         try:
             events = self._dispatch(now_ns, decode(packet))
         except WireError:
@@ -121,7 +121,7 @@ class Link:
     def send(self, now_ns: int, kind: int, payload: bytes, key: Hashable = None) -> int:
         """Send a payload over the session, which must be up; returns its ticket."""
         assert self._channel is not None, "the link is down"
-        self._stir()
+        self.stirred, self.deadline = True, None
         return self._channel.send(now_ns, kind, payload, key)
 
     def promise(self, now_ns: int, key: Hashable, make: Promise) -> None:
@@ -167,27 +167,27 @@ class Link:
             self.deadline = hello_at if deadline is None else min(hello_at, deadline)
         return self.deadline
 
-    def take_outputs(self) -> Iterator[Output]:
+    def take_outputs(self) -> list[Output]:
         """Drops and logs, then the packets bundled into datagrams of at most the MTU."""
         outputs, self._outputs = self._outputs, []
-        yield from outputs
         packets, self._packets = self._packets, []
         self.stirred, self.deadline = False, None  # an acknowledgement that goes out now is not due later
         if self._channel is not None:
             packets += self._channel.take_packets()
         if packets:
-            for datagram in bundle(packets, self.datagram_bytes):
-                yield Send(self.interface.index, datagram)
+            index = self.interface.index
+            outputs += [Send(index, datagram) for datagram in bundle(packets, self.datagram_bytes)]
+        return outputs
 
     def _stir(self) -> None:
         self.stirred, self.deadline = True, None
 
     def _dispatch(self, now_ns: int, packet: Packet) -> list[LinkEvent]:
         match packet:
-            case Hello():
-                return self._take_hello(now_ns, packet)
             case Control() | Ack():
                 return self._take_session(now_ns, packet)
+            case Hello():
+                return self._take_hello(now_ns, packet)
             case Pad():
                 return []
         self.drop(Reason.UNEXPECTED_PACKET)
@@ -202,14 +202,15 @@ class Link:
 
     def _take_session(self, now_ns: int, packet: Control | Ack) -> list[LinkEvent]:
         adjacency = self._adjacency
-        session = (packet.peer_incarnation, packet.incarnation)
-        if adjacency.state is State.DOWN or session != (adjacency.incarnation, adjacency.peer_incarnation):
+        named = packet.peer_incarnation == adjacency.incarnation
+        if adjacency.state is State.DOWN or not named or packet.incarnation != adjacency.peer_incarnation:
             self.drop(Reason.OTHER_SESSION)
             return []
-        events = self._changes(adjacency.prove(now_ns))
+        changes = adjacency.prove(now_ns)
+        events = self._changes(changes) if changes else []
         assert self._channel is not None
-        payloads = self._channel.receive(now_ns, packet)
-        return events + [Arrived(kind, payload) for kind, payload in payloads]
+        events += [Arrived(*each) for each in self._channel.receive(now_ns, packet)]
+        return events
 
     def _changes(self, changes: list[Change]) -> list[LinkEvent]:
         events: list[LinkEvent] = []
@@ -233,7 +234,7 @@ class Link:
         if self._adjacency.log:
             self._outputs += self._adjacency.log
             self._adjacency.log.clear()
-        if self._channel is not None:
+        if self._channel is not None and self._channel.drops:
             for reason in self._channel.drops:
                 self._drop(reason)
             self._channel.drops.clear()

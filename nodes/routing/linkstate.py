@@ -34,6 +34,8 @@ class LinkStateDatabase:
         self._node = node
         self._listed: dict[int, dict[int, int]] = {}
         self._topology: Topology | None = None
+        self._listed_routers: set[int] | None = None
+        self._listing: dict[frozenset[int], tuple[int, ...]] = {}
 
     def originate(self, now_ns: int, neighbours: Mapping[int, int]) -> bytes | None:
         """Record our neighbours and their costs: the payload to flood, or None if nothing changed."""
@@ -56,7 +58,7 @@ class LinkStateDatabase:
         """An origin is gone for good."""
         self.records.forget(origin)
         self._listed.pop(origin, None)
-        self._topology = None
+        self._forget_found()
 
     def neighbours(self, origin: int) -> list[int]:
         """The routers that an origin lists."""
@@ -64,11 +66,19 @@ class LinkStateDatabase:
 
     def listed(self) -> set[int]:
         """The routers we are connected with, and those that they list."""
-        nodes = self.topology().nodes
-        return {*nodes, *(other for node in nodes for other in self._listed.get(node, ()))}
+        if self._listed_routers is None:
+            nodes, listed = self.topology().nodes, self._listed
+            self._listed_routers = {*nodes, *(other for node in nodes for other in listed.get(node, ()))}
+        return self._listed_routers
 
     def listed_by(self, joined: Collection[int]) -> tuple[int, ...]:
         """The routers that list us and that we are not joined to, as far as our neighbours are connected."""
+        known = frozenset(joined)
+        if known not in self._listing:
+            self._listing = {known: self._found_listing(known)}
+        return self._listing[known]
+
+    def _found_listing(self, joined: Collection[int]) -> tuple[int, ...]:
         found, seen = sorted(joined), {self._node, *joined}
         for router in found:  # grows while it is walked
             news = [other for other in self._both_list(router) if other not in seen]
@@ -89,7 +99,12 @@ class LinkStateDatabase:
     def _learn(self, payload: bytes) -> None:
         origin, _, neighbours = codec.decode_link_state(payload)
         self._listed[origin] = dict(neighbours)
-        self._topology = None
+        self._forget_found()
+
+    def _forget_found(self) -> None:
+        """What was found out from the records may be otherwise now."""
+        self._topology = self._listed_routers = None
+        self._listing = {}
 
     def _edges(self) -> list[Edge]:
         listed = self._listed

@@ -196,7 +196,9 @@ class Outbound:
     @property
     def has_more(self) -> bool:
         """Whether `collect` may give something: all else waits for acknowledgements alone."""
-        return self._resend > 0 or not (self._bulk.empty and self._urgent.empty)
+        bulk, urgent = self._bulk, self._urgent
+        unsent = bulk.waiting or urgent.waiting or bulk.cutting or urgent.cutting
+        return self._resend > 0 or bool(unsent)
 
     @property
     def spent(self) -> bool:
@@ -219,6 +221,20 @@ class Outbound:
             held = self._queue(waiting, key, urgent)
         held.kind, held.data, held.make = kind, payload, None
         return held.ticket
+
+    def send_at_once(
+        self, now_ns: int, kind: int, payload: bytes, urgent: bool = False
+    ) -> tuple[int, Fragment] | None:
+        """A payload that need not wait, as its one fragment with its sequence number; None: enqueue it."""
+        flights = self._flights
+        if self.has_more or len(flights) >= self._window or len(payload) > self._fragment_bytes or self.spent:
+            return None
+        self._tickets += not urgent
+        fragment = Fragment(kind, True, True, payload, 0 if urgent else self._tickets, now_ns)
+        flights.append(fragment)
+        if self._expires_at is None:
+            self._expires_at = now_ns + self._round_trip.timeout_ns
+        return self._acknowledged + len(flights), fragment
 
     def promise(self, key: Hashable, make: Promise) -> None:
         """Queue a payload that is made in its turn; nothing if it is promised already."""

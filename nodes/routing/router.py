@@ -89,6 +89,9 @@ class Router:
         self._scheme = make_scheme(config.scheme, config.scheme_options)
         self._install_due = self._pending()
         self._link_events = 0
+        self._stale = True
+        """Whether something may be due at another time than `_own_due`."""
+        self._own_due: int | None = None
         self._view: View | None = None
         self._view_version: tuple[int, int, int] | None = None
         self._aged_version: object = None
@@ -212,8 +215,10 @@ class Router:
 
     def receive(self, now_ns: int, interface: int, packet: bytes) -> None:
         """Take one packet that arrived on an interface, or a message for our monitors."""
-        self._begin(now_ns)
+        if not self._begun:
+            self._begin(now_ns)
         if interface in self.inner:
+            self._stale = True
             assert self.patterns is not None
             self.patterns.receive(now_ns, packet)
             return
@@ -230,6 +235,13 @@ class Router:
                     self._take(now_ns, link, event)
                 if link.interface.peer_role is Role.CLIENT:
                     self.advertisements.tell(now_ns, link)
+        due = self._own_deadline()
+        if due is not None and due <= now_ns:
+            self._stale = True
+            self._do_own(now_ns)
+
+    def _do_own(self, now_ns: int) -> None:
+        """Do what is due but for the links."""
         self.linkstate.handle_timer(now_ns)
         for flood in self._floods:
             flood.handle_timer(now_ns)
@@ -261,6 +273,21 @@ class Router:
         """When `handle_timer` is wanted; 0 until it was called first."""
         if not self._begun:
             return 0
+        earliest = self._own_deadline()
+        for link in self.links:
+            at = link.deadline or link.next_deadline()
+            if earliest is None or at < earliest:
+                earliest = at
+        return earliest
+
+    def _own_deadline(self) -> int | None:
+        """When something is due that is not a link's; found anew after something has come or was done."""
+        if self._stale:
+            self._stale = False
+            self._own_due = min((at for at in self._own_waits() if at is not None), default=None)
+        return self._own_due
+
+    def _own_waits(self) -> list[int | None]:
         records = self.linkstate.database.records
         waits = [
             self.linkstate.announcement.at,
@@ -275,9 +302,7 @@ class Router:
         for flood in self._floods:
             own = flood.database.own
             waits += (flood.announcement.at, own.returns_at, flood.numbering.next_deadline())
-        deadlines = [link.deadline or link.next_deadline() for link in self.links]
-        deadlines += [at for at in waits if at is not None]
-        return min(deadlines, default=None)
+        return waits
 
     def take_outputs(self) -> list[Output]:
         """What is to be done, in order."""
@@ -286,7 +311,7 @@ class Router:
             if link.stirred:
                 outputs += link.take_outputs()
         for output in outputs:
-            if isinstance(output, Drop):
+            if type(output) is Drop:
                 self.drops[str(output.reason)] += 1
         return outputs
 
@@ -300,7 +325,7 @@ class Router:
 
     def _begin(self, now_ns: int) -> None:
         if not self._begun:
-            self._begun = True
+            self._begun = self._stale = True
             self.linkstate.announcement.want(now_ns)
             self._install(now_ns)
 
@@ -313,6 +338,7 @@ class Router:
         return [at for at in waiting if at is not None]
 
     def _take(self, now_ns: int, link: Link, event: LinkEvent) -> None:
+        self._stale = True
         if isinstance(event, Arrived):
             self._take_payload(now_ns, link, event)
         elif link.interface.peer_role is Role.CLIENT:

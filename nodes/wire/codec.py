@@ -45,6 +45,7 @@ __all__ = [
 DATAGRAM_MAX = 65_507
 """What a UDP datagram over IPv4 can carry."""
 
+_TYPES = {int(each): each for each in PacketType}
 P = ParamSpec("P")
 R = TypeVar("R")
 
@@ -100,6 +101,8 @@ def decode(data: bytes) -> Packet:
         WireError: The bytes are anything else.
     """
     kind, fields = compiled.decode_packet(data)
+    if kind == PacketType.CONTROL and fields[-1] is None:
+        return Control._make(fields)
     return _build(kind, *fields)
 
 
@@ -110,7 +113,7 @@ def split_datagram(data: bytes) -> list[tuple[PacketType, bytes]]:
         WireError: The framing is broken, which rejects the whole datagram.
     """
     frames = compiled.split_datagram(data)
-    return [(PacketType(kind), data[offset : offset + length]) for kind, offset, length in frames]
+    return [(_TYPES[kind], data[offset : offset + length]) for kind, offset, length in frames]
 
 
 def decode_datagram(data: bytes) -> list[Packet]:

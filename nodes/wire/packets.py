@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import IntEnum
+from typing import NamedTuple
 
 from nodes.model import Value
 
@@ -128,8 +129,7 @@ class Hello:
     trailer: Trailer | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Control:
+class Control(NamedTuple):
     """One fragment of a control payload on a link's reliable channel."""
 
     kind: int
@@ -144,8 +144,7 @@ class Control:
     trailer: Trailer | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Ack:
+class Ack(NamedTuple):
     """Acknowledges CONTROL packets when there is none to send back."""
 
     incarnation: int

@@ -1,7 +1,7 @@
 """Simulates a plan in this process and shows what its routers send each other, for kinds that count it.
 
-In the place of the capture of each router interface towards another router stands a recorder, which shows
-every packet that the router sends there. What is counted of them is the kind's own matter.
+At each router interface towards another router stands a recorder, which shows every packet that the router
+sends there. What is counted of them is the kind's own matter.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from analysis.oracle import Judged, judge_events, oracle_of
 from nodes.wire.codec import split_datagram
 from nodes.wire.packets import PacketType
 from testbed.plan.model import Plan
-from testbed.sim.frames import HEADER_BYTES, Tap, is_sent_by, packed_mac
+from testbed.sim.frames import Watch
 from testbed.sim.simulation import Simulation
 
 Event = dict[str, Any]
@@ -28,19 +28,14 @@ class Counter(Protocol):
         """Note a packet that one router sends to another."""
 
 
-class _Recorder:
-    """In the place of the capture of one router interface."""
+def _recorder(ends: tuple[str, str], counter: Counter) -> Watch:
+    """Shows the packets of datagrams that leave at one router interface."""
 
-    def __init__(self, mac: str, ends: tuple[str, str], counter: Counter) -> None:
-        self._mac = packed_mac(mac)
-        self._ends = ends
-        self._counter = counter
+    def show(time_ns: int, datagram: bytes) -> None:
+        for type_, packet in split_datagram(datagram):
+            counter.sent(time_ns, ends, type_, packet)
 
-    def record(self, time_ns: int, frame: bytes) -> None:
-        """A frame that passes the interface, in either direction."""
-        if is_sent_by(self._mac, frame):
-            for type_, packet in split_datagram(frame[HEADER_BYTES:]):
-                self._counter.sent(time_ns, self._ends, type_, packet)
+    return show
 
 
 def ready(plan: Plan, counter: Counter) -> tuple[Simulation, list[Event]]:
@@ -54,16 +49,16 @@ def ready(plan: Plan, counter: Counter) -> tuple[Simulation, list[Event]]:
         SimulationFailedError: The network did not converge.
     """
     events = list[Event]()
-    simulation = Simulation(plan, "case", events.append, captures=_recorders(plan, counter))
+    simulation = Simulation(plan, "case", events.append, watches=_recorders(plan, counter))
     simulation.get_ready()
     return simulation, events
 
 
-def _recorders(plan: Plan, counter: Counter) -> dict[str, Tap]:
+def _recorders(plan: Plan, counter: Counter) -> dict[str, Watch]:
     """A recorder for each end of each link between routers, by the interface's name."""
     routers = router_names(plan)
     return {
-        end.name: _Recorder(end.mac, (node.name, end.peer), counter)
+        end.name: _recorder((node.name, end.peer), counter)
         for node in plan.routers
         for end in node.interfaces
         if end.peer in routers

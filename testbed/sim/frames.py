@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import ipaddress
 import struct
+from collections.abc import Callable
 from typing import Protocol
 
 from nodes.wire.packets import PORT
 
-MAC_BYTES = 6
 ETHERNET_BYTES = 14
 IPV4_BYTES = 20
 UDP_BYTES = 8
@@ -25,6 +25,10 @@ _UDP = 17
 _MODULUS = 0xFFFF
 _IPV4 = struct.Struct(">BBHHHBBH4s4s")
 _UDP_HEADER = struct.Struct(">HHHH")
+
+
+Watch = Callable[[int, bytes], None]
+"""`watch(time_ns, datagram)`: is shown what a node sends on an interface, as it leaves."""
 
 
 class Tap(Protocol):
@@ -43,7 +47,7 @@ def words_sum(data: bytes) -> int:
 class Framer:
     """Puts the headers of one direction of a link before a datagram."""
 
-    __slots__ = ("_destination", "_ethernet", "_mtu", "_name", "_prefixes", "_source")
+    __slots__ = ("_destination", "_ethernet", "_mtu", "_name", "_prefixes", "_source", "datagram_max")
 
     def __init__(self, name: str, macs: tuple[str, str], addresses: tuple[str, str], mtu: int) -> None:
         """`macs` and `addresses` are (from, to); `name` is the sending interface's, for messages."""
@@ -52,6 +56,8 @@ class Framer:
         self._source, self._destination = (ipaddress.IPv4Address(a).packed for a in addresses)
         self._name = name
         self._mtu = mtu
+        self.datagram_max = mtu - IPV4_BYTES - UDP_BYTES
+        """The size of the largest datagram that fits."""
         self._prefixes: dict[int, tuple[bytes, int]] = {}
 
     def frame(self, datagram: bytes) -> bytes:
@@ -64,13 +70,17 @@ class Framer:
         checksum = _MODULUS - total % _MODULUS
         return b"%b%b%b" % (prefix, checksum.to_bytes(2, "big"), datagram)
 
+    def check(self, size: int) -> None:
+        """Fail if a datagram of this size does not fit."""
+        assert size <= self.datagram_max, (
+            f"a datagram of {size} bytes was sent on {self._name}, whose MTU of {self._mtu} "
+            f"leaves {self.datagram_max}"
+        )
+
     def _prefix(self, size: int) -> tuple[bytes, int]:
         """Everything before the UDP checksum for datagrams of this size, and the sum it starts from."""
+        self.check(size)
         length = UDP_BYTES + size
-        assert IPV4_BYTES + length <= self._mtu, (
-            f"a datagram of {size} bytes was sent on {self._name}, whose MTU of {self._mtu} "
-            f"leaves {self._mtu - IPV4_BYTES - UDP_BYTES}"
-        )
         udp = _UDP_HEADER.pack(PORT, PORT, length, 0)
         partial = words_sum(self._source + self._destination + struct.pack(">HH", _UDP, length) + udp)
         self._prefixes[size] = self._ethernet + self._ipv4(length) + udp[:6], partial
@@ -87,8 +97,3 @@ class Framer:
 def packed_mac(mac: str) -> bytes:
     """An interface's address as it stands in frames."""
     return bytes.fromhex(mac.replace(":", ""))
-
-
-def is_sent_by(mac: bytes, frame: bytes) -> bool:
-    """Whether the interface with that address, as it stands in frames, sent the frame."""
-    return frame[MAC_BYTES : 2 * MAC_BYTES] == mac

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from fastpath.cable import LinkModel
 from testbed.plan.model import Impairment
-from testbed.sim.frames import HEADER_BYTES, Framer, Tap
+from testbed.sim.frames import HEADER_BYTES, Framer, Tap, Watch
 from testbed.sim.scheduler import Scheduler
 
 Receive = Callable[[int, bytes], None]
@@ -54,6 +54,7 @@ class Channel:
         "_sent",
         "_sent_bytes",
         "_up",
+        "_watch",
     )
 
     def __init__(
@@ -66,6 +67,7 @@ class Channel:
         model: LinkModel,
         capture: Tap | None,
         end: End,
+        watch: Watch | None = None,
     ) -> None:
         self._scheduler = scheduler
         self._flight = flight
@@ -74,6 +76,7 @@ class Channel:
         self.impair(impairment)
         self._capture = capture
         self._end = end
+        self._watch = watch
         self._up = True
         self._sent = self._sent_bytes = self._lost = 0
         self._arrived = self._arrived_bytes = self._checksum_errors = 0
@@ -168,14 +171,21 @@ class Channel:
             if wrong_bit < 0:
                 self._scheduler.at(arrives_ns, arrive, datagram, frame)
             else:
-                corrupt = with_wrong_bit(frame, wrong_bit)
+                corrupt = with_wrong_bit(frame, wrong_bit) if frame else b""
                 self._scheduler.at(arrives_ns, self._arrive_corrupt, corrupt, has_message)
 
     def _framed(self, datagram: bytes) -> bytes:
-        """The frame as it leaves now."""
+        """The frame as it leaves now; empty if neither end is captured, so that nobody looks at it."""
+        if self._watch is not None:
+            self._watch(self._scheduler.now_ns, datagram)
+        capture = self._capture
+        if capture is None and self._end.capture is None:
+            if len(datagram) > self._framer.datagram_max:
+                self._framer.check(len(datagram))
+            return b""
         frame = self._framer.frame(datagram)
-        if self._capture is not None:
-            self._capture.record(self._scheduler.now_ns, frame)
+        if capture is not None:
+            capture.record(self._scheduler.now_ns, frame)
         return frame
 
     def _lose(self, has_message: bool) -> None:

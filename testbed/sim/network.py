@@ -18,7 +18,7 @@ from testbed.plan.model import Fault, Flow, Impairment, InterfacePlan, LinkPlan,
 from testbed.plan.rendering import node_config
 from testbed.runs.background import background_frame
 from testbed.runs.faults import FaultState
-from testbed.sim.frames import Framer, Tap
+from testbed.sim.frames import Framer, Tap, Watch
 from testbed.sim.link import Channel, End, Flight
 from testbed.sim.node import Life, Record, SimulatedClient, SimulatedNode, SimulatedRouter
 from testbed.sim.scheduler import Scheduler
@@ -34,6 +34,7 @@ class Network:
         events: Takes the clients' events.
         log_of: The log of a node, by its name.
         captures: By the interface's name; no other interface is captured.
+        watches: Likewise, who is shown the datagrams that leave there.
     """
 
     def __init__(
@@ -45,12 +46,14 @@ class Network:
         *,
         log_of: Callable[[str], Record],
         captures: Mapping[str, Tap],
+        watches: Mapping[str, Watch],
     ) -> None:
         self.flight = Flight()
         self._plan = plan
         self._run_id = run_id
         self._scheduler = scheduler
         self._captures = captures
+        self._watches = watches
         self._starts: Counter[str] = Counter()
         self.cores: dict[str, Router] = {}
         """The core of each router as it is now, for those who look on."""
@@ -199,6 +202,7 @@ class Network:
             model=LinkModel(seed, self._plan.timing.hop_delay_ns),
             capture=self._captures.get(source.name),
             end=end,
+            watch=self._watches.get(source.name),
         )
 
 

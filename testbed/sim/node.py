@@ -137,13 +137,14 @@ class SimulatedNode(ABC):
     def _settle(self) -> None:
         """Carry out what the core asks for and see to its next deadline."""
         for output in self._core.take_outputs():
-            self._carry_out(output)
+            if type(output) is Send:
+                self._send(output)
+            else:
+                self._carry_out(output)
         self._arm(self._core.next_deadline())
 
     def _carry_out(self, output: Output) -> None:
-        if isinstance(output, Send):
-            self._send(output)
-        elif isinstance(output, Drop):
+        if isinstance(output, Drop):
             self._drops[output.reason] += 1
         elif isinstance(output, Log):
             self._write_log(output)

@@ -71,7 +71,10 @@ class Scheduler:
                 return False
             budget -= 1
             time_ns, _, action, a, b = heappop(heap)
-            self._advance(time_ns)
+            if time_ns > self.now_ns or not self._instant_left:
+                self._advance(time_ns)
+            else:
+                self._instant_left -= 1
             action(a, b)
         if done is None or not done():
             self._advance(limit_ns)

@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from nodes.scheme_catalog import factors_patterns
 from testbed.plan.model import Plan
 from testbed.sim.faults import OnConverged, SimulatedFaults
-from testbed.sim.frames import Tap
+from testbed.sim.frames import Tap, Watch
 from testbed.sim.network import Network
 from testbed.sim.node import Record
 from testbed.sim.scheduler import Scheduler
@@ -52,10 +52,19 @@ class Simulation:
         *,
         log_of: Callable[[str], Record] = lambda _: lambda _: None,
         captures: Mapping[str, Tap] | None = None,
+        watches: Mapping[str, Watch] | None = None,
         on_converged: OnConverged = _unseen,
     ) -> None:
         self.scheduler = Scheduler(EPOCH_NS)
-        self.network = Network(plan, run_id, self.scheduler, events, log_of=log_of, captures=captures or {})
+        self.network = Network(
+            plan,
+            run_id,
+            self.scheduler,
+            events,
+            log_of=log_of,
+            captures=captures or {},
+            watches=watches or {},
+        )
         self.faults = SimulatedFaults(self.network, self.scheduler, events, on_converged)
         self.start_ns = 0
         """The scenario's time zero; 0 until the network is ready."""

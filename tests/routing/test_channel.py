@@ -243,7 +243,7 @@ def test_retransmission_backs_off_and_never_gives_up() -> None:
 
 
 def control(**changes: object) -> Control:
-    return replace(Control(1, B, A, 1, 0, 16, True, True, b"payload"), **changes)  # type: ignore[arg-type]
+    return Control(1, B, A, 1, 0, 16, True, True, b"payload")._replace(**changes)  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ from scapy.layers.inet import IP, UDP
 from scapy.layers.l2 import Ether
 
 from nodes.wire.packets import PORT
-from testbed.sim.frames import HEADER_BYTES, Framer, is_sent_by, packed_mac, words_sum
+from testbed.sim.frames import HEADER_BYTES, Framer, words_sum
 
 MACS = ("02:00:00:00:01:00", "02:00:00:00:02:01")
 ADDRESSES = ("10.0.0.1", "10.0.0.2")
@@ -64,10 +64,6 @@ def test_a_frame_reads_back_as_what_the_plan_says(datagram: bytes) -> None:
     assert frame[IP].len == len(datagram) + 28
     assert frame[UDP].len == len(datagram) + 8
     assert bytes(frame)[HEADER_BYTES:] == datagram
-
-
-def test_a_frame_was_sent_by_the_end_whose_address_is_its_source() -> None:
-    assert [is_sent_by(packed_mac(mac), framer().frame(b"x")) for mac in MACS] == [True, False]
 
 
 def test_a_datagram_above_the_mtu_is_a_defect_that_names_the_interface() -> None:

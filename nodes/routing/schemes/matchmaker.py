@@ -20,6 +20,7 @@ from __future__ import annotations
 import random
 from collections import Counter
 from collections.abc import Callable, Collection, Mapping
+from functools import lru_cache
 from typing import ClassVar
 
 from nodes.routing.effects import Reason
@@ -42,6 +43,8 @@ from nodes.wire.packets import Kind
 
 ANYTHING = 1
 """The number of the descriptor of a router whose clients need not advertise."""
+REMEMBERED, REMEMBERED_BYTES = 4_096, 512
+"""So many updates of at most this size are known by their bytes: one goes over many links of a process."""
 NETWORK_OF_ONE = Topology.intern((1,), ())
 Handler = Callable[[int, int, bytes], None]
 
@@ -265,10 +268,7 @@ class Matchmaker:
     # Descriptors and matches.
 
     def _take_update(self, now_ns: int, interface: int, payload: bytes) -> None:
-        update = DescriptorUpdate.decode(payload)
-        key = Key(update.publisher, update.pcd, update.subscriber, update.scd)
-        if update.subscriber and update.filter is None and not update.withdrawn:
-            raise WireError("what a subscriber wants has a filter; this has none")
+        update, key = (_read_known if len(payload) <= REMEMBERED_BYTES else _read)(payload)
         if update.withdrawn:
             self._take_back(interface, key, update.kept)
         elif update.again and self._meeting.holds(interface, key):
@@ -335,8 +335,10 @@ class Matchmaker:
 
     def _send(self, now_ns: int, update: Update) -> None:
         if update.interface in self._links:
-            said = update.withdrawn, update.again, update.kept
-            payload = DescriptorUpdate(*update.key, update.filter, *said).encode()
+            size = 0 if update.filter is None else len(update.filter)
+            payload = (_written_known if size <= REMEMBERED_BYTES else _written)(
+                update.key, update.filter, update.withdrawn, update.again, update.kept
+            )
             self._note_sent(update)
             self._talk.send(now_ns, update.interface, Kind.CD_UPDATE, payload)
 
@@ -346,6 +348,8 @@ class Matchmaker:
 
     def _store(self, now_ns: int, changes: list[Change]) -> None:
         """Bring the store up to date with what is forwarded by; tables are made of it."""
+        if not changes:
+            return
         store = self._talk.store
         steps: dict[int, Counter[bytes]] = {}
         for change in changes:
@@ -359,8 +363,22 @@ class Matchmaker:
                 self.names_version += 1
             if subscriber not in self._wanting:
                 store.forget(name)
-        if changes:
-            self._talk.changed(now_ns)
+        self._talk.changed(now_ns)
+
+
+def _read(payload: bytes) -> tuple[DescriptorUpdate, Key]:
+    update = DescriptorUpdate.decode(payload)
+    if update.subscriber and update.filter is None and not update.withdrawn:
+        raise WireError("what a subscriber wants has a filter; this has none")
+    return update, Key(update.publisher, update.pcd, update.subscriber, update.scd)
+
+
+def _written(key: Key, filter_: bytes | None, withdrawn: bool, again: bool, kept: bool) -> bytes:
+    return DescriptorUpdate(*key, filter_, withdrawn, again, kept).encode()
+
+
+_read_known = lru_cache(maxsize=REMEMBERED)(_read)
+_written_known = lru_cache(maxsize=REMEMBERED)(_written)
 
 
 class BroadcastPublications(Matchmaker):

@@ -12,9 +12,10 @@ from __future__ import annotations
 
 import struct
 from dataclasses import dataclass, field
+from functools import lru_cache
 
 from nodes.routing.schemes.matchmaker_trees import Key
-from nodes.routing.schemes.siena_messages import SetDigest
+from nodes.routing.schemes.siena_messages import SetDigest, hashed
 
 _KEY = struct.Struct(">4Q")
 NUMBERS = (1 << 32) - 1
@@ -69,4 +70,9 @@ class Link:
 
 def toggle(digest: SetDigest, key: Key) -> None:
     """A key was told, or withdrawn."""
-    digest.toggle(0, _KEY.pack(*key))
+    digest.toggle_hash(_hashed(key))
+
+
+@lru_cache(maxsize=4_096)
+def _hashed(key: Key) -> int:
+    return hashed(0, _KEY.pack(*key))  # counted at both ends of many links

@@ -187,17 +187,19 @@ class Meeting:
         """What is settled next: descriptors before matches, as their changes make and unmake these."""
         # A dict from which all has been deleted takes as long to walk as when it was full: take a new one.
         concerned, self._concerned = self._concerned, {}
+        if len(concerned) == 1:
+            return [*concerned]
         descriptors = [key for key in concerned if not key.is_match]
         if descriptors:
             self._concerned = {key: None for key in concerned if key.is_match}
         return sorted(descriptors or concerned)
 
     def _settle(self, key: Key) -> None:
-        sources = self._counting(key)
-        if key.is_match and sources and self._refute(key):
+        sources, is_match = self._counting(key), key.is_match
+        if is_match and sources and self._refute(key):
             sources = []
         filter_ = self._held[key][sources[0]] if sources else None
-        if key.is_match:
+        if is_match:
             self._forward(key, filter_)
             self._tell(key, filter_, self._along(key, sources))
             return
@@ -240,6 +242,9 @@ class Meeting:
     def _counting(self, key: Key) -> list[int]:
         """From where it is held that counts."""
         held, is_from = self._held.get(key), self._trees.is_from
+        if held is not None and len(held) == 1 and not key.is_match:
+            (interface,) = held
+            return [interface] if interface == OURS or is_from(interface, key.owner) else []
         if held is None or (key.is_match and not self._trees.is_between(key.publisher, key.subscriber)):
             return []
         ends = (key.publisher, key.subscriber) if key.is_match else (key.owner,)
@@ -284,6 +289,8 @@ class Meeting:
 
     def _tell(self, key: Key, filter_: bytes | None, to: frozenset[int], kept: bool = False) -> None:
         before = self._told.get(key, frozenset())
+        if to and to == before:
+            return
         self._updates += [Update(interface, key, filter_) for interface in sorted(to - before)]
         self._updates += [Update(i, key, None, withdrawn=True, kept=kept) for i in sorted(before - to)]
         if to:

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable, Iterator
+from functools import lru_cache
 from typing import NamedTuple
 
 from nodes.routing.predicates import COUNT, filters_of, predicate_of
@@ -30,6 +31,8 @@ KINDS = frozenset(
 )
 PAYLOAD_BYTES = 48 * 1024
 """A longer list of filters is sent in several payloads, so that the neighbour can begin."""
+KNOWN_BYTES = 256
+"""What a filter of at most this size adds to a digest is remembered for a while."""
 
 
 class Update(NamedTuple):
@@ -49,12 +52,25 @@ class SetDigest:
 
     def toggle(self, issuer: int, filter_: bytes) -> None:
         """It was sent, or it was withdrawn."""
-        self._sum ^= int.from_bytes(hashlib.sha256(COUNT.pack(issuer) + filter_).digest())
+        self.toggle_hash((_known if len(filter_) <= KNOWN_BYTES else hashed)(issuer, filter_))
+
+    def toggle_hash(self, member: int) -> None:
+        """The same of a member whose `hashed` is at hand."""
+        self._sum ^= member
 
     @property
     def digest(self) -> str:
         """As 64 hexadecimal digits."""
         return f"{self._sum:064x}"
+
+
+def hashed(issuer: int, filter_: bytes) -> int:
+    """What a member adds to a digest, or takes from it."""
+    return int.from_bytes(hashlib.sha256(COUNT.pack(issuer) + filter_).digest())
+
+
+_known = lru_cache(maxsize=4_096)(hashed)
+"""Both ends of many links count the same in and out."""
 
 
 def payloads(issuer: int, filters: Iterable[bytes]) -> Iterator[bytes]:

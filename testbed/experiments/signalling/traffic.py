@@ -42,7 +42,11 @@ class Traffic:
 
     def window(self, time_ns: int) -> Window:
         """The window at a time."""
-        return self.windows.setdefault((time_ns - self.start_ns) // self.window_ns, Window())
+        at = (time_ns - self.start_ns) // self.window_ns
+        found = self.windows.get(at)
+        if found is None:
+            found = self.windows[at] = Window()
+        return found
 
     def sent(self, time_ns: int, ends: tuple[str, str], type_: PacketType, packet: bytes) -> None:
         """A packet that one router sends to another."""
