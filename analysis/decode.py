@@ -35,8 +35,16 @@ OF_INTERFACE = pa.schema(
     ]
 )
 """Of a packet: the fields of its `Piece`."""
-SCHEMA = pa.schema([*OF_INTERFACE, *(field for field in pcap.SCHEMA if field.name != "control")])
+FRONT = pa.field("front", pa.binary())
+"""Of a packet of the matchmaker."""
+SCHEMA = pa.schema([*OF_INTERFACE, *(field for field in pcap.SCHEMA if field.name != "control"), FRONT])
 """Of `packets.parquet`: whose capture it is, and what the reader decodes."""
+FRONT_BYTES = 57
+"""To the end of the fixed fields of a CD_UPDATE."""
+OF_MATCHMAKER = pa.array(
+    map(int, (Kind.COST_ANNOUNCE, Kind.CHANGE_MARKING, Kind.CHANGE_MARKING_REPLY, Kind.CD_UPDATE)), pa.int32()
+)
+"""Kinds of packets of which the reader keeps the front, in both directions."""
 MOST_KEPT_BYTES = 1 << 22
 """Of a router's own records in one piece: if they are more, those of interest are not kept."""
 DICTIONARY = [
@@ -200,9 +208,18 @@ def _rows(piece: Piece, batch: pa.RecordBatch) -> pa.RecordBatch:
     same = _of_interface(piece, 1 << size.bit_length())
     columns = {name: column.slice(0, size) for name, column in same.items()}
     columns |= {name: batch[name] for name in batch.schema.names}
+    columns["front"] = _fronts(batch)
     if piece.peer_is_client is False:  # attributes are those of publications alone
         columns["attributes"] = pa.nulls(size, pa.binary())
     return pa.RecordBatch.from_arrays([columns[name] for name in SCHEMA.names], schema=SCHEMA)
+
+
+def _fronts(batch: pa.RecordBatch) -> pa.Array:
+    """The first bytes of packets of the matchmaker."""
+    has = pc.is_in(batch["kind"], OF_MATCHMAKER)
+    if not has.true_count:
+        return pa.nulls(batch.num_rows, FRONT.type)
+    return pc.if_else(has, batch["control"], pa.scalar(None, FRONT.type))
 
 
 @lru_cache(maxsize=1)
@@ -223,6 +240,7 @@ class _Kept:
         """Keep the rows of a batch that may matter."""
         if batch["control"].buffers()[2].size:
             has = pc.greater(pc.binary_length(batch["control"]), 0)
+            has = pc.and_not(has, pc.is_in(batch["kind"], OF_MATCHMAKER))
             self.fronts.append(batch.select(["time_ns", "source", "kind", "control"]).filter(has))
 
     def control(self) -> list[tuple[str, int, str]]:

@@ -18,7 +18,8 @@ from typing import Any, Protocol
 from pyspark.sql import SparkSession
 
 from analysis import AnalysisError, calm, clocks, logs, network
-from analysis.catalog import course as catalog
+from analysis.catalog import course as of_course
+from analysis.catalog import matchmaker as of_matchmaker
 from analysis.catalog.network import CLOCKS, LINK_DELAYS, NODES
 from analysis.checks import Found, to_checks
 from analysis.clocks import Clocks, clock_columns, ways_of
@@ -197,7 +198,7 @@ class _Tables:
             context, passed, sums = self._judged_again(clocks, parts, slices)
         known = self.known
         over_time = self.course.tables(passed, sums, context.timeline)
-        for table in catalog.TABLES:
+        for table in (*of_course.TABLES, *of_matchmaker.TABLES):
             write_part(self.folder, table, {name: over_time[table.name][name] for name in table.schema.names})
         delays = link_delays(sums.delays, _links(run))
         write_part(self.folder, LINK_DELAYS, delays)

@@ -58,6 +58,11 @@ PACKETS = Table(
                 "payload), of a CONTROL packet of both incarnations and its sequence, so that repetitions "
                 "have the same one; 0 for others.",
             ),
+            "front": (
+                "",
+                "The first 57 bytes of a CONTROL packet with a COST_ANNOUNCE, CHANGE_MARKING, "
+                "CHANGE_MARKING_REPLY or CD_UPDATE (`bp`, `bs`, `amsp`); null for others.",
+            ),
         },
     ),
 )

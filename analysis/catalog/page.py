@@ -6,10 +6,10 @@ from collections.abc import Iterable, Iterator
 
 import pyarrow as pa
 
-from analysis.catalog import course, messages, network
+from analysis.catalog import course, matchmaker, messages, network
 from analysis.catalog.model import BYTES, DOUBLE, FLAG, INT, LONG, TEXT, Table
 
-TABLES: tuple[Table, ...] = (*network.TABLES, *course.TABLES, *messages.TABLES)
+TABLES: tuple[Table, ...] = (*network.TABLES, *course.TABLES, *matchmaker.TABLES, *messages.TABLES)
 """All of them, in the order of the page."""
 _NAMES = {INT: "int", LONG: "long", DOUBLE: "double", TEXT: "string", FLAG: "boolean", BYTES: "binary"}
 

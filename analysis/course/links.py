@@ -153,7 +153,7 @@ def links_table(run: Run, loads: pa.Table, slices: Slices, known: Known) -> pa.T
         for name, (of, rows) in counted.items()
     }
     sender, receiver, slots = (key[first][order].tolist() for key in keys)
-    names = _names(run)
+    names = names_of(run)
     ways = list(zip(sender, receiver, strict=True))
     seen = _seen_at_both_ends(run, known.incomplete)
     unseen = pa.array([way not in seen for way in ways], pa.bool_())
@@ -176,7 +176,7 @@ def links_table(run: Run, loads: pa.Table, slices: Slices, known: Known) -> pa.T
     return pa.table(found).select(LINKS.schema.names).cast(LINKS.schema)
 
 
-def _names(run: Run) -> dict[Way, str]:
+def names_of(run: Run) -> dict[Way, str]:
     """Of the link of each direction."""
     links = run.plan.links
     ends = ((c.node.node_id, c.peer.node_id, links[c.interface.link].name) for c in run.captures)

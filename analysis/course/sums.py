@@ -17,6 +17,7 @@ from analysis.course.convergence import Costs, costs_of, no_costs
 from analysis.course.loads import loads_of
 from analysis.course.moments import Intervals
 from analysis.course.records import records_of
+from analysis.course.signalling import Signals
 from analysis.findings import Slices
 
 
@@ -35,6 +36,7 @@ class PacketSums:
     loads: pa.Table
     costs: Costs
     records: pa.Table
+    signals: Signals
 
     @classmethod
     def of(cls, packets: pa.Table, times: Times) -> PacketSums:
@@ -43,6 +45,7 @@ class PacketSums:
             loads_of(packets, times.slices),
             costs_of(packets, times.intervals),
             records_of(packets, times.intervals),
+            Signals.of(packets, times.slices),
         )
 
     @classmethod
@@ -53,4 +56,5 @@ class PacketSums:
             loads.merged(part.loads for part in parts),
             reduce(add, (part.costs for part in parts), no_costs(times.intervals)),
             records.merged(part.records for part in parts),
+            Signals.added(part.signals for part in parts),
         )

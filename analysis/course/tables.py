@@ -9,10 +9,13 @@ from dataclasses import dataclass
 import pyarrow as pa
 
 from analysis.course.disturbed import Disturbed, convergence_table, faults_table
-from analysis.course.links import Known, control_table, links_table
+from analysis.course.links import Known, control_table, links_table, names_of
+from analysis.course.markings import markings_table
+from analysis.course.matches import matches_table
 from analysis.course.outcomes import Outcomes
 from analysis.course.rates import rates_of
 from analysis.course.routers import Carried, routers_table
+from analysis.course.signalling import signalling_table
 from analysis.course.sums import PacketSums, Times
 from analysis.findings import Slices
 from analysis.history import History, NetworkChange
@@ -69,10 +72,14 @@ class Course:
         wasted: Counter[int] = Counter()
         for (_, router), (_, copies) in sums.crossings.items():
             wasted[router] += copies
+        names = names_of(run)
         return {
             "links": links_table(run, packets.loads, slices, known),
             "control": control_table(run, packets.loads, slices),
             "faults": faults_table(run, self.disturbed, outcomes),
             "convergence": convergence_table(run, self.disturbed, outcomes, packets),
             "routers": routers_table(run, Carried(packets.loads, wasted, course.waits)),
+            "signalling": signalling_table(packets.signals, names, slices),
+            "markings": markings_table(run.plan, packets.signals, names),
+            "matches": matches_table(run, sums.matches, slices),
         }

@@ -13,6 +13,7 @@ from analysis.messages.context import Context
 from analysis.messages.counting import Outcomes, outcomes_of
 from analysis.messages.crossings import Crossings, crossings_of, entries_of, exits_of, moves_of
 from analysis.messages.hops import Hops, control_hops, hops_of
+from analysis.messages.matches import Made, made_of
 from analysis.messages.numbering import Messages, numbered
 from analysis.messages.pairs import Pairs, pairs_of
 from analysis.messages.rows import Rows
@@ -30,6 +31,8 @@ class Judged:
     crossings: Crossings
     control: Hops
     """Of CONTROL packets between routers."""
+    made: Made
+    """Matches of descriptors."""
 
     @cached_property
     def agree(self) -> Sequence[bool | None]:
@@ -82,4 +85,5 @@ def judged(context: Context, rows: Rows) -> Judged:
         outcomes_of(pairs, context.excused),
         crossings_of(moves_of(rows, found.moved), entries_of(messages), exits_of(pairs)),
         control_hops(rows.control),
+        made_of(rows.told),
     )

@@ -58,10 +58,20 @@ CONTROL = pa.schema(
     ]
 )
 """CONTROL packets between routers, at the end that sent them and at the other."""
+TOLD = pa.schema(
+    [
+        *((name, pa.int64()) for name in ("publisher", "pcd", "subscriber", "scd")),
+        ("node_id", pa.int64()),
+        ("peer_id", pa.int64()),
+        ("sent", pa.int64()),
+        ("time_ns", pa.int64()),
+    ]
+)
+"""Matches that a router told another of, or was told of (`matches`)."""
 PACKET_COLUMNS = (
     "interface", "node_id", "peer_id", "peer_is_client", "sent", "time_ns", "frame_bytes", "packet_bytes",
     "type", "source", "sequence", "publish_time_ns", "hop_count", "attribute_count", "attributes", "kind",
-    "content",
+    "content", "front",
 )  # fmt: skip
 """Of table `packets`, what is read."""
 
@@ -75,6 +85,7 @@ class Rows:
     announced: pa.Table
     reported: pa.Table
     control: pa.Table
+    told: pa.Table
 
 
 SCHEMAS = {
@@ -83,6 +94,7 @@ SCHEMAS = {
     "announced": ANNOUNCED,
     "reported": REPORTED,
     "control": CONTROL,
+    "told": TOLD,
 }
 """Of the fields of `Rows`."""
 

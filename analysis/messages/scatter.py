@@ -19,6 +19,7 @@ from analysis.course.sums import PacketSums, Times
 from analysis.drift.correction import HostClock
 from analysis.messages.events import events_of
 from analysis.messages.exchange import Writer, buckets_of, file_name, rows_of
+from analysis.messages.matches import told_of
 from analysis.messages.rows import (
     OF_ANNOUNCED,
     OF_PACKETS,
@@ -35,7 +36,7 @@ from analysis.messages.rows import (
 
 ROWS_AT_ONCE = 1_000_000
 """Packets that a task has in memory."""
-_OF_PACKETS = ("entered", "moved", "control")
+_OF_PACKETS = ("entered", "moved", "control", "told")
 _OF_EVENTS = ("announced", "reported")
 
 
@@ -83,6 +84,7 @@ class Scatter:
                 self._write(to["entered"], entered_of(packets), "source", "sequence")
                 self._write(to["moved"], moved_of(packets), "source", "sequence")
                 self._write(to["control"], control_of(packets), "content")
+                self._write(to["told"], told_of(packets), "publisher", "pcd", "subscriber", "scd")
         return self.added(counted)
 
     def _events(self, number: int) -> None:

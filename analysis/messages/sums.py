@@ -13,6 +13,7 @@ from functools import reduce
 import numpy as np
 
 from analysis.columns import Numbers, groups
+from analysis.course.moments import slice_of
 from analysis.drift import least
 from analysis.drift.least import LeastDelays
 from analysis.findings import Failure, Oddity, PublicationCounts, TreeCounts
@@ -69,6 +70,8 @@ class Sums:
     least: LeastDelays
     times: TimeSums | None
     course: CourseSums
+    matches: Mapping[tuple[int, int], int]
+    """Matches of descriptors, by the router that made them and slice."""
 
 
 def sums_of(judged: Judged) -> Sums:
@@ -100,6 +103,7 @@ def sums_of(judged: Judged) -> Sums:
         least_of((judged.hops, judged.control), context.window_ns),
         times_of(judged),
         course_of(judged),
+        _matches(judged),
     )
 
 
@@ -133,6 +137,12 @@ def _oddities(crossings: Crossings, messages: Messages) -> dict[tuple[str, int, 
             key = (name, sender, receiver)
             found[key] = _both(found[key], one) if key in found else one
     return found
+
+
+def _matches(judged: Judged) -> Counter[tuple[int, int]]:
+    made = judged.made
+    slots = slice_of(made.time_ns, judged.context.slices)
+    return Counter(zip(made.router.tolist(), slots.tolist(), strict=True))
 
 
 def _both(a: tuple[int, int, Pair], b: tuple[int, int, Pair]) -> tuple[int, int, Pair]:
@@ -186,6 +196,7 @@ def _added(parts: Sequence[Sums]) -> Sums:
         least.merged(part.least for part in parts),
         added_times([part.times for part in parts]),
         added_courses([part.course for part in parts]),
+        sum((Counter(part.matches) for part in parts), Counter()),
     )
 
 

@@ -194,6 +194,7 @@ class Decoder {
 
     static constexpr std::size_t FLAGS_AT = 4, KIND_AT = 5, SESSION_AT = 8, SESSION_BYTES = 20, FRAGMENT_AT = 32;
     static constexpr std::size_t RECORD_BYTES = 12;
+    static constexpr std::size_t FRONT_BYTES = FRAGMENT_AT + 25;  // to the end of the fixed fields of a CD_UPDATE
     static constexpr std::uint8_t FIRST = 2;
     using Kind = wire::Kind;
 
@@ -219,15 +220,21 @@ class Decoder {
         row.sequence = wire::load<std::uint64_t>(packet.data() + FRAGMENT_AT + 4);
     }
 
-    // What clients subscribe to, seek and advertise, and what routers announce of links and of their clients: whole packets.
+    // COST_ANNOUNCE, CHANGE_MARKING, its reply and CD_UPDATE.
+    static bool is_of_matchmaker(std::uint8_t kind) noexcept { return kind >= 24 && kind <= 27; }
+
+    // What clients subscribe to, seek and advertise, and what routers announce of links and of their clients: whole
+    // packets. Of those of the matchmaker, in both directions, their fronts, which have all but filters.
     void control_fields(wire::Bytes packet, bool is_control, Direction direction) {
         const std::uint8_t kind = is_control ? packet[KIND_AT] : 0;
         const bool from_client = is_held(static_cast<Kind>(kind)) && direction == Direction::Received;
-        const bool kept = from_client || (is_record(static_cast<Kind>(kind)) && direction == Direction::Sent);
+        const bool is_front = is_of_matchmaker(kind);
+        const bool kept = from_client || is_front || (is_record(static_cast<Kind>(kind)) && direction == Direction::Sent);
         out().is_control.push(is_control);
         out().kind.push_back(kind);
         if (!kept) return;
-        out().control.insert(out().control.end(), packet.begin(), packet.end());
+        const wire::Bytes shown = is_front ? packet.first(std::min(packet.size(), FRONT_BYTES)) : packet;
+        out().control.insert(out().control.end(), shown.begin(), shown.end());
         check_room(out().control.size());
         out().control_rows.emplace_back(out().rows, static_cast<std::int32_t>(out().control.size()));
     }

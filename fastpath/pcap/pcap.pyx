@@ -250,7 +250,8 @@ def decode_pcap(path, size_t start=0, end=None, str mac="", str peer_mac=""):
     of the two is `foreign`; if the source is neither, the destination decides. `attributes`
     are those of a MESSAGE with hop count 0 that was not sent: of a publication, if the peer
     is a client. `control` are whole packets: what adds and withdraws subscriptions, advertisements
-    and patterns, if it was not sent; and LINK_STATE, INTEREST, OFFER and the changes of these, if it was.
+    and patterns, if it was not sent; LINK_STATE, INTEREST, OFFER and the changes of these, if it was; and
+    in both directions the first 57 bytes of COST_ANNOUNCE, CHANGE_MARKING, its reply and CD_UPDATE.
 
     The counts: `records` and `packets` are what was read; the rest is what was
     passed over, by reason: `truncated_file` (the last record is cut short),

@@ -23,6 +23,7 @@ from analysis.messages import tables
 from analysis.messages.bucket import Judged, judged
 from analysis.messages.context import Context
 from analysis.messages.counting import Excused, Timeline
+from analysis.messages.matches import told_of
 from analysis.messages.rows import ANNOUNCED, REPORTED, Rows, control_of, entered_of, moved_of
 from analysis.oracle import Claim, Clock
 from topologies.ideal import Edge
@@ -122,6 +123,7 @@ def rows_of(captured: Sequence[Row], announcements: Sequence[Row] = (), reports:
         pa.Table.from_pylist(list(announcements), ANNOUNCED),
         pa.Table.from_pylist(list(reports), REPORTED),
         control_of(table),
+        told_of(table),
     )
 
 

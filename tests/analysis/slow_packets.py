@@ -21,6 +21,7 @@ from nodes.wire.packets import PORT, PacketType
 
 Row = dict[str, Any]
 RECORDS = {1: "LINK_STATE", 2: "INTEREST", 5: "INTEREST_CHANGE", 10: "OFFER", 11: "OFFER_CHANGE"}
+MATCHMAKER = (24, 25, 26, 27)
 FIRST_FRAGMENT = 2
 MASK = (1 << 64) - 1
 
@@ -106,6 +107,7 @@ def _row(packet: Any, raw: bytes) -> Row:
     row: Row = {"packet_bytes": len(raw), "type": packet.type, "kind": packet.kind if is_control else None}
     row |= dict.fromkeys(("source", "sequence", "attributes", *_OF_MESSAGES))
     row["content"] = 0
+    row["front"] = raw[:57] if is_control and packet.kind in MATCHMAKER else None
     if is_message:
         row |= {name: getattr(packet, name) for name in ("source", "sequence", *_OF_MESSAGES)}
         start = 36 + packet.route_length

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import asdict
 from html import escape
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +12,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from analysis.catalog import course
+from analysis.catalog import course, matchmaker
 from analysis.course.sums import PacketSums
 from analysis.course.tables import Course
 from analysis.decode import SCHEMA, decode_piece, empty_report
@@ -22,7 +23,9 @@ from analysis.pipeline import analyze
 from analysis.rundir import Run, load_run, network_changes
 from analysis.scopes import slices_of
 from nodes.wire.packets import PacketType
+from tests.analysis import meeting
 from tests.analysis.slow_course import SlowRun
+from tests.analysis.slow_matchmaker import SlowMatchmaker
 from tests.judge.judging.verdict import judge
 from tests.judge.runs import carry_out, differences
 from tests.judge.scenarios import SCHEMES, draw, scheme_of
@@ -30,6 +33,7 @@ from topologies.fault_kinds import in_words
 
 SEEDS = range(700, 720)
 SPLIT_BYTES = 20_000
+MATCHMAKERS = ("amsp", "bp", "bs")
 
 
 def packet_sums(run: Run, split_bytes: int) -> PacketSums:
@@ -57,18 +61,22 @@ class Both:
         self.run = load_run(path)
         self.path = path
         self.verdict = analyze(path)
-        self.made = {t.name: pq.read_table(path / "tables" / f"{t.name}.parquet") for t in course.TABLES}
+        tables = (*course.TABLES, *matchmaker.TABLES)
+        self.made = {t.name: pq.read_table(path / "tables" / f"{t.name}.parquet") for t in tables}
         self.counts, judged = judge(path)
         self.judged = self.counts, judged
         self.slow = SlowRun(path, self.run, judged)
+        plan = self.slow.plan
+        self.told = SlowMatchmaker(self.slow.packets, plan["scheme"], plan["scheme_options"])
 
     def rows(self, table: str) -> list[dict[str, Any]]:
         return self.made[table].to_pylist()
 
 
-@pytest.fixture(scope="module", params=SEEDS)
+@pytest.fixture(scope="module", params=[*SEEDS, "meeting"])
 def both(request, spark, tmp_path_factory) -> Both:
-    return Both(carry_out(draw(request.param), tmp_path_factory.mktemp("run")))
+    drawn = meeting.scenario() if request.param == "meeting" else draw(request.param)
+    return Both(carry_out(drawn, tmp_path_factory.mktemp("run")))
 
 
 pytestmark = [pytest.mark.sim, pytest.mark.spark]
@@ -219,6 +227,30 @@ def test_routers_have_what_they_received_and_sent_and_how_long_it_stayed(both):
             assert row[f"waited_{name}_ns"] == (stayed[at] if stayed else None), (row["name"], name)
 
 
+def test_what_routers_told_each_other_of_descriptors_is_what_plain_python_counts(both):
+    counted = ("messages", "descriptors", "packets", "bytes")
+    found = {
+        tuple(row[name] for name in ("from_id", "to_id", "what", "said", "slice")): [row[c] for c in counted]
+        for row in both.rows("signalling")
+    }
+    assert found == both.told.signalling(both.slow.slice)
+    assert bool(found) == (both.slow.plan["scheme"] in MATCHMAKERS)
+
+
+def test_marks_of_links_are_those_that_a_walk_through_the_packets_finds(both):
+    rows = both.rows("markings")
+    keys = ("from_id", "to_id", "from_ns", "marking", "changing")
+    assert [tuple(row[key] for key in keys) for row in rows] == both.told.markings()
+    for row, following in pairwise([*rows, *rows[:1]]):
+        same = (row["from_id"], row["to_id"]) == (following["from_id"], following["to_id"])
+        assert row["until_ns"] == (following["from_ns"] if same else None)
+
+
+def test_matches_were_made_where_a_router_told_of_them_first(both):
+    found = {(row["node_id"], row["slice"]): row["matches"] for row in both.rows("matches")}
+    assert found == both.told.matches(both.slow.slice)
+
+
 def test_the_report_shows_links_over_time_disturbances_and_routers(both):
     html = (both.path / "report.html").read_text(encoding="utf-8")
     assert 'id="routers"' in html
@@ -236,6 +268,8 @@ def test_parts_of_any_size_come_to_the_same_sums(both):
     key = [(name, "ascending") for name in parts.records.schema.names]
     assert whole.records.sort_by(key) == parts.records.sort_by(key)
     assert asdict_of(whole.costs) == asdict_of(parts.costs)
+    assert whole.signals.changes.tolist() == parts.signals.changes.tolist()
+    assert sorted(whole.signals.loads.rows()) == sorted(parts.signals.loads.rows())
 
 
 def asdict_of(costs: Any) -> dict[str, list[int]]:

@@ -158,6 +158,9 @@ def test_every_table_is_written_with_the_columns_the_document_names(spark, hand_
         "routers",
         "faults",
         "convergence",
+        "signalling",
+        "markings",
+        "matches",
         "nodes",
     }
 
