@@ -9,12 +9,36 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from enum import IntEnum
 
 from nodes.wire.packets import PORT, Role
 
 MILLISECOND_NS = 1_000_000
 MOST_DILATE = 1000
 """How many times slower than real time a node's time may go at most."""
+
+
+class Neighbours(IntEnum):
+    """Whether neighbours prove to each other who they are (`nodes.routing.guard`)."""
+
+    OFF = 0
+    PERMISSIVE = 1
+    REQUIRED = 2
+
+
+@dataclass(frozen=True, slots=True)
+class SecurityConfig:
+    """Who is believed."""
+
+    neighbours: Neighbours = Neighbours.OFF
+
+
+@dataclass(frozen=True, slots=True)
+class LinkKey:
+    """A key that both ends of a link have, under a number."""
+
+    key_id: int
+    secret: bytes = field(repr=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,6 +56,8 @@ class InterfaceConfig:
     mtu: int = 1500
     port: int = PORT
     peer_port: int = PORT
+    keys: tuple[LinkKey, ...] = field(default=(), repr=False)
+    """Of the link, the one that is used first; in a file of their own (`keys_path`)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,6 +101,7 @@ class NodeConfig:
     scheme_options: Mapping[str, str | int | float | bool] = field(default_factory=dict)
     timers: TimerConfig = TimerConfig()
     limits: LimitConfig = LimitConfig()
+    security: SecurityConfig = SecurityConfig()
     hop_limit: int = 64
     settle_ms: int = 2000
     """How long a change of subscriptions may take to be known to every router."""
@@ -84,6 +111,8 @@ class NodeConfig:
     """Where a client writes its events (JSON lines); empty: not written."""
     admin_socket: str = ""
     """Path of the Unix socket on which the daemon answers; empty: none."""
+    keys_path: str = ""
+    """The keys of its links (`config_file.load_keys`); empty: it has none."""
     script_path: str = ""
     """A client's script (JSON lines); empty: the client does nothing by itself."""
     dilate: int = 1

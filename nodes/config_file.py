@@ -9,12 +9,16 @@ from __future__ import annotations
 
 import ipaddress
 import json
+import os
+import stat
 import tomllib
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
 from pathlib import Path
 
-from nodes.config import ACTIONS, MOST_DILATE, Action, InterfaceConfig, NodeConfig
+from nodes.config import ACTIONS, MOST_DILATE, Action, InterfaceConfig, LinkKey, Neighbours, NodeConfig
 from nodes.records import RecordError, from_plain, to_plain
+from nodes.wire.seal import KEY_BYTES
 
 
 class ConfigError(ValueError):
@@ -31,6 +35,7 @@ def load_config(path: str | Path) -> NodeConfig:
     try:
         config = from_plain(NodeConfig, tomllib.loads(text))
         _check(config)
+        config = _with_keys(config)
     except tomllib.TOMLDecodeError as error:
         raise ConfigError(f"{path}: not TOML: {error}") from None
     except RecordError as error:
@@ -39,10 +44,12 @@ def load_config(path: str | Path) -> NodeConfig:
 
 
 def dump_config(config: NodeConfig) -> str:
-    """The text of the file that `load_config` reads back as the same."""
+    """The text of the file that `load_config` reads back as the same, if `dump_keys` is where it says."""
     plain = to_plain(config)
-    tables = {k: plain.pop(k) for k in ("scheme_options", "timers", "limits")}
+    tables = {k: plain.pop(k) for k in ("scheme_options", "timers", "limits", "security")}
     interfaces = plain.pop("interfaces")
+    for interface in interfaces:
+        del interface["keys"]
     lines = ["# Written by the testbed; the keys are those of nodes/config.py.", *_pairs(plain)]
     lines += [] if interfaces else ["interfaces = []"]
     for name, table in tables.items():
@@ -50,6 +57,71 @@ def dump_config(config: NodeConfig) -> str:
     for interface in interfaces:
         lines += ["", "[[interfaces]]", *_pairs(interface)]
     return "\n".join(lines) + "\n"
+
+
+def load_keys(path: str | Path) -> dict[str, tuple[LinkKey, ...]]:
+    """The keys of a node's links, by the name of the interface.
+
+    Raises:
+        ConfigError: The file cannot be read, others may read it, or it does not hold keys.
+    """
+    text = _read(path)
+    if (mode := stat.S_IMODE(Path(path).stat().st_mode)) & 0o077:
+        raise ConfigError(f"{path}: others may read the keys: its mode is {mode:04o}, not 0600")
+    try:
+        found = from_plain(_Keys, tomllib.loads(text)).keys
+        return {name: tuple(_key_of(text, f"keys.{name}") for text in of) for name, of in found.items()}
+    except tomllib.TOMLDecodeError as error:
+        raise ConfigError(f"{path}: not TOML: {error}") from None
+    except RecordError as error:
+        raise ConfigError(f"{path}: {error}") from None
+
+
+def dump_keys(config: NodeConfig) -> str:
+    """The text of the file that `load_keys` reads."""
+    lines = ["# NUMBER:KEY, the key in hexadecimal digits; what is sent is sealed with the first.", "[keys]"]
+    for interface in config.interfaces:
+        keys = ", ".join(_quoted(f"{key.key_id}:{key.secret.hex()}") for key in interface.keys)
+        lines.append(f"{_key(interface.name)} = [{keys}]")
+    return "\n".join(lines) + "\n"
+
+
+def write_keys(config: NodeConfig, path: Path) -> None:
+    """Write the keys of a node where nobody else reads them."""
+    handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+    with os.fdopen(handle, "w", encoding="utf-8") as file:
+        os.fchmod(file.fileno(), 0o600)
+        file.write(dump_keys(config))
+
+
+@dataclass(frozen=True, slots=True)
+class _Keys:
+    keys: Mapping[str, tuple[str, ...]]
+
+
+def _key_of(text: str, key: str) -> LinkKey:
+    number, _, digits = text.partition(":")
+    try:
+        found = LinkKey(int(number), bytes.fromhex(digits))
+    except ValueError:
+        raise RecordError(f"{key}: expected NUMBER:HEXADECIMAL DIGITS") from None
+    if not 0 <= found.key_id < 2**16 or len(found.secret) != KEY_BYTES:
+        raise RecordError(f"{key}: expected a number below 65536 and {KEY_BYTES} bytes")
+    return found
+
+
+def _with_keys(config: NodeConfig) -> NodeConfig:
+    if config.security.neighbours is Neighbours.OFF:
+        return config
+    if not config.keys_path:
+        raise RecordError(
+            f"keys_path: missing, as security.neighbours is {config.security.neighbours.name.lower()}"
+        )
+    keys = load_keys(config.keys_path)
+    without = [i.name for i in config.interfaces if not keys.get(i.name)]
+    if without:
+        raise RecordError(f"{config.keys_path}: no key for {', '.join(without)}")
+    return replace(config, interfaces=tuple(replace(i, keys=keys[i.name]) for i in config.interfaces))
 
 
 def load_script(path: str | Path) -> tuple[Action, ...]:

@@ -15,6 +15,7 @@ from nodes.config import InterfaceConfig, NodeConfig
 from nodes.routing.adjacency import Adjacency, Change, State
 from nodes.routing.channel import UDP_OVERHEAD_BYTES, Channel
 from nodes.routing.effects import Drop, Log, Output, Reason, Send
+from nodes.routing.guard import SEALS_REFUSED, Guard
 from nodes.routing.outbound import Promise
 from nodes.wire.codec import WireError, bundle, decode, encode
 from nodes.wire.packets import Ack, Control, Hello, Packet, Pad
@@ -50,6 +51,10 @@ class Link:
         self.datagram_bytes = interface.mtu - UDP_OVERHEAD_BYTES
         self._node = node
         self._adjacency = Adjacency(node, interface, incarnation, rng)
+        self._guard = Guard(node, interface)
+        self._refused: set[Reason] = set()
+        """Why seals were refused in this session; each reason is logged once."""
+        self._now_ns = 0
         self._channel: Channel | None = None
         self._packets: list[bytes] = []
         self._outputs: list[Output] = []
@@ -110,6 +115,9 @@ class Link:
     def receive(self, now_ns: int, packet: bytes) -> list[LinkEvent]:
         """Take one packet that is not a MESSAGE."""
         self.stirred, self.deadline = True, None
+        self._now_ns = now_ns
+        if self._guard.watches and not self._admits(packet):
+            return []
         try:
             events = self._dispatch(now_ns, decode(packet))
         except WireError:
@@ -151,6 +159,14 @@ class Link:
     def handle_timer(self, now_ns: int) -> list[LinkEvent]:
         """Do what is due."""
         self._stir()
+        self._now_ns = now_ns
+        before = self.state
+        events = self._do_due(now_ns)
+        if self.state is State.DOWN and before is not State.DOWN:
+            self._guard.forget()
+        return events
+
+    def _do_due(self, now_ns: int) -> list[LinkEvent]:
         events = self._changes(self._adjacency.handle_timer(now_ns))
         if self._channel is not None:
             self._channel.handle_timer(now_ns)
@@ -175,12 +191,27 @@ class Link:
         if self._channel is not None:
             packets += self._channel.take_packets()
         if packets:
+            if self._guard.watches:
+                packets = [self._guard.seal(self._now_ns, packet) for packet in packets]
             index = self.interface.index
             outputs += [Send(index, datagram) for datagram in bundle(packets, self.datagram_bytes)]
         return outputs
 
     def _stir(self) -> None:
         self.stirred, self.deadline = True, None
+
+    def _admits(self, packet: bytes) -> bool:
+        """Whether a packet may be the neighbour's."""
+        reason = self._guard.refusal(packet)
+        if reason is None:
+            return True
+        permitted = self._guard.permits(reason)
+        if reason in self._refused:
+            self.drop(reason)
+        else:
+            self._refused.add(reason)
+            self.drop(reason, why=SEALS_REFUSED[reason], taken=permitted)
+        return permitted
 
     def _dispatch(self, now_ns: int, packet: Packet) -> list[LinkEvent]:
         match packet:
@@ -218,14 +249,14 @@ class Link:
             if self._channel is not None:
                 self._retransmissions += self._channel.retransmissions
             self._channel = self._open() if change is Change.OPENED else None
+            self._refused.clear()
             events.append(LinkUp() if change is Change.OPENED else LinkDown())
         return events
 
     def _open(self) -> Channel:
         adjacency, node = self._adjacency, self._node
-        return Channel(
-            adjacency.incarnation, adjacency.peer_incarnation, self.interface.mtu, node.timers, node.limits
-        )
+        mtu = self.interface.mtu - self._guard.seal_bytes
+        return Channel(adjacency.incarnation, adjacency.peer_incarnation, mtu, node.timers, node.limits)
 
     def _gather(self, now_ns: int) -> None:
         """Collect what the adjacency has to send, and the logs and drops of both."""

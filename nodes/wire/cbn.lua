@@ -27,7 +27,7 @@ local KINDS = { [0] = "none", "LINK_STATE", "INTEREST", "SUBSCRIBE", "UNSUBSCRIB
     [22] = "SIENA_ADVERTISE", [23] = "SIENA_UNADVERTISE",
     [24] = "COST_ANNOUNCE", [25] = "CHANGE_MARKING", [26] = "CHANGE_MARKING_REPLY", [27] = "CD_UPDATE" }
 local REFUSALS = { "UNADVERTISED", "TOO_MANY_PATTERNS", "OVERSIZE_PATTERN" }
-local ALGORITHMS = { "HMAC-SHA-256" }
+local ALGORITHMS = { "HMAC-SHA-256", "HMAC-SHA-256-128 and counter" }
 local STRING, INTEGER, FLOAT, BOOLEAN, TIME = 1, 2, 3, 4, 5
 local TYPES = { "string", "integer", "float", "boolean", "time" }
 local OPERATORS = { "=", "!=", "<", ">", "<=", ">=", ">*", "*<", "*", "any" }

@@ -36,7 +36,7 @@ from fastpath.wire.codec import WireError, decode_destinations
 from nodes.model import Op, Type
 from nodes.wire.packets import Kind, Refusal
 
-ALGORITHMS = {1: "HMAC-SHA-256"}
+ALGORITHMS = {1: "HMAC-SHA-256", 2: "HMAC-SHA-256-128 and counter"}
 TYPES = {int(kind): kind.text for kind in Type}
 OPERATORS = {int(op): op.text for op in Op}
 # Scapy's guard against endless lists is 100; the bytes bound ours.

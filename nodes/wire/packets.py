@@ -85,7 +85,7 @@ OF_PATTERNS = frozenset({Refusal.TOO_MANY_PATTERNS, Refusal.OVERSIZE_PATTERN})
 
 @dataclass(frozen=True, slots=True)
 class Trailer:
-    """The authentication trailer: carried, not checked, in version 1."""
+    """The authentication trailer: carried by every packet but PAD (`nodes.wire.seal`)."""
 
     tag: bytes
     key_id: int = 0

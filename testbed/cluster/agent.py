@@ -193,6 +193,7 @@ class Agent:
             directory,
             account=_account(),
             clock=Clock(request["dilate"], request["dilate_from_ns"]),
+            secret=bytes.fromhex(request["secret"]),
             options=EmuOptions(links=request["links"], adjustable=request["adjustable"]),
         )
         self._undo.append(share.stop)

@@ -5,6 +5,7 @@ The rest is `testbed.live.run`.
 
 from __future__ import annotations
 
+import secrets
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, suppress
@@ -13,6 +14,7 @@ from typing import Any
 
 from nodes.daemon.clock import Clock
 from nodes.records import from_plain
+from nodes.wire.seal import KEY_BYTES
 from testbed.cluster.agents import Agent, Beats, together
 from testbed.cluster.collect import collect, write_index
 from testbed.cluster.fabric import Cluster
@@ -192,11 +194,13 @@ class ClusterRun(LiveRun[Live]):
                 tunnels[a][link.name] = addresses[b], FIRST_PORT + number
                 tunnels[b][link.name] = addresses[a], FIRST_PORT + number
         offsets_ns = self._offsets_ns()
+        secret = secrets.token_bytes(KEY_BYTES)  # Orders go over ssh, and no agent writes them down.
         with_programs = {self._placement.machine_of[node.name] for node in self._plan.programs}
         files = self._program_files() if with_programs else ""
         return {
             name: {
                 "plan": plan,
+                "secret": secret.hex(),
                 "dilate": self._clock.dilate,
                 "dilate_from_ns": self._clock.dilate_from_ns + offsets_ns[name],
                 "links": self._options.links,

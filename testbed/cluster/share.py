@@ -61,6 +61,7 @@ class Share:
         *,
         account: Account,
         clock: Clock,
+        secret: bytes,
         options: EmuOptions,
     ) -> None:
         self.plan = plan
@@ -78,6 +79,7 @@ class Share:
         self._directory = directory
         self._account = account
         self._clock = clock
+        self._secret = secret
         self._options = options
         self._pids: dict[str, int] = {}
         self._links: ShareLinks | None = None
@@ -158,7 +160,7 @@ class Share:
         shares = Shares(self._own, self._registration.run_id)
         self._made.callback(shares.remove)
         shares.make()
-        files = NodeFiles(self.plan, self._directory, self._clock)
+        files = NodeFiles(self.plan, self._directory, self._clock, self._secret)
         self._nodes = Nodes(
             self._own,
             files,

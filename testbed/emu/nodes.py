@@ -6,18 +6,23 @@ it means for the network that one is down (`live`).
 
 from __future__ import annotations
 
+import os
+import secrets
 import signal
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
-from nodes.config_file import dump_config, dump_script
+from nodes.config import Neighbours
+from nodes.config_file import dump_config, dump_script, write_keys
 from nodes.daemon.clock import Clock
 from nodes.daemon.fork_server import NodeProcess
 from nodes.daemon.kernel import Account
 from nodes.wire.packets import Role
+from nodes.wire.seal import KEY_BYTES
 from testbed.emu.cgroups import Shares
 from testbed.emu.children import Watch, stop_all
 from testbed.emu.fork_server import ForkedNode, ForkServer
@@ -44,6 +49,8 @@ class NodeFiles:
     plan: Plan
     directory: RunDirectory
     clock: Clock
+    secret: bytes = field(default_factory=partial(secrets.token_bytes, KEY_BYTES), repr=False)
+    """What the keys of the run's links are made of."""
 
     def log(self, name: str) -> Path:
         """Where a node writes its log."""
@@ -54,14 +61,26 @@ class NodeFiles:
         program = any(node.name == name for node in self.plan.programs)
         return self.log(name).with_suffix(".log" if program else ".stderr")
 
-    def write(self, node: NodePlan, admin_socket: Path) -> Path:
-        """Write a node's configuration, and its script if it is a client; the configuration's path."""
+    def write(self, node: NodePlan, admin_socket: Path, account: Account | None = None) -> Path:
+        """Write a node's configuration, its script if it is a client, its keys if links have some.
+
+        Args:
+            node: Which.
+            admin_socket: On which it answers.
+            account: Whom it runs as, if not whom we do.
+
+        Returns:
+            The path of the configuration.
+        """
         path = self.directory.config.resolve() / f"{node.name}.toml"
         script = path.with_suffix(".script.jsonl")
+        keys = path.with_suffix(".keys.toml")
+        sealed = self.plan.security.neighbours is not Neighbours.OFF
         client = node.role is Role.CLIENT
         scripted = client and not node.run
         config = replace(
-            node_config(self.plan, node, self.directory.run_id),
+            node_config(self.plan, node, self.directory.run_id, secret=self.secret),
+            keys_path=str(keys) if sealed else "",
             log_path=str(self.log(node.name)),
             events_path=str(self.directory.events_of(node.name)) if client else "",
             admin_socket="" if node.run else str(admin_socket),
@@ -72,6 +91,10 @@ class NodeFiles:
         if scripted:
             script.write_text(dump_script(node.script), encoding="utf-8")
         path.write_text(dump_config(config), encoding="utf-8")
+        if sealed:
+            write_keys(config, keys)
+            if account:
+                os.chown(keys, *account)
         return path
 
 
@@ -324,7 +347,7 @@ class Nodes:
         self.watch.add(child, process.watch_descriptor())
 
     def _described(self, node: NodePlan) -> NodeProcess:
-        config = self.files.write(node, self.registration.socket(node.node_id))
+        config = self.files.write(node, self.registration.socket(node.node_id), self.account)
         if node.run:
             return self.programs.described(node, config)
         errors, groups = str(self.files.errors(node.name)), self.shares.members(node.name)

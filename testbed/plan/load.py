@@ -15,7 +15,7 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
-from nodes.config import Action, LimitConfig, TimerConfig
+from nodes.config import Action, LimitConfig, Neighbours, SecurityConfig, TimerConfig
 from nodes.scheme_catalog import CATALOG, factors_patterns, lacking, option_problem
 from testbed.plan.addresses import lay_out
 from testbed.plan.arrivals import likely_count
@@ -194,6 +194,7 @@ def _build(source: Source, data: Mapping[str, Any], overrides: Mapping[str, str]
         timing=TimingPlan(**{f"{k}_ns": duration_ns(v) for k, v in (data.get("timing") or {}).items()}),
         timers=timers,
         limits=LimitConfig(**(data.get("limits") or {})),
+        security=_security(data.get("security") or {}),
         hop_limit=data.get("hop_limit", 64),
         duration_ns=duration,
         scenario_path=source.path,
@@ -296,6 +297,10 @@ def _record(spec: Mapping[str, Any]) -> RecordPlan:
     plain = {key: value for key, value in spec.items() if key != "rotate"}
     rotate = spec.get("rotate", "never")
     return RecordPlan(**plain, rotate_bytes=0 if rotate == "never" else size_bytes(rotate))
+
+
+def _security(spec: Mapping[str, str]) -> SecurityConfig:
+    return SecurityConfig(Neighbours[spec.get("neighbours", "off").upper()])
 
 
 def _timers(source: Source, spec: Mapping[str, Any]) -> TimerConfig:

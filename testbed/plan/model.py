@@ -10,7 +10,7 @@ import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from nodes.config import Action, LimitConfig, TimerConfig
+from nodes.config import Action, LimitConfig, SecurityConfig, TimerConfig
 from nodes.wire.packets import Role
 
 
@@ -230,6 +230,7 @@ class Plan:
     timing: TimingPlan = TimingPlan()
     timers: TimerConfig = field(default_factory=TimerConfig)
     limits: LimitConfig = field(default_factory=LimitConfig)
+    security: SecurityConfig = field(default_factory=SecurityConfig)
     hop_limit: int = 64
     duration_ns: int = 0
     """How long programs may take; 0 where there are none."""

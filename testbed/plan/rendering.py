@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
-from nodes.config import MILLISECOND_NS, InterfaceConfig, NodeConfig
+from nodes.config import MILLISECOND_NS, InterfaceConfig, LinkKey, NodeConfig
+from nodes.wire.seal import link_key
 from testbed.plan.model import InterfacePlan, NodePlan, Plan
+
+FIRST_KEY = 1
+"""The number of the key that a link has at first."""
 
 
 def node_config(
@@ -11,6 +15,8 @@ def node_config(
     node: NodePlan,
     run_id: str,
     *,
+    secret: bytes = b"",
+    keys_path: str = "",
     log_path: str = "",
     events_path: str = "",
     admin_socket: str = "",
@@ -18,7 +24,21 @@ def node_config(
     dilate: int = 1,
     dilate_from_ns: int = 0,
 ) -> NodeConfig:
-    """The configuration of one node of the plan in one run, whose time may be slowed."""
+    """The configuration of one node of the plan in one run, whose time may be slowed.
+
+    Args:
+        plan: Of the experiment.
+        node: Which node.
+        run_id: Of the run.
+        secret: Of the run: what the keys of its links are made of; without it there are none.
+        keys_path: Where they stand, for a node that reads them from a file; the other paths likewise.
+        log_path: Of its log.
+        events_path: Of its events.
+        admin_socket: On which it answers.
+        script_path: Of its script.
+        dilate: How many times slower its time goes.
+        dilate_from_ns: When both times were the same.
+    """
     peers = {n.name: n for n in plan.nodes}
     return NodeConfig(
         name=node.name,
@@ -26,11 +46,13 @@ def node_config(
         role=node.role,
         run_id=run_id,
         seed=plan.seed,
-        interfaces=tuple(_interface(plan, i, peers[i.peer]) for i in node.interfaces),
+        interfaces=tuple(_interface(plan, i, peers[i.peer], secret) for i in node.interfaces),
         scheme=plan.scheme,
         scheme_options=plan.scheme_options,
         timers=plan.timers,
         limits=plan.limits,
+        security=plan.security,
+        keys_path=keys_path,
         hop_limit=plan.hop_limit,
         settle_ms=-(-plan.timing.settle_ns // MILLISECOND_NS),
         log_path=log_path,
@@ -42,7 +64,7 @@ def node_config(
     )
 
 
-def _interface(plan: Plan, interface: InterfacePlan, peer: NodePlan) -> InterfaceConfig:
+def _interface(plan: Plan, interface: InterfacePlan, peer: NodePlan, secret: bytes) -> InterfaceConfig:
     link = plan.links[interface.link]
     return InterfaceConfig(
         index=interface.index,
@@ -54,4 +76,5 @@ def _interface(plan: Plan, interface: InterfacePlan, peer: NodePlan) -> Interfac
         peer_role=peer.role,
         cost=link.cost,
         mtu=link.mtu,
+        keys=(LinkKey(FIRST_KEY, link_key(secret, interface.link)),) if secret else (),
     )

@@ -5,6 +5,7 @@ Not here: when something breaks (`faults`), what a run keeps on disk (`recording
 
 from __future__ import annotations
 
+import hashlib
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from random import Random
@@ -12,6 +13,7 @@ from random import Random
 from fastpath.cable import LinkModel
 from nodes.client.core import ClientCore
 from nodes.client.script import ScriptedClient
+from nodes.config import NodeConfig
 from nodes.convergence import unconverged
 from nodes.routing.router import Router
 from testbed.plan.model import Fault, Flow, Impairment, InterfacePlan, LinkPlan, NodePlan, Plan, link_seed
@@ -159,13 +161,18 @@ class Network:
         self.cores[name] = Router(router.config, self._rng(name))
         return self.cores[name]
 
+    def _config(self, node: NodePlan) -> NodeConfig:
+        # Keys of the seed are no secrets: nobody attacks a simulation but itself, and it is to be repeated.
+        secret = hashlib.sha256(f"cbn simulator {self._plan.seed}".encode()).digest()
+        return node_config(self._plan, node, self._run_id, secret=secret)
+
     def _router(self, node: NodePlan, log: Record) -> SimulatedRouter:
-        config = node_config(self._plan, node, self._run_id)
+        config = self._config(node)
         core = self.cores[node.name] = Router(config, self._rng(node.name))
         return SimulatedRouter(config, core, self._scheduler, log)
 
     def _client(self, node: NodePlan, events: Record, log: Record) -> SimulatedClient:
-        config = node_config(self._plan, node, self._run_id)
+        config = self._config(node)
         script = ScriptedClient(ClientCore(config, self._rng(node.name)), node.script)
         return SimulatedClient(config, script, self._scheduler, log, application=script, events=events)
 

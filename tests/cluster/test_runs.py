@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from nodes.config_file import load_keys
 from tests.cluster.conftest import MACHINES, PATIENCE_S, Cluster
 from tests.cluster.running import NODE, await_idle, await_on, command, controller, run, state
 
@@ -31,6 +32,7 @@ clients:
   alice: {at: r1, publish: [{message: {n: 1}, every: 20ms, count: 49, from: 0s}]}
   bob: {at: r3, subscribe: [n = 1]}
 background: [{from: r1, to: r2, rate: 900kbit, at: 0s, for: 1s}]
+security: {neighbours: required}
 """
 
 
@@ -74,7 +76,7 @@ def test_quickstart_delivers_on_three_machines_what_it_does_in_the_simulator(
     assert {machine: state(provisioned, machine) for machine in MACHINES} == before
 
 
-def test_time_is_slowed_on_all_machines_and_other_traffic_is_sent_there(
+def test_time_is_slowed_on_all_machines_which_share_keys_and_other_traffic_is_sent_there(
     provisioned: Cluster, tmp_path: Path
 ) -> None:
     path = tmp_path / "line.yaml"
@@ -97,6 +99,9 @@ def test_time_is_slowed_on_all_machines_and_other_traffic_is_sent_there(
     frames = {row["interface"]: row["frames"] for row in index["interfaces"]}
     # Beside the messages, 900 kbit/s for 1 s between these two alone.
     assert frames["r2-eth0"] > frames["r2-eth1"] + 40
+    keys = [load_keys(path) for path in sorted((tmp_path / "out" / "config").glob("*.keys.toml"))]
+    secrets = [key.secret for of in keys for held in of.values() for key in held]
+    assert len(secrets) == 2 * len(set(secrets)) == 2 * 4, "both ends of each of four links have its key"
 
 
 def test_links_between_machines_and_nodes_fail_and_come_back_under_cbcb(

@@ -1,11 +1,32 @@
 """node.toml and scripts: what is written reads back the same, and mistakes are named."""
 
+from dataclasses import replace
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nodes.config import ACTIONS, Action, InterfaceConfig, LimitConfig, NodeConfig, TimerConfig
-from nodes.config_file import ConfigError, dump_config, dump_script, load_config, load_script
+from nodes.config import (
+    ACTIONS,
+    Action,
+    InterfaceConfig,
+    LimitConfig,
+    LinkKey,
+    Neighbours,
+    NodeConfig,
+    SecurityConfig,
+    TimerConfig,
+)
+from nodes.config_file import (
+    ConfigError,
+    dump_config,
+    dump_keys,
+    dump_script,
+    load_config,
+    load_keys,
+    load_script,
+    write_keys,
+)
 from nodes.wire.packets import Role
 
 TEXT = st.text(st.characters(exclude_categories=["Cs"]), max_size=12)
@@ -133,3 +154,71 @@ def test_files_that_are_missing_or_no_text_are_named(tmp_path):
     (tmp_path / "bytes").write_bytes(b"\xff")
     with pytest.raises(ConfigError, match="not UTF-8 at byte 0"):
         load_script(tmp_path / "bytes")
+
+
+KEYS = st.lists(
+    st.builds(LinkKey, key_id=st.integers(0, 2**16 - 1), secret=st.binary(min_size=32, max_size=32)),
+    max_size=3,
+)
+
+
+def with_keys(keys, name="r1-eth0"):
+    interface = InterfaceConfig(0, name, "10.0.0.1", "10.0.0.2", "r2", 2, Role.ROUTER, keys=tuple(keys))
+    security = SecurityConfig(Neighbours.REQUIRED)
+    return NodeConfig("r1", 1, Role.ROUTER, "run", 1, (interface,), security=security)
+
+
+@given(KEYS, TEXT)
+def test_keys_read_back_as_they_were_written(tmp_path_factory, keys, name):
+    path = tmp_path_factory.mktemp("keys") / "keys.toml"
+    write_keys(with_keys(keys, name), path)
+    assert path.stat().st_mode & 0o777 == 0o600
+    assert load_keys(path) == {name: tuple(keys)}
+
+
+def test_keys_are_in_no_other_file_and_in_no_message():
+    config = with_keys([LinkKey(1, b"\x5e" * 32)])
+    assert "5e5e" in dump_keys(config)
+    assert "5e5e" not in dump_config(config)
+    assert "^^" not in repr(config)
+
+
+def test_a_node_takes_its_keys_from_the_file_that_its_configuration_names(tmp_path):
+    keys, path = tmp_path / "keys.toml", tmp_path / "node.toml"
+    config = replace(with_keys([LinkKey(1, b"k" * 32)]), keys_path=str(keys))
+    write_keys(config, keys)
+    path.write_text(dump_config(config), encoding="utf-8")
+    assert load_config(path) == config
+
+
+@pytest.mark.parametrize(
+    ("text", "mode", "complaint"),
+    [
+        ("[keys]\nr1-eth0 = []\n", 0o600, "no key for r1-eth0"),
+        ("[keys]\n", 0o600, "no key for r1-eth0"),
+        ('[keys]\nr1-eth0 = ["1:00"]\n', 0o600, "a number below 65536 and 32 bytes"),
+        ('[keys]\nr1-eth0 = ["one:00"]\n', 0o600, "NUMBER:HEXADECIMAL DIGITS"),
+        ('[keys]\nr1-eth0 = ["1:zz"]\n', 0o600, "NUMBER:HEXADECIMAL DIGITS"),
+        (f'[keys]\nr1-eth0 = ["65536:{"0" * 64}"]\n', 0o600, "a number below 65536 and 32 bytes"),
+        ("[keys]\n", 0o640, "others may read the keys: its mode is 0640, not 0600"),
+        ("keys", 0o600, "not TOML"),
+        (None, 0o600, "No such file"),
+    ],
+)
+def test_keys_that_cannot_be_used_are_refused(tmp_path, text, mode, complaint):
+    keys, path = tmp_path / "keys.toml", tmp_path / "node.toml"
+    if text is not None:
+        keys.write_text(text, encoding="utf-8")
+        keys.chmod(mode)
+    path.write_text(dump_config(replace(with_keys([]), keys_path=str(keys))), encoding="utf-8")
+    with pytest.raises(ConfigError) as caught:
+        load_config(path)
+    assert complaint in str(caught.value)
+    assert "keys.toml" in str(caught.value)
+
+
+def test_keys_have_to_be_somewhere(tmp_path):
+    path = tmp_path / "node.toml"
+    path.write_text(dump_config(with_keys([])), encoding="utf-8")
+    with pytest.raises(ConfigError, match=r"keys_path: missing, as security\.neighbours is required"):
+        load_config(path)
