@@ -22,7 +22,7 @@ LATE_NS = 50_000_000
 
 
 class LiveFaults:
-    """Applies the plan's faults, and finds the fixpoint after the start and after each fault.
+    """Applies the plan's faults, and finds the fixpoint after the start, each fault and the workload.
 
     Nothing happens by itself: `apply_due` and `look` are to be called again
     and again, at the times that `wait_s` says.
@@ -93,6 +93,11 @@ class LiveFaults:
         self.tracker.note_fault(fault, at_ns, at_ns)
         self._agreed_ns = None
         self._live.state.note(fault, at_ns)
+
+    def ask_again(self) -> None:
+        """The workload is over, and all disturbances: `look` sees whether the network agrees on it."""
+        self.tracker.ask_again(self._clock.now_ns())
+        self._agreed_ns = None
 
     def look(self) -> None:
         """See whether the network has converged, if it is not known to have.

@@ -42,6 +42,8 @@ class Stages:
         self._clock = live.clock
         self._faults = faults
         self._progress = progress
+        self._worked = False
+        """Whether scripts, programs and faults were seen to be over."""
 
     def get_ready(self) -> None:
         """Wait until every node answers and the network agrees with itself.
@@ -60,7 +62,7 @@ class Stages:
             self._faults.look()
 
     def work(self) -> None:
-        """Let scripts run and faults happen, until both are over and the network has converged again.
+        """Let scripts run and faults happen, until both are over and the network agrees on all of it.
 
         Raises:
             NotReadyError: it takes too long; the text says who is not done.
@@ -141,7 +143,10 @@ class Stages:
         scripts_over = not at_work and now_ns >= planned_ns
         programs_over = not self._nodes.programs.going or now_ns >= self.start_ns + self._plan.duration_ns
         if scripts_over and programs_over and self._faults.tracker.over:
-            return True
+            if self._worked:
+                return True
+            self._worked = True
+            self._faults.ask_again()
         grace_ns = int(WORKLOAD_GRACE_S * NS) // self._clock.dilate
         if at_work and now_ns > planned_ns + grace_ns:
             done = done_actions(self._plan, seen)
@@ -154,7 +159,7 @@ class Stages:
         if not tracker.converged and now_ns > max(planned_ns, tracker.since_ns) + timeout_ns:
             reasons = listed(self._faults.explain(), _SHOWN, "; ")
             raise NotReadyError(
-                f"the network had not converged again {timeout_ns / NS:g} s after it was disturbed: {reasons}"
+                f"the network had not converged again {timeout_ns / NS:g} s after {tracker.since}: {reasons}"
             )
         return False
 

@@ -119,19 +119,20 @@ class FaultTracker:
         self.history: list[Convergence] = []
         """What disturbed the network, and how long it then took, in order."""
         self.since_ns = since_ns
-        """When the last disturbance happened."""
+        """When the last disturbance happened, or the workload was over after it."""
         self.recorded_ns = 0
         """The time of the last event."""
         self._events = events
         self._count = 0
         self._causes = ["start"]
+        self._asked = False
         self._due_ns: int | None = None
         self._converged_ns: int | None = None
 
     @property
     def converged(self) -> bool:
-        """Whether nothing has happened since the last fixpoint."""
-        return not self._causes
+        """Whether nothing has happened since the last fixpoint, and nobody asks for another."""
+        return not self._causes and not self._asked
 
     @property
     def over(self) -> bool:
@@ -142,6 +143,20 @@ class FaultTracker:
     def next_due_ns(self) -> int | None:
         """When the next fault is to happen; None: there is none, or that is not known yet."""
         return self.schedule.due_ns(self._converged_ns)
+
+    @property
+    def since(self) -> str:
+        """What there was to converge after, for people."""
+        return "it was disturbed" if self._causes else "the workload was over"
+
+    def ask_again(self, now_ns: int) -> None:
+        """All clients have done all that they were to do: the network must be seen to agree on it.
+
+        That is no disturbance, and is not in the history. To be called when the network has converged after
+        all disturbances.
+        """
+        assert not self._causes, "the network has not converged after what disturbed it"
+        self._asked, self.since_ns = True, now_ns
 
     def note_fault(self, fault: Fault, now_ns: int, due_ns: int) -> bool:
         """A fault happens now. Those that were due at one instant are one entry of the history.
@@ -162,6 +177,9 @@ class FaultTracker:
 
     def note_converged(self, now_ns: int, at_ns: int) -> None:
         """It is certain now that the network had converged at `at_ns`."""
+        self._asked = False
+        if not self._causes:
+            return
         self._converged_ns = now_ns
         self._record(now_ns, "converged", after_ns=at_ns - self.since_ns)
         self._close(at_ns - self.since_ns)

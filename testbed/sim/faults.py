@@ -21,7 +21,7 @@ OnConverged = Callable[[Network], None]
 
 
 class SimulatedFaults:
-    """Applies the plan's faults, and finds the fixpoint after the start and after each fault.
+    """Applies the plan's faults, and finds the fixpoint after the start, each fault and the workload.
 
     Args:
         network: Whom it happens to.
@@ -63,6 +63,11 @@ class SimulatedFaults:
         self._queue_next()
         for change in traces:
             self._scheduler.at(start_ns + change.at_ns, self._change, change)
+
+    def ask_again(self) -> None:
+        """The workload is over, and all disturbances: see, from now on, whether the network agrees on it."""
+        self.tracker.ask_again(self._scheduler.now_ns)
+        self._check(self.tracker.since_ns, None)
 
     def _change(self, change: Fault, _: None) -> None:
         self._network.apply(change)

@@ -82,7 +82,9 @@ class Simulation:
         self.start_ns = self.scheduler.now_ns
 
     def work(self, report: Callable[[int], None] = lambda _: None) -> None:
-        """Let the scripts run and the faults happen; then wait until the network has converged again.
+        """Let the scripts run and the faults happen, each of which the network has to converge after.
+
+        At the end it has to agree on all that clients have done, also if there was no fault.
 
         Args:
             report: Called now and then with how many actions were carried out.
@@ -103,6 +105,8 @@ class Simulation:
         while not self.faults.over:
             self._run(FOREVER_NS, done=lambda: not self.faults.tracker.converged)
             self._settle("had not converged again")
+        self.faults.ask_again()
+        self._settle("had not converged at the end of the workload")
 
     def drain(self) -> None:
         """Wait until no message is on its way, or held back where patterns are recognised, and no match is.

@@ -147,3 +147,26 @@ def emulated() -> Mapping[str, Callable[..., Any]]:
 )
 def test_every_world_applies_every_kind_of_fault(actions: Callable[[], Mapping[str, object]]) -> None:
     assert set(actions()) == set(APPLIED)
+
+
+def test_that_a_network_agrees_after_the_workload_is_asked_and_is_no_disturbance() -> None:
+    noted = Noted()
+    noted.tracker.note_converged(START, START)
+    before, events = list(noted.tracker.history), list(noted.events)
+    noted.tracker.ask_again(START + 70)
+    assert (noted.tracker.converged, noted.tracker.since_ns) == (False, START + 70)
+    assert noted.tracker.since == "the workload was over"
+    noted.tracker.note_converged(START + 90, START + 80)
+    assert noted.tracker.over
+    assert (noted.tracker.history, noted.events) == (before, events)
+
+
+def test_what_fails_while_that_is_asked_is_a_disturbance() -> None:
+    noted = Noted()
+    noted.tracker.note_converged(START, START)
+    noted.tracker.ask_again(START + 70)
+    assert noted.fault("crash", "r1", START + 75)
+    assert noted.tracker.since == "it was disturbed"
+    noted.tracker.note_converged(START + 90, START + 80)
+    assert noted.tracker.history[1:] == [Convergence(START + 75, ("crash r1",), 5)]
+    assert noted.tracker.over
