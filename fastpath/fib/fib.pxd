@@ -56,7 +56,7 @@ cdef extern from "fib/gate.hpp" namespace "cbn" nogil:
     cdef cppclass CppGate "cbn::Gate":
         CppGate(size_t) except +
         size_t size()
-        void set(uint32_t, Bytes) except +
+        void set(uint32_t, uint32_t, Bytes) except +
         Refused refused(uint32_t)
 
     ctypedef shared_ptr[CppGate] GatePointer

@@ -34,6 +34,7 @@ __all__ = [
 ]
 
 cdef uint32_t DEFAULT_MAX_DATAGRAM = 1472
+cdef uint32_t MAX_PARTS = 1 << 16
 ALGORITHMS = ("fast", "selective", "counting")
 
 
@@ -290,13 +291,16 @@ cdef class Gate:
             raise UsageError(f"interface is {interface!r}; this gate has {count}")
         return interface
 
-    def set(self, interface, bytes predicate not None):
-        """All that the client at an interface has advertised, as a predicate; WireError if malformed."""
-        cdef uint32_t where = self.port(interface)
+    def set(self, interface, bytes predicate not None, part=0):
+        """What the client at an interface has advertised, as a predicate; WireError if malformed.
+
+        It may be told in parts, numbered from 0, each of which takes the place of what it was before.
+        """
+        cdef uint32_t where = self.port(interface), which = u32(part, "part", MAX_PARTS - 1)
         cdef Bytes data = view(predicate)
         check(validate_predicate(data))
         with nogil:
-            self.gate.get().set(where, data)
+            self.gate.get().set(where, which, data)
 
     def refused(self, interface):
         """How many messages of a client were refused, and the sequence of the last (0: of none)."""

@@ -10,6 +10,7 @@
 #include <memory>
 #include <string_view>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "fib/snapshot.hpp"
@@ -54,7 +55,7 @@ template <class T>
 
 }  // namespace detail
 
-// The advertisements of one client. Immutable.
+// Advertisements of one client. Immutable.
 class Advertised {
   public:
     Advertised() = default;
@@ -71,6 +72,8 @@ class Advertised {
     }
     Advertised(const Advertised&) = delete;
     Advertised& operator=(const Advertised&) = delete;
+
+    [[nodiscard]] bool empty() const noexcept { return count_ == 0; }
 
     // Whether some advertisement has the message; checks its attributes on the way. `satisfied` is working memory.
     [[nodiscard]] wire::Status admits(const wire::MessageView& message, std::vector<std::uint32_t>& satisfied,
@@ -124,6 +127,9 @@ class Advertised {
 };
 
 // All clients of a router. One that has advertised nothing may publish nothing.
+//
+// What a client has advertised may be told in parts, so that one of many advertisements can change at the cost
+// of the part it is in.
 class Gate {
   public:
     struct Refused {
@@ -132,21 +138,31 @@ class Gate {
     };
 
     explicit Gate(std::size_t interfaces) : lanes_(interfaces) {
-        for (Lane& lane : lanes_) lane.advertised.set(std::make_shared<const Advertised>());
+        for (Lane& lane : lanes_) lane.parts.set(std::make_shared<const Parts>());
     }
 
     [[nodiscard]] std::size_t size() const noexcept { return lanes_.size(); }
 
-    // The predicate must have been validated; its filters are advertisements.
-    void set(std::uint32_t interface, wire::Bytes predicate) {
-        lanes_[interface].advertised.set(std::make_shared<const Advertised>(predicate));
+    // The predicate must have been validated; its filters are advertisements. Parts that were never told, or have
+    // no advertisement, cost nothing behind the last that has. To be called by one thread.
+    void set(std::uint32_t interface, std::uint32_t part, wire::Bytes predicate) {
+        Parts parts = *lanes_[interface].parts.get();
+        if (part >= parts.size()) parts.resize(std::size_t{part} + 1, none_);
+        parts[part] = std::make_shared<const Advertised>(predicate);
+        while (!parts.empty() && parts.back()->empty()) parts.pop_back();
+        lanes_[interface].parts.set(std::make_shared<const Parts>(std::move(parts)));
     }
 
     // As `Advertised::admits`; counts what is refused.
     [[nodiscard]] wire::Status admits(std::uint32_t interface, const wire::MessageView& message,
                                       std::vector<std::uint32_t>& satisfied, bool& admitted) {
         Lane& lane = lanes_[interface];
-        const wire::Status status = lane.advertised.get()->admits(message, satisfied, admitted);
+        const std::shared_ptr<const Parts> parts = lane.parts.get();
+        const Advertised& first = parts->empty() ? *none_ : *parts->front();
+        wire::Status status = first.admits(message, satisfied, admitted);
+        for (std::size_t each = 1; status.ok() && !admitted && each < parts->size(); ++each) {
+            status = (*parts)[each]->admits(message, satisfied, admitted);
+        }
         if (status.ok() && !admitted) {
             lane.sequence.store(message.sequence, std::memory_order_relaxed);
             lane.count.fetch_add(1, std::memory_order_relaxed);
@@ -160,11 +176,13 @@ class Gate {
     }
 
   private:
+    using Parts = std::vector<std::shared_ptr<const Advertised>>;
     struct Lane {
-        Published<Advertised> advertised;
+        Published<Parts> parts;
         std::atomic<std::uint64_t> count{0};
         std::atomic<std::uint64_t> sequence{0};
     };
+    std::shared_ptr<const Advertised> none_ = std::make_shared<const Advertised>();
     std::vector<Lane> lanes_;
 };
 

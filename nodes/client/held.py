@@ -9,7 +9,7 @@ from collections.abc import Callable, Hashable
 from dataclasses import dataclass
 
 from nodes.model import UsageError
-from nodes.routing.client_predicates import predicates_digest
+from nodes.routing.digests import SetDigest
 from nodes.wire.packets import Kind
 
 ID_MAX = 0xFFFF_FFFF
@@ -40,7 +40,8 @@ class Held:
         self._withdraw = withdraw
         self._send = send
         self._entries: dict[int, _Entry] = {}
-        self._digest: str | None = None
+        self._digest = SetDigest()
+        self._highest = 0
 
     def __len__(self) -> int:
         return len(self._entries)
@@ -53,31 +54,33 @@ class Held:
     @property
     def digest(self) -> str:
         """What client and router compare to know that they agree."""
-        if self._digest is None:
-            self._digest = predicates_digest({i: entry.encoded for i, entry in self._entries.items()})
-        return self._digest
+        return self._digest.digest
 
     def set(self, now_ns: int, encoded: bytes, number: int | None, *, attached: bool) -> int:
-        """Add one, or put another in the place of one; returns its id.
+        """Add one, or put another in the place of one; returns its id, by default one above all there were.
 
         Raises:
             UsageError: It cannot have this id.
         """
-        chosen = max(self._entries, default=0) + 1 if number is None else number
+        chosen = self._highest + 1 if number is None else number
         if not 0 <= chosen <= ID_MAX:
             article = "an" if self._what[0] in "aeiou" else "a"
             raise UsageError(f"{article} {self._what}'s id is 0 to {ID_MAX}; got {chosen}")
+        self._highest = max(self._highest, chosen)
+        if chosen in self._entries:
+            self._digest.toggle(chosen, self._entries[chosen].encoded)
         entry = self._entries[chosen] = _Entry(encoded)
-        self._digest = None
+        self._digest.toggle(chosen, encoded)
         if attached:
             self._tell(now_ns, chosen, entry)
         return chosen
 
     def discard(self, now_ns: int, number: int, *, attached: bool) -> bool:
         """Withdraw one; False if there is none of this id."""
-        if self._entries.pop(number, None) is None:
+        entry = self._entries.pop(number, None)
+        if entry is None:
             return False
-        self._digest = None
+        self._digest.toggle(number, entry.encoded)
         if attached:
             self._send(now_ns, self._withdraw, number.to_bytes(4, "big"), (self._what, number))
         return True

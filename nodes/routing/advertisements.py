@@ -8,7 +8,8 @@ and the client is told of what was not taken. What each advertises is then in th
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from zlib import crc32
 
 from fastpath.fib import Gate
 from fastpath.wire import codec
@@ -23,6 +24,54 @@ from nodes.wire.packets import Kind, Refusal
 
 _WORDS = Words("an advertisement", "UNADVERTISE", Reason.UNKNOWN_ADVERTISEMENT)
 _COUNT_MAX = 0xFFFF_FFFF
+PART_FILTERS = 256
+"""The gate is told of more advertisements of a client than these in parts."""
+PARTS_MAX = 4_096
+
+
+class _Parts:
+    """Filters in parts of some size, so that the gate is told anew of the part alone in which one changes."""
+
+    def __init__(self) -> None:
+        self._parts: list[set[bytes]] = [set()]
+        self._count = 0
+        self._changed: set[int] = set()
+
+    def add(self, filter_: bytes) -> None:
+        """It is one of them now."""
+        self._count += 1
+        if self._count > PART_FILTERS * len(self._parts) and len(self._parts) < PARTS_MAX:
+            self._split()
+        self._part_of(filter_).add(filter_)
+
+    def remove(self, filter_: bytes) -> None:
+        """It is one of them no longer."""
+        self._part_of(filter_).discard(filter_)
+        self._count -= 1
+        if not self._count:
+            self._parts = [set()]
+
+    def take_changed(self) -> Iterator[tuple[int, bytes]]:
+        """(Number, predicate) of the parts that have changed since last asked.
+
+        In this order no filter is in no part meanwhile: one that is put into another goes to a later one.
+        """
+        for number in sorted(self._changed, reverse=True):
+            yield number, predicate_of(self._parts[number] if number < len(self._parts) else ())
+        self._changed.clear()
+
+    def _part_of(self, filter_: bytes) -> set[bytes]:
+        number = crc32(filter_) % len(self._parts)
+        self._changed.add(number)
+        return self._parts[number]
+
+    def _split(self) -> None:
+        """Make twice as many parts."""
+        filters = [filter_ for part in self._parts for filter_ in part]
+        self._parts = [set() for _ in range(2 * len(self._parts))]
+        for filter_ in filters:
+            self._part_of(filter_).add(filter_)
+        self._changed.update(range(len(self._parts)))
 
 
 class Advertisements(Predicates):
@@ -30,18 +79,42 @@ class Advertisements(Predicates):
 
     def __init__(self) -> None:
         super().__init__()
-        self._advertised: Counter[bytes] = Counter()
+        self._uses: Counter[bytes] = Counter()
+        self._parts = _Parts()
+        self._before: dict[bytes, bool] = {}
+        """The filters that have changed since this was last asked: whether they were there."""
 
     def together(self) -> bytes:
         """All of them, as one predicate."""
-        return predicate_of(self._advertised)
+        return predicate_of(self._uses)
+
+    def take_changes(self) -> tuple[bytes, bytes]:
+        """(Filters that went, those that came) since last asked, as predicates."""
+        before, self._before = self._before, {}
+        went = predicate_of(f for f, had in before.items() if had and f not in self._uses)
+        return went, predicate_of(f for f, had in before.items() if not had and f in self._uses)
+
+    def take_parts(self) -> Iterator[tuple[int, bytes]]:
+        """What has changed since last asked, as the gate is told it: (part, predicate)."""
+        return self._parts.take_changed()
 
     def _added(self, predicate: bytes) -> None:
-        self._advertised.update(filters_of(predicate))
+        for filter_ in filters_of(predicate):
+            self._note(filter_)
+            self._uses[filter_] += 1
+            if self._uses[filter_] == 1:
+                self._parts.add(filter_)
 
     def _removed(self, predicate: bytes) -> None:
-        self._advertised.subtract(filters_of(predicate))
-        self._advertised = +self._advertised
+        for filter_ in filters_of(predicate):
+            self._note(filter_)
+            self._uses[filter_] -= 1
+            if not self._uses[filter_]:
+                del self._uses[filter_]
+                self._parts.remove(filter_)
+
+    def _note(self, filter_: bytes) -> None:
+        self._before.setdefault(filter_, filter_ in self._uses)
 
 
 class ClientAdvertisements(FromClients[Advertisements]):
@@ -91,9 +164,11 @@ class ClientAdvertisements(FromClients[Advertisements]):
             link.send(now_ns, Kind.REFUSED, payload, (Kind.REFUSED, Refusal.UNADVERTISED))
 
     def _touch(self, now_ns: int, link: Link) -> None:
-        if self._gate is not None:
-            interface = link.interface.index
-            together = self.by_interface[interface].together()
-            self._gate.set(interface, together)
-            if self._store.replace(of_publisher(interface), together):
-                self._changed(now_ns)
+        interface, read = link.interface.index, self._store.pool.read
+        held = self.by_interface[interface]
+        went, came = held.take_changes()
+        for part, predicate in held.take_parts():
+            if self._gate is not None:
+                self._gate.set(interface, predicate, part)
+        if self._gate is not None and self._store.change(of_publisher(interface), read(went), read(came)):
+            self._changed(now_ns)

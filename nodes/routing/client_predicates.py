@@ -6,7 +6,6 @@ them (`subscriptions`, `advertisements`).
 
 from __future__ import annotations
 
-import hashlib
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -14,6 +13,7 @@ from typing import Generic, TypeVar
 
 from fastpath import cover
 from fastpath.wire.codec import WireError
+from nodes.routing.digests import SetDigest
 from nodes.routing.effects import Reason
 from nodes.routing.holdings import Holdings
 from nodes.routing.link import Link
@@ -26,7 +26,7 @@ class Predicates:
     def __init__(self) -> None:
         self._predicates: dict[int, bytes] = {}
         self._filters = 0
-        self._digest: str | None = None
+        self._digest = SetDigest()
 
     def __len__(self) -> int:
         return len(self._predicates)
@@ -42,7 +42,7 @@ class Predicates:
         self._added(predicate)
         self._predicates[number] = predicate
         self._filters += _weight(predicate)
-        self._digest = None
+        self._digest.toggle(number, predicate)
 
     def discard(self, number: int) -> bool:
         """Withdraw one; False if there is none of this id."""
@@ -51,7 +51,7 @@ class Predicates:
             return False
         self._removed(predicate)
         self._filters -= _weight(predicate)
-        self._digest = None
+        self._digest.toggle(number, predicate)
         return True
 
     def clear(self) -> None:
@@ -66,9 +66,7 @@ class Predicates:
 
     def digest(self) -> str:
         """What client and router compare to know that they agree."""
-        if self._digest is None:
-            self._digest = predicates_digest(self._predicates)
-        return self._digest
+        return self._digest.digest
 
     def _check(self, predicate: bytes) -> None:
         cover.count(predicate)
@@ -160,11 +158,11 @@ class FromClients(ABC, Generic[HeldT]):
 
 
 def predicates_digest(predicates: Mapping[int, bytes]) -> str:
-    """SHA-256 over ids and encoded predicates."""
-    whole = hashlib.sha256()
-    for number, predicate in sorted(predicates.items()):
-        whole.update(COUNT.pack(number) + hashlib.sha256(predicate).digest())
-    return whole.hexdigest()
+    """The digest of all of them, as those who hold them keep it up to date."""
+    whole = SetDigest()
+    for number, predicate in predicates.items():
+        whole.toggle(number, predicate)
+    return whole.digest
 
 
 def _weight(predicate: bytes) -> int:

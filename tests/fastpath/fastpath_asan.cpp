@@ -167,16 +167,19 @@ void compare(Random& random, const Table& table, const Filed& filed, Figures& fi
     if (!std::equal(found.begin(), found.end(), wanted.begin(), wanted.end())) ++figures.disagreements;
 }
 
-// What the client at interface 0 has advertised.
+// What the client at interface 0 has advertised, in parts.
 GatePointer gate(Random& random) {
-    std::set<std::string> filters;
-    for (std::size_t left = below(random, 4); left > 0; --left) filters.insert(filter(random));
-    std::string predicate;
-    wire::put_u32(predicate, static_cast<std::uint32_t>(filters.size()));
-    for (const std::string& each : filters) predicate += each;
     auto made = std::make_shared<Gate>(70);
-    const Exact bytes(predicate);
-    if (wire::validate_predicate(bytes.bytes()).ok()) made->set(0, bytes.bytes());
+    for (std::size_t turns = below(random, 4); turns > 0; --turns) {
+        std::set<std::string> filters;
+        for (std::size_t left = below(random, 4); left > 0; --left) filters.insert(filter(random));
+        std::string predicate;
+        wire::put_u32(predicate, static_cast<std::uint32_t>(filters.size()));
+        for (const std::string& each : filters) predicate += each;
+        const Exact bytes(predicate);
+        const auto part = static_cast<std::uint32_t>(below(random, 3));
+        if (wire::validate_predicate(bytes.bytes()).ok()) made->set(0, part, bytes.bytes());
+    }
     return made;
 }
 

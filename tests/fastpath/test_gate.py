@@ -63,6 +63,28 @@ def test_what_is_advertised_counts_at_once_and_for_its_client_alone():
     assert fib.forward(other, 2)[0] == DropReason.UNADVERTISED
 
 
+def test_what_is_told_in_parts_counts_together_and_a_part_is_replaced_alone():
+    gate = Gate(3)
+    fib = gated(gate)
+
+    def taken():
+        texts = ("a = 1", "a = 2", "b = 3", "c = 4")
+        packets = [encode(message(attributes=parse_message(text))) for text in texts]
+        return [fib.forward(packet, 0)[0] == 0 for packet in packets]
+
+    gate.set(0, encode_predicate(parse_predicate("a = 1 or a = 2")))
+    gate.set(0, encode_predicate(parse_predicate("b = 3")), 2)
+    assert taken() == [True, True, True, False]
+    gate.set(0, encode_predicate(parse_predicate("c = 4")), 2)
+    assert taken() == [True, True, False, True]
+    gate.set(0, encode_predicate(Predicate()), 0)
+    assert taken() == [False, False, False, True]
+    gate.set(0, encode_predicate(Predicate()), 2)
+    assert taken() == [False] * 4
+    with pytest.raises(UsageError, match="part is 65536"):
+        gate.set(0, encode_predicate(LOGINS), 65536)
+
+
 def test_other_reasons_come_first_and_what_is_malformed_is_not_counted_as_refused():
     gate = Gate(3)
     fib = gated(gate)

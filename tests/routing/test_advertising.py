@@ -10,6 +10,7 @@ import pytest
 from fastpath.fib import DropReason
 from nodes.config import Action
 from nodes.model import format_filter, parse_predicate
+from nodes.routing.advertisements import PART_FILTERS
 from nodes.scheme_catalog import CATALOG
 from nodes.wire.codec import decode_filter
 from tests.routing.fabric import MS, SECOND, Network, configure
@@ -137,3 +138,28 @@ def test_without_the_option_advertisements_have_no_effect() -> None:
     net.converge()
     publish(net, 1)
     assert delivered(net) == [1]
+
+
+def test_a_publisher_of_many_advertisements_may_publish_within_each_until_it_withdraws_that_one() -> None:
+    """More than one part of what the gate is told, and fewer again."""
+    net, count = network("pif"), 4 * PART_FILTERS + 7
+    client = net.client("c1").core
+    for number in range(count):
+        client.advertise(net.now_ns, parse_predicate(f"x = {number}"), number)
+    net.after("c1")
+    net.converge(within_ns=20 * SECOND)
+    step = PART_FILTERS // 16
+    publish(net, *range(0, count, step))
+    assert len(delivered(net)) == len(range(0, count, step))
+    for number in range(0, count, 2):
+        client.unadvertise(net.now_ns, number)
+    net.after("c1")
+    net.converge(within_ns=20 * SECOND)
+    publish(net, *range(64))
+    assert net.client("c1").status()["refused"] == {"unadvertised": 32}
+    for number in range(1, count, 2):
+        client.unadvertise(net.now_ns, number)
+    net.after("c1")
+    net.converge(within_ns=20 * SECOND)
+    publish(net, 1)
+    assert net.client("c1").status()["refused"] == {"unadvertised": 33}

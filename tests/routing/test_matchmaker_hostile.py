@@ -99,9 +99,9 @@ def test_descriptors_that_never_match_leave_nothing_when_they_go(scheme: str) ->
 
 
 @BOTH
-def test_thousands_of_descriptors_of_one_client_are_held_where_they_belong(scheme: str) -> None:
-    """Of what is told to the router at the other end, one in thirty matches."""
-    net, count = quiet(scheme, routers=2), 3_000
+def test_ten_thousand_descriptors_of_one_client_are_held_where_they_belong(scheme: str) -> None:
+    """Of what is told to the router at the other end, one in a hundred matches (`make bench-one-client`)."""
+    net, count = quiet(scheme, routers=2), 10_000
     do(net, "p", "advertise", "x < 100", 1)
     do(net, "s", "subscribe", " or ".join(f"x = {number}" for number in range(count)), 1)
     net.converge(within_ns=60 * SECOND)
@@ -113,6 +113,26 @@ def test_thousands_of_descriptors_of_one_client_are_held_where_they_belong(schem
     do(net, "s", "unsubscribe", 1)
     net.converge(within_ns=60 * SECOND)
     assert net.router("r1").store.filters(learned(2)) == frozenset()
+
+
+@BOTH
+def test_thousands_of_advertisements_of_one_client_each_count_and_go(scheme: str) -> None:
+    net, count = quiet(scheme, routers=2), 3_000
+    do(net, "s", "subscribe", "x < 100", 1)
+    for number in range(count):
+        do(net, "p", "advertise", f"x = {number}", number)
+    net.converge(within_ns=60 * SECOND)
+    publish(net, 7)
+    publish(net, count - 1)
+    assert delivered(net) == 1
+    assert net.forward_drops == []
+    for number in range(count):
+        do(net, "p", "unadvertise", number)
+    net.converge(within_ns=60 * SECOND)
+    publish(net, 7)
+    assert ("r1", DropReason.UNADVERTISED) in net.forward_drops
+    for router in routers_of(net).values():
+        assert all(not key.publisher for key in router._scheme._meeting._held)  # type: ignore[attr-defined]
 
 
 def changes_of_marks(net: Network, since: int = 0) -> list[MarkingChange]:

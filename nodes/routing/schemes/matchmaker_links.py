@@ -14,8 +14,8 @@ import struct
 from dataclasses import dataclass, field
 from functools import lru_cache
 
+from nodes.routing.digests import SetDigest, hashed
 from nodes.routing.schemes.matchmaker_trees import Key
-from nodes.routing.schemes.siena_messages import SetDigest, hashed
 
 _KEY = struct.Struct(">4Q")
 NUMBERS = (1 << 32) - 1

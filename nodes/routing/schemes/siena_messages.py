@@ -10,12 +10,10 @@ Not here: what is sent when (`siena_table`).
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Iterable, Iterator
-from functools import lru_cache
 from typing import NamedTuple
 
-from nodes.routing.predicates import COUNT, filters_of, predicate_of
+from nodes.routing.predicates import filters_of, predicate_of
 from nodes.wire.codec import WireError
 from nodes.wire.packets import Kind
 from nodes.wire.scheme_payloads import join_issuer, split_issuer
@@ -31,8 +29,6 @@ KINDS = frozenset(
 )
 PAYLOAD_BYTES = 48 * 1024
 """A longer list of filters is sent in several payloads, so that the neighbour can begin."""
-KNOWN_BYTES = 256
-"""What a filter of at most this size adds to a digest is remembered for a while."""
 
 
 class Update(NamedTuple):
@@ -42,35 +38,6 @@ class Update(NamedTuple):
     kind: int
     issuer: int
     filter: bytes
-
-
-class SetDigest:
-    """A digest over a set of (issuer, filter), the same in whatever order they came."""
-
-    def __init__(self) -> None:
-        self._sum = 0
-
-    def toggle(self, issuer: int, filter_: bytes) -> None:
-        """It was sent, or it was withdrawn."""
-        self.toggle_hash((_known if len(filter_) <= KNOWN_BYTES else hashed)(issuer, filter_))
-
-    def toggle_hash(self, member: int) -> None:
-        """The same of a member whose `hashed` is at hand."""
-        self._sum ^= member
-
-    @property
-    def digest(self) -> str:
-        """As 64 hexadecimal digits."""
-        return f"{self._sum:064x}"
-
-
-def hashed(issuer: int, filter_: bytes) -> int:
-    """What a member adds to a digest, or takes from it."""
-    return int.from_bytes(hashlib.sha256(COUNT.pack(issuer) + filter_).digest())
-
-
-_known = lru_cache(maxsize=4_096)(hashed)
-"""Both ends of many links count the same in and out."""
 
 
 def payloads(issuer: int, filters: Iterable[bytes]) -> Iterator[bytes]:

@@ -24,7 +24,8 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from functools import partial
 
-from nodes.routing.schemes.siena_messages import SetDigest, Update
+from nodes.routing.digests import SetDigest
+from nodes.routing.schemes.siena_messages import Update
 from nodes.routing.schemes.siena_offers import Offers
 from nodes.routing.schemes.siena_poset import Forwarding, Poset, interfaces
 from nodes.routing.schemes.siena_relations import SUBSCRIPTIONS, Relation
