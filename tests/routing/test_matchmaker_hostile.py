@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 
 import pytest
 
@@ -196,6 +197,39 @@ def test_K7_ends_that_have_marked_a_link_differently_are_noticed_counted_and_mad
     assert faults(net, "amsp", QUICK) == []
     publish(net, 300)
     assert delivered(net) == 1
+
+
+def marked_otherwise_at_the_start(options: Mapping[str, OptionValue]) -> Network:
+    """Router 2 begins with p-links, the others with s-links: no descriptor crosses the link from 1 to 2."""
+    configs = of_scheme(
+        configure(line(3), {"p": 1, "s": 3}), "amsp", {**QUICK, "hysteresis": 1e6, **options, "marking": "s"}
+    )
+    configs["r2"] = replace(configs["r2"], scheme_options={**configs["r2"].scheme_options, "marking": "p"})
+    net = Network(configs, 1)
+    do(net, "p", "advertise", "x < 100", 1)
+    do(net, "s", "subscribe", "x > 0", 1)
+    return net
+
+
+def test_K7_ends_that_differ_from_the_start_are_noticed_though_nothing_that_crosses_the_link_says_so() -> (
+    None
+):
+    net = marked_otherwise_at_the_start({})
+    net.converge(within_ns=5 * SECOND)
+    assert net.router("r1").drops[Reason.MARKING_DISAGREES] == 1
+    assert marks_at(net) == {(1, 2): False, (2, 3): False}
+    assert faults(net, "amsp", QUICK) == []
+    publish(net, 7)
+    assert delivered(net) == 1
+
+
+def test_K7_ends_that_differ_and_are_not_made_to_agree_are_no_fixpoint() -> None:
+    net = marked_otherwise_at_the_start({"reply_timeout_ms": 0})
+    net.run(5 * SECOND)
+    assert net.router("r1").drops[Reason.MARKING_DISAGREES] == 0
+    assert "r2 has not received all that r1 has sent it" in net.reasons(())
+    publish(net, 7)
+    assert delivered(net) == 0
 
 
 def marks_at(net: Network) -> dict[tuple[int, int], bool]:

@@ -60,10 +60,9 @@ class Amsp(Matchmaker):
         self._rates = Rates(self._measuring, rng)
 
     def next_deadline(self) -> int | None:
-        """When an interval ends, or a reply is overdue."""
-        waiting = [
-            link.asked_ns + self._timeout_ns for link in self._links.values() if link.asked_ns is not None
-        ]
+        """When an interval ends, or a reply or a change is overdue."""
+        since = (at for link in self._links.values() for at in (link.asked_ns, link.doubted_ns))
+        waiting = [at + self._timeout_ns for at in since if at is not None]
         times = (super().next_deadline(), self._rates.at, *(waiting if self._timeout_ns else ()))
         return min((at for at in times if at is not None), default=None)
 
@@ -71,11 +70,16 @@ class Amsp(Matchmaker):
         """Measure, announce, and ask again."""
         super().handle_timer(now_ns)
         for interface, link in sorted(self._links.items()):
-            if self._timeout_ns and link.asked_ns is not None and now_ns >= link.asked_ns + self._timeout_ns:
+            if self._is_overdue(now_ns, link.asked_ns):
                 self._ask(now_ns, interface, link, link.is_p_out)
+            if self._is_overdue(now_ns, link.doubted_ns):
+                self._say_mark(now_ns, interface, link)
         if self._rates.take(now_ns):
             self._announce(now_ns)
             self._turn(now_ns)
+
+    def _is_overdue(self, now_ns: int, since_ns: int | None) -> bool:
+        return self._timeout_ns > 0 and since_ns is not None and now_ns >= since_ns + self._timeout_ns
 
     def _own_changed(self, now_ns: int, published: int, wanted: int) -> None:
         self._rates.count(now_ns, published, wanted)
@@ -105,6 +109,9 @@ class Amsp(Matchmaker):
             is_p = directed not in forced
             if directed in self._shape.users and link.asked_ns is None and is_p != link.is_p_out:
                 self._ask(now_ns, interface, link, is_p)
+            towards = link.neighbour, self._talk.node
+            is_wrong = towards in self._shape.users and link.is_p_in is (towards in forced)
+            link.doubt(now_ns, is_wrong and not self._literal)
 
     def _weigh(self) -> None:
         """Which of our links are better as s-links, by what all have announced."""
@@ -165,9 +172,15 @@ class Amsp(Matchmaker):
         for update in rest:  # The other end takes PCDs from the change on, and not before.
             self._send(now_ns, update)
 
+    def _say_mark(self, now_ns: int, interface: int, link: Link) -> None:
+        """Repeat to who decides how we have marked its link, which it may have otherwise."""
+        link.doubted_ns = now_ns
+        reply = MarkingChange(link.answered, int(link.is_p_in), ())
+        self._talk.send(now_ns, interface, Kind.CHANGE_MARKING_REPLY, reply.encode())
+
     def _take_change(self, now_ns: int, interface: int, payload: bytes) -> None:
         change, link = MarkingChange.decode(payload), self._links[interface]
-        link.is_p_in = bool(change.marking)
+        link.is_p_in, link.answered = bool(change.marking), change.number
         for each in change.descriptors if link.is_p_in else ():
             self._take_in(now_ns, interface, Key(each.router, each.number, 0, 0), each.filter)
         if link.is_p_in:

@@ -174,9 +174,12 @@ class Matchmaker:
     def accounts(self) -> Mapping[int, tuple[str, str]]:
         """As `TalkingScheme` says."""
         known = self._costs.digest(() if self._view is None else self._view.topology.nodes)
-        found = {}
+        found, node, used = {}, self._talk.node, self._shape.users
         for interface, link in self._links.items():
             out, in_ = link.marks()
+            # The mark of a link that no tree uses is nobody's business, and nobody tells it.
+            out = out if (node, link.neighbour) in used else ""
+            in_ = in_ if (link.neighbour, node) in used else ""
             found[interface] = f"{link.sent.digest}{out}{known}", f"{link.received.digest}{in_}{known}"
         return found
 

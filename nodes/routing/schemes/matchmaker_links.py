@@ -35,6 +35,10 @@ class Link:
     """Of the last change away from us."""
     asked_ns: int | None = None
     """Since when a reply is awaited."""
+    answered: int = NUMBERS
+    """The number of the last change towards us; one that no first change has before there was any."""
+    doubted_ns: int | None = None
+    """Since when the mark towards us is not what announced causes make it, or since we said so."""
     sent: SetDigest = field(default_factory=SetDigest)
     received: SetDigest = field(default_factory=SetDigest)
     count: int = 0
@@ -57,6 +61,13 @@ class Link:
         self.is_p_out = is_p
         self.number = self.number % NUMBERS + 1
         self.asked_ns = now_ns
+
+    def doubt(self, now_ns: int, is_wrong: bool) -> None:
+        """Note whether the mark towards us is another than it should be."""
+        if not is_wrong:
+            self.doubted_ns = None
+        elif self.doubted_ns is None:
+            self.doubted_ns = now_ns
 
     def state(self) -> tuple[int, bool, bool, bool]:
         """The neighbour, the marks away from us and towards us, and whether ours is changing."""
