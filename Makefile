@@ -165,6 +165,10 @@ bench-descriptors: tools ## Until 200 routers have all descriptors of bp, bs and
 bench-signalling: tools ## What a message of bp, bs and amsp costs the processor in the simulator, as Markdown; SECONDS=60: of traffic.
 	PYTHONPATH=. $(BIN)/python tests/benchmarks/signalling_time.py --seconds $(or $(SECONDS),60)
 
+.PHONY: bench-one-client
+bench-one-client: tools ## What 100,000 descriptors of one client cost under bp, bs and amsp, as Markdown; DESCRIPTORS=1000000: so many.
+	PYTHONPATH=. $(BIN)/python tests/benchmarks/one_client.py --descriptors $(or $(DESCRIPTORS),100000)
+
 .PHONY: bench-sweep
 bench-sweep: tools ## What the cells of a sweep cost as Spark tasks, with one worker and two, as Markdown.
 	PYTHONPATH=. $(BIN)/python tests/benchmarks/sweep_table.py
