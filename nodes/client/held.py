@@ -42,6 +42,7 @@ class Held:
         self._entries: dict[int, _Entry] = {}
         self._digest = SetDigest()
         self._highest = 0
+        """Of the ids since there was none."""
 
     def __len__(self) -> int:
         return len(self._entries)
@@ -81,6 +82,7 @@ class Held:
         if entry is None:
             return False
         self._digest.toggle(number, entry.encoded)
+        self._highest = self._highest if self._entries else 0
         if attached:
             self._send(now_ns, self._withdraw, number.to_bytes(4, "big"), (self._what, number))
         return True

@@ -221,7 +221,9 @@ def _measure(host: Host, published: object, wanted: object) -> None:
 
 
 def _late(host: Host, times: object) -> None:
-    """Replies that are awaited have not come in time, so often."""
+    """Replies that are awaited have not come in time, so often; no interval ends, which is given apart."""
+    assert isinstance(host.scheme, Amsp)
+    host.scheme._rates.at = None
     host.scheme.handle_timer(host.now_ns + int(str(times)) * LATE_NS)
 
 
