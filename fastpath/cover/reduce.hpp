@@ -81,6 +81,32 @@ struct Candidate {
     return status;
 }
 
+// Whether `reduce` would leave the filters of a reduced predicate and these fresh ones all as they are. All are valid.
+[[nodiscard]] inline bool stays_reduced(const std::vector<Bytes>& held, const std::vector<Bytes>& fresh) {
+    FormBuilder builder;
+    const auto read = [&](Bytes filter, Form& form) {
+        static_cast<void>(builder.add(filter));
+        builder.finish(form);
+    };
+    std::deque<Form> forms;
+    const auto apart = [&](const Form& form) {
+        return std::none_of(forms.begin(), forms.end(),
+                            [&](const Form& each) { return covers(each, form) || covers(form, each); });
+    };
+    for (const Bytes filter : fresh) {
+        Form form;
+        read(filter, form);
+        if (form.contradictory || !apart(form)) return false;
+        if (may_be_thinned(filter, form) && thinned(filter, form) != wire::as_text(filter)) return false;
+        forms.push_back(std::move(form));
+    }
+    return forms.empty() || std::all_of(held.begin(), held.end(), [&](Bytes filter) {
+        Form form;
+        read(filter, form);
+        return apart(form);
+    });
+}
+
 [[nodiscard]] inline Status filters_of(Bytes predicate, std::vector<std::string_view>& out) {
     wire::FilterCursor cursor(predicate);
     for (Bytes filter; cursor.next(filter);) out.push_back(wire::as_text(filter));

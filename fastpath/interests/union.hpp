@@ -52,16 +52,17 @@ class Union {
         if (touched_.empty()) return false;
         const bool small = counted_ <= reduced_max_;
         std::vector<std::uint32_t> gone, come;
-        if (small) {
+        if (small && stays_whole()) {
+            compare_touched(gone, come);
+        } else if (small) {
             compare_reduced(gone, come);
         } else if (reduced_) {
             slots_.each([&](std::uint32_t id, Slot& slot) { note(id, slot, slot.count != 0, gone, come); });
         } else {
-            for (const std::uint32_t id : touched_) {
-                if (Slot* slot = slots_.find(id)) note(id, *slot, slot->count != 0, gone, come);
-            }
+            compare_touched(gone, come);
         }
         reduced_ = small;
+        whole_ = whole_ && small;
         for (const std::uint32_t id : gone) take(id);
         for (const std::uint32_t id : come) put(id);
         tidy(gone);
@@ -81,6 +82,7 @@ class Union {
         std::uint32_t given : 1 = 0;
     };
     using Ids = std::vector<std::uint32_t>;
+    static constexpr std::size_t FEW = 16;
 
     Slot& at(std::uint32_t id) {
         const auto [slot, fresh] = slots_.insert(id);
@@ -93,6 +95,22 @@ class Union {
         slot.given = wanted ? 1 : 0;
         given_ += wanted ? 1 : static_cast<std::size_t>(-1);
         (wanted ? come : gone).push_back(id);
+    }
+
+    // Whether nothing is redundant, as nothing was, and the few filters that came are not either.
+    [[nodiscard]] bool stays_whole() {
+        if (!whole_ || touched_.size() > FEW) return false;
+        std::vector<wire::Bytes> held, fresh;
+        slots_.each([&](std::uint32_t id, const Slot& slot) {
+            if (slot.count != 0) (slot.given != 0 ? held : fresh).push_back(pool_->filter(id));
+        });
+        return cover::stays_reduced(held, fresh);
+    }
+
+    void compare_touched(Ids& gone, Ids& come) {
+        for (const std::uint32_t id : touched_) {
+            if (Slot* slot = slots_.find(id)) note(id, *slot, slot->count != 0, gone, come);
+        }
     }
 
     void compare_reduced(Ids& gone, Ids& come) {
@@ -109,7 +127,11 @@ class Union {
             at(id);
             touched_.push_back(id);
         });
-        slots_.each([&](std::uint32_t id, Slot& slot) { note(id, slot, wanted.has(id), gone, come); });
+        whole_ = true;
+        slots_.each([&](std::uint32_t id, Slot& slot) {
+            note(id, slot, wanted.has(id), gone, come);
+            whole_ = whole_ && (slot.given != 0) == (slot.count != 0);
+        });
     }
 
     [[nodiscard]] static wire::Bytes as_bytes(const std::string& text) noexcept {
@@ -135,6 +157,7 @@ class Union {
     Ids touched_;  // whose count has changed since it was settled
     std::size_t counted_ = 0, given_ = 0;
     bool reduced_ = true;
+    bool whole_ = true;  // what was given out last is all that was counted then, and reduced
 };
 
 }  // namespace cbn::interests

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from nodes.config import MILLISECOND_NS
 
 QUIET = 8
@@ -9,14 +11,23 @@ QUIET = 8
 
 
 class Pending:
-    """One piece of work and when it is due; in a storm of causes it waits longer and longer."""
+    """One piece of work and when it is due; in a storm of causes it waits longer and longer.
 
-    def __init__(self, delay_ms: int, longest_factor: int = 1) -> None:
+    Args:
+        delay_ms: How long it waits.
+        longest_factor: How many times as long it waits at most.
+        noted: Called when it is wanted.
+    """
+
+    def __init__(
+        self, delay_ms: int, longest_factor: int = 1, noted: Callable[[], None] = lambda: None
+    ) -> None:
         self.at: int | None = None
         self._shortest_ns = delay_ms * MILLISECOND_NS
         self._longest_ns = self._shortest_ns * longest_factor
         self._delay_ns = self._shortest_ns
         self._done_at: int | None = None
+        self._noted = noted
 
     def want(self, now_ns: int) -> None:
         """There is cause to do the work."""
@@ -25,6 +36,7 @@ class Pending:
         quiet = self._done_at is None or now_ns - self._done_at > QUIET * self._delay_ns
         self._delay_ns = self._shortest_ns if quiet else min(2 * self._delay_ns, self._longest_ns)
         self.at = now_ns + self._delay_ns
+        self._noted()
 
     def want_soon(self, now_ns: int) -> None:
         """There is cause to do the work at once, unless it was done a short while ago."""

@@ -191,7 +191,10 @@ class Router:
         return {Role.ROUTER: from_routers, Role.CLIENT: from_clients}
 
     def _pending(self) -> Pending:
-        return Pending(self.config.timers.install_delay_ms, STORM_FACTOR)
+        return Pending(self.config.timers.install_delay_ms, STORM_FACTOR, self._note_due)
+
+    def _note_due(self) -> None:
+        self._stale = True
 
     @property
     def scheme(self) -> Scheme:

@@ -101,8 +101,8 @@ def decode(data: bytes) -> Packet:
         WireError: The bytes are anything else.
     """
     kind, fields = compiled.decode_packet(data)
-    if kind == PacketType.CONTROL and fields[-1] is None:
-        return Control._make(fields)
+    if kind >= PacketType.CONTROL and fields[-1] is None:
+        return Control._make(fields) if kind == PacketType.CONTROL else Ack._make(fields)
     return _build(kind, *fields)
 
 

@@ -10,6 +10,7 @@ import re
 import struct
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import lru_cache
 
 from fastpath import cover
 from fastpath.wire.codec import WireError, split_predicate
@@ -29,6 +30,8 @@ _NO_FILTERS = _COUNT.pack(0)
 PUBLISHES, SUBSCRIBES = 1, 2
 WITHDRAWN, AGAIN, KEPT = 1, 2, 4
 FLAGS = (0, WITHDRAWN, AGAIN, WITHDRAWN | KEPT)
+REMEMBERED, REMEMBERED_BYTES = 4_096, 512
+"""So many announcements of at most this size are known by their bytes: each comes to all routers."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,14 +63,21 @@ class CostAnnounce:
         Raises:
             WireError: It is no announcement of costs.
         """
-        origin, sequence, flags, *rates, count = _unpack(_COST, _COST_FIELDS, data)
-        _require(origin, "origin", 0, "is 0, which is not allowed")
-        _require(not sequence >> 63, "sequence", 4, "has its top bit set")
-        _require(flags <= PUBLISHES | SUBSCRIBES, "flags", 12, "has reserved bits set")
-        causes = tuple(_causes(data, count))
-        _finish(data, _COST.size + count * _CAUSE.size, "COST_ANNOUNCE")
-        publishes, subscribes = bool(flags & PUBLISHES), bool(flags & SUBSCRIBES)
-        return cls(origin, sequence, publishes, subscribes, rates[0], rates[1], causes)
+        return (_known_costs if len(data) <= REMEMBERED_BYTES else _costs)(data)
+
+
+def _costs(data: bytes) -> CostAnnounce:
+    origin, sequence, flags, *rates, count = _unpack(_COST, _COST_FIELDS, data)
+    _require(origin, "origin", 0, "is 0, which is not allowed")
+    _require(not sequence >> 63, "sequence", 4, "has its top bit set")
+    _require(flags <= PUBLISHES | SUBSCRIBES, "flags", 12, "has reserved bits set")
+    causes = tuple(_causes(data, count))
+    _finish(data, _COST.size + count * _CAUSE.size, "COST_ANNOUNCE")
+    publishes, subscribes = bool(flags & PUBLISHES), bool(flags & SUBSCRIBES)
+    return CostAnnounce(origin, sequence, publishes, subscribes, rates[0], rates[1], causes)
+
+
+_known_costs = lru_cache(maxsize=REMEMBERED)(_costs)
 
 
 @dataclass(frozen=True, slots=True)

@@ -31,6 +31,8 @@ class Shape:
         self._topology = topology
         self.publishers = publishers
         self.subscribers = subscribers
+        self._forcing: frozenset[Link] | None = None
+        self._downstream = set[Link]()
 
     @classmethod
     def of(cls, topology: Topology, publishers: Ends, subscribers: Ends) -> Shape:
@@ -79,7 +81,13 @@ class Shape:
 
     def forced(self, causes: Iterable[Link]) -> set[Link]:
         """The causes that are within trees, and all that is downstream of them."""
-        reached = {cause for cause in causes if cause in self.users}
+        within = frozenset(cause for cause in causes if cause in self.users)
+        if within != self._forcing:
+            self._forcing, self._downstream = within, self._reached(within)
+        return self._downstream
+
+    def _reached(self, causes: Iterable[Link]) -> set[Link]:
+        reached = {*causes}
         waiting = [*reached]
         while waiting:
             for link in self.below[waiting.pop()]:
