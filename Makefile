@@ -169,6 +169,10 @@ bench-signalling: tools ## What a message of bp, bs and amsp costs the processor
 bench-one-client: tools ## What 100,000 descriptors of one client cost under bp, bs and amsp, as Markdown; DESCRIPTORS=1000000: so many.
 	PYTHONPATH=. $(BIN)/python tests/benchmarks/one_client.py --descriptors $(or $(DESCRIPTORS),100000)
 
+.PHONY: bench-seals
+bench-seals: tools ## What it costs that neighbours prove who they are, as Markdown; ROUTERS=1000: of so many.
+	PYTHONPATH=. $(BIN)/python tests/benchmarks/seals_time.py --routers $(or $(ROUTERS),1000)
+
 .PHONY: bench-sweep
 bench-sweep: tools ## What the cells of a sweep cost as Spark tasks, with one worker and two, as Markdown.
 	PYTHONPATH=. $(BIN)/python tests/benchmarks/sweep_table.py

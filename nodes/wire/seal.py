@@ -9,7 +9,6 @@ Not here: which counters were seen already, and what is refused (`nodes.routing.
 
 from __future__ import annotations
 
-import hashlib
 import hmac
 from struct import Struct
 from typing import NamedTuple
@@ -22,8 +21,9 @@ _TRAILER = Struct(f">Q{MAC_BYTES}sHBB")
 _TAG_BYTES = 8 + MAC_BYTES
 SEAL_BYTES = _TRAILER.size
 """By how much a seal makes a packet longer."""
-_AUTH, _FLAGS_AT, _LENGTH_AT = 0x01, 4, 2
-_BEHIND_MAC = 4
+_AUTH, _FLAGS_AT = 0x01, 4
+_BEGIN = Struct(">2sHB")
+_BEHIND = Struct(">HBB")
 
 
 class Seal(NamedTuple):
@@ -36,24 +36,21 @@ class Seal(NamedTuple):
 
 def link_key(secret: bytes, link: int) -> bytes:
     """The key of a link, of the secret that all links of a run have theirs from."""
-    return hmac.digest(secret, b"cbn link 1" + link.to_bytes(4, "big"), hashlib.sha256)
+    return hmac.digest(secret, b"cbn link 1" + link.to_bytes(4, "big"), "sha256")
 
 
 def direction_key(link_key: bytes, sender: int, receiver: int) -> bytes:
     """The key of what `sender` sends to `receiver`."""
     label = b"cbn neighbours 1" + sender.to_bytes(4, "big") + receiver.to_bytes(4, "big")
-    return hmac.digest(link_key, label, hashlib.sha256)
+    return hmac.digest(link_key, label, "sha256")
 
 
 def seal(packet: bytes, key: bytes, key_id: int, counter: int) -> bytes:
     """The packet with a seal; it must have no trailer yet."""
-    sealed = bytearray(packet)
-    sealed[_FLAGS_AT] |= _AUTH
-    sealed[_LENGTH_AT : _LENGTH_AT + 2] = (len(packet) + SEAL_BYTES).to_bytes(2, "big")
-    sealed += _TRAILER.pack(counter, bytes(MAC_BYTES), key_id, ALGORITHM, _TAG_BYTES)
-    end = len(sealed) - _BEHIND_MAC
-    sealed[end - MAC_BYTES : end] = _mac(bytes(sealed), key)
-    return bytes(sealed)
+    begin = _BEGIN.pack(packet[:2], len(packet) + SEAL_BYTES, packet[_FLAGS_AT] | _AUTH)
+    in_front = b"".join((begin, packet[_BEGIN.size :], counter.to_bytes(8, "big")))
+    behind = _BEHIND.pack(key_id, ALGORITHM, _TAG_BYTES)
+    return in_front + hmac.digest(key, in_front + behind, "sha256")[:MAC_BYTES] + behind
 
 
 def seal_of(packet: bytes) -> Seal | None:
@@ -71,6 +68,5 @@ def proves(packet: bytes, found: Seal, key: bytes) -> bool:
 
 def _mac(packet: bytes, key: bytes) -> bytes:
     """Over the packet but for the keyed hash itself."""
-    end = len(packet) - _BEHIND_MAC
-    covered = packet[: end - MAC_BYTES] + packet[end:]
-    return hmac.digest(key, covered, hashlib.sha256)[:MAC_BYTES]
+    end = len(packet) - _BEHIND.size
+    return hmac.digest(key, packet[: end - MAC_BYTES] + packet[end:], "sha256")[:MAC_BYTES]
