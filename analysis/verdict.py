@@ -10,7 +10,7 @@ from collections.abc import Collection, Iterable, Sequence
 from dataclasses import asdict
 from typing import Any
 
-from analysis import pattern_counts
+from analysis import matchmaking, pattern_counts
 from analysis.expectations import to_expectations
 from analysis.findings import (
     CHECKS,
@@ -265,6 +265,7 @@ def to_scheme(findings: Findings) -> dict[str, Any]:
         "stretch": asdict(found.stretch) if found.stretch else None,
         "control": control_by_kind(findings.traffic),
         "state": _state(name, found),
+        "matchmaker": matchmaking.as_verdict(findings),
     }
 
 

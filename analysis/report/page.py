@@ -19,6 +19,7 @@ from analysis.report import (
     hops,
     latency,
     links,
+    matchmaker,
     messages,
     monitors,
     network,
@@ -40,6 +41,7 @@ SECTIONS = (
     fidelity.SECTION,
     overview.RUN,
     network.SECTION,
+    matchmaker.SECTION,
     routers.SECTION,
     messages.SECTION,
     advertisements.SECTION,
@@ -53,7 +55,7 @@ SECTIONS = (
 )
 """In the order of the page."""
 
-SCRIPTS = ("page.js", "messages.js", "span.js")
+SCRIPTS = ("page.js", "messages.js", "span.js", "marks.js")
 
 _MACROS = '{% from "macros.html.j2" import number, cell, counted, table, facts %}\n'
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from pathlib import Path
 from urllib.parse import unquote
@@ -17,8 +18,10 @@ from testbed.plan.load import read_scenario
 from testbed.runs.conduct import conduct
 from testbed.runs.directory import RunDirectory
 from testbed.sim.world import SimulatedWorld
+from tests.analysis import meeting
 from tests.analysis.test_groups import run
 from tests.browser import Browser, Page
+from tests.judge.runs import carry_out
 
 pytestmark = [pytest.mark.spark, pytest.mark.browser]
 
@@ -79,6 +82,13 @@ def browser() -> Iterator[Browser]:
 @pytest.fixture
 def page(browser: Browser, report: Path) -> Page:
     return browser.open(report)
+
+
+@pytest.fixture(scope="module")
+def meeting_report(spark: object, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    directory = carry_out(meeting.scenario(), tmp_path_factory.mktemp("meeting"))
+    analyze(directory)
+    return directory / "report.html"
 
 
 def text(page: Page, selector: str) -> str:
@@ -324,3 +334,66 @@ def test_figures_of_a_comparison_have_colours_in_light_and_in_dark(comparison: P
         found.append(comparison.value(colour))
     assert len(set(found)) == 2
     assert "none" not in found
+
+
+def marks_of(page: Page) -> dict[str, str]:
+    """The classes of each direction of a link that is in use, by the ids of its ends."""
+    script = (
+        "Object.fromEntries([...document.querySelectorAll('svg.marks [data-way]:not(.unused)')]"
+        ".map(e => [e.dataset.way, e.getAttribute('class')]))"
+    )
+    return dict(page.value(script))
+
+
+def test_marks_of_links_are_shown_at_any_moment_at_which_one_changed(
+    browser: Browser, meeting_report: Path
+) -> None:
+    page = browser.open(meeting_report)
+    at_end = marks_of(page)
+    assert {"1 2", "2 3", "3 4", "2 5"} == at_end.keys()
+    words = text(page, "#marks-said")
+    page.click("#marks-before")
+    assert text(page, "#marks-said") != words
+    page.value(
+        "const at = document.getElementById('marks-at'); at.value = 0; at.dispatchEvent(new Event('input'))"
+    )
+    assert text(page, "#marks-said").startswith("0 ns: ")
+    shown = set()
+    for _ in range(int(page.value("document.getElementById('marks-at').max"))):
+        page.click("#marks-after")
+        shown |= set(marks_of(page).values())
+    assert shown == {"mark p", "mark s", "mark p changing", "mark s changing"}
+    assert marks_of(page) == at_end
+    assert page.errors == []
+
+
+def test_choosing_a_part_of_the_run_shows_the_marks_at_its_end(
+    browser: Browser, meeting_report: Path
+) -> None:
+    page = browser.open(meeting_report)
+    moments = page.value("JSON.parse(document.getElementById('marks-data').textContent).moments")
+    page.drag("svg.course .ground", 0.0, 0.25)
+    until_ns = page.value("Number(document.getElementById('span-until').value) * "
+                          "JSON.parse(document.getElementById('span-data').textContent).width")  # fmt: skip
+    assert (
+        int(page.value("document.getElementById('marks-at').value")) == sum(m < until_ns for m in moments) - 1
+    )
+    page.click("#span-whole")
+    assert int(page.value("document.getElementById('marks-at').value")) == len(moments) - 1
+
+
+def test_matchmaking_nodes_and_types_of_signalling_are_listed(browser: Browser, meeting_report: Path) -> None:
+    page = browser.open(meeting_report)
+    verdict = json.loads((meeting_report.parent / "verdict.json").read_text(encoding="utf-8"))
+    found = verdict["scheme"]["matchmaker"]
+    rows = page.value(
+        "[...document.querySelectorAll('#matchmaker table')].slice(0, 2)"
+        ".map(t => [...t.tBodies[0].rows].map(r => [r.cells[0].innerText, Number(r.cells[1].innerText)]))"
+    )
+    assert dict(rows[0]) == {name: each["messages"] for name, each in found["signalling"].items()}
+    assert sum(made for _, made in rows[1]) == found["matches"] > 0
+    assert len(rows[1]) == found["matchmakers"]
+
+
+def test_other_schemes_have_no_marks_and_no_section_about_them(page: Page) -> None:
+    assert page.value("document.getElementById('matchmaker')") is None

@@ -12,12 +12,14 @@ import pytest
 from jinja2 import Environment
 
 from analysis.catalog.course import CONVERGENCE, FAULTS, LINKS, ROUTERS
+from analysis.catalog.matchmaker import MARKINGS, MATCHES, SIGNALLING
 from analysis.catalog.model import Table
 from analysis.counts import Counts
 from analysis.figures.axes import NONE
 from analysis.findings import Scope, ScopeCounts
 from analysis.history import Disturbance, NetworkChange
-from analysis.report import disturbances, links, routers
+from analysis.matchmaking import matchmaking_of
+from analysis.report import disturbances, links, marks, matchmaker, routers
 from analysis.report.page import _MACROS, _environment
 
 SVG = "{http://www.w3.org/2000/svg}"
@@ -192,3 +194,72 @@ def test_routers_are_listed_by_what_they_sent_with_what_they_dropped():
     ]
     dropped = tree.find(".//td[@title]")
     assert dropped.get("title") == "hop_limit 3, no_fib 1"
+
+
+def matchmaker_findings(marks: list[dict[str, Any]], name: str = "r1") -> Any:
+    told = {"link": "r1--r2", "what": "PCD", "said": "new", "from_id": 1, "to_id": 2, "messages": 4}
+    findings = findings_with(
+        markings=pa.Table.from_pylist(marks, MARKINGS.schema),
+        signalling=table(
+            SIGNALLING, {**told, "slice": 0}, {**told, "slice": 2, "said": "kept"}, {**told, "slice": -1}
+        ),
+        matches=table(MATCHES, {"node_id": 1, "name": name, "slice": 1, "matches": 7}),
+    )
+    routers = [SimpleNamespace(name=name, node_id=1), SimpleNamespace(name="r2", node_id=2)]
+    plan = SimpleNamespace(routers=routers, links=[SimpleNamespace(a=name, b="r2")])
+    findings.run.plan, findings.run.end_ns = plan, START_NS + 3 * WIDTH_NS
+    findings.run.names = {1: name, 2: "r2"}
+    return findings
+
+
+def marked_at(seconds: float, marking: str, changing: bool = False) -> dict[str, Any]:
+    ways = {"link": "r1--r2", "from_id": 1, "to_id": 2}
+    return {**ways, "from_ns": START_NS + int(seconds * 1e9), "marking": marking, "changing": changing}
+
+
+CHANGED = [marked_at(-1, "s"), marked_at(1, "p", changing=True), marked_at(1.5, "p")]
+
+
+def test_a_mark_that_changed_is_drawn_as_it_was_at_the_end_and_counted():
+    tree = rendered(matchmaker.SECTION, matchmaker_findings(CHANGED))
+    (arrow,) = [each for each in tree.iter(f"{SVG}path") if each.get("data-way")]
+    assert arrow.get("class") == "mark p"
+    assert "Marks of links changed 1 times. 7 matches were made" in " ".join("".join(tree.itertext()).split())
+    assert rows_of(tree, 0) == [
+        ["PCD", "8", "66.7 %", "0", "0", "0 B", NONE], ["withdrawn", "4", "33.3 %", "0", "0", "0 B", NONE]
+    ]  # fmt: skip
+    assert rows_of(tree, 1) == [["r1", "7", "100 %"]]
+    assert rows_of(tree, 2) == [["r1 \N{RIGHTWARDS ARROW} r2", "yes", "p", "1", "2 s", "66.7 %"]]
+
+
+def test_a_run_in_which_no_mark_changed_says_so():
+    assert "No mark of a link changed." in "".join(
+        rendered(matchmaker.SECTION, matchmaker_findings(CHANGED[:1])).itertext()
+    )
+
+
+def test_there_is_no_section_of_marks_where_no_link_has_one():
+    assert matchmaker.SECTION.data(matchmaker_findings([]), {}) is None
+    assert matchmaker.SECTION.data(findings_with(), {}) is None
+
+
+def test_names_of_routers_mean_nothing_in_a_page():
+    name = "<b>&'\"</script>"
+    tree = rendered(matchmaker.SECTION, matchmaker_findings(CHANGED, name))
+    assert name in [each.text for each in tree.iter(f"{SVG}text")]
+    assert rows_of(tree, 1)[0][0] == name
+
+
+def test_marks_at_each_moment_count_from_when_the_network_was_ready():
+    found = matchmaking_of(matchmaker_findings(CHANGED))
+    assert [found.s_links(START_NS + at) for at in (0, WIDTH_NS - 1, WIDTH_NS, 2 * WIDTH_NS)] == [1, 1, 0, 0]
+    document = marks.to_document(matchmaker_findings(CHANGED), found)
+    assert document["moments"] == [0, WIDTH_NS, WIDTH_NS * 3 // 2]
+    assert document["marks"] == {"1 2": [[0, "s"], [WIDTH_NS, "p changing"], [WIDTH_NS * 3 // 2, "p"]]}
+    assert document["made"] == {1: [[2 * WIDTH_NS, 7]]}
+
+
+def test_too_many_marks_are_shown_as_they_were_at_the_end(monkeypatch):
+    monkeypatch.setattr(marks, "MOST_MARKS", 2)
+    tree = rendered(matchmaker.SECTION, matchmaker_findings(CHANGED))
+    assert "too many changes to show each moment" in "".join(tree.itertext())

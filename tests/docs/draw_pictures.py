@@ -1,7 +1,7 @@
 """Draws the pictures of real output that the README shows: `make pictures`, as root, with Chromium.
 
-The report of the scenario `outage`, a single message in it and the comparison of some schemes, in light and
-in dark, and a page of `cbn top` of a running network.
+The report of the scenario `outage`, a single message in it, the comparison of some schemes and the marks of
+links under `amsp`, in light and in dark, and a page of `cbn top` of a running network.
 """
 
 from __future__ import annotations
@@ -39,6 +39,7 @@ def main() -> int:
     with tempfile.TemporaryDirectory() as folder:
         draw_report(Path(folder))
         draw_comparison(Path(folder))
+        draw_marks(Path(folder))
         draw_top(Path(folder))
     return 0
 
@@ -72,6 +73,20 @@ def draw_comparison(folder: Path) -> None:
             page = browser.open(out / "compare.html", width=WIDTH, height=COMPARISON_HEIGHT)
             page.prefer(scheme)
             save(page, f"compare-{scheme}.png")
+
+
+def draw_marks(folder: Path) -> None:
+    """Which links are marked how in the scenario `dis` under `amsp`, and what that takes."""
+    options = ["--set", "scheme.name=amsp", "--set", "scheme.interval_ms=1000"]
+    out = folder / "dis"
+    run(*CBN, "run", "dis", "--world", "sim", *options, "--analyze", "--quiet", "--out", str(out))
+    with Browser() as browser:
+        for scheme in SCHEMES:
+            page = browser.open(out / "report.html", width=WIDTH)
+            page.prefer(scheme)
+            tables = "document.querySelectorAll('#matchmaker table')"
+            page.value(f"{tables}.forEach(e => e.closest('.scroll').parentElement.remove())")
+            save(page, f"marks-{scheme}.png", "#matchmaker")
 
 
 def save(page: Page, name: str, selector: str | None = None) -> None:
