@@ -36,12 +36,12 @@ class Seal(NamedTuple):
 
 def link_key(secret: bytes, link: int) -> bytes:
     """The key of a link, of the secret that all links of a run have theirs from."""
-    return hmac.digest(secret, b"cbn link 1" + link.to_bytes(4, "big"), "sha256")
+    return hmac.digest(secret, b"cbn-link-1" + link.to_bytes(4, "big"), "sha256")
 
 
 def direction_key(link_key: bytes, sender: int, receiver: int) -> bytes:
     """The key of what `sender` sends to `receiver`."""
-    label = b"cbn neighbours 1" + sender.to_bytes(4, "big") + receiver.to_bytes(4, "big")
+    label = b"cbn-neighbours-1" + sender.to_bytes(4, "big") + receiver.to_bytes(4, "big")
     return hmac.digest(link_key, label, "sha256")
 
 

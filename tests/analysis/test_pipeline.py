@@ -98,6 +98,7 @@ def test_a_faultless_run_is_found_so(spark, hand_made):
             "stretch": None,
             "control": {},
             "state": None,
+            "matchmaker": None,
         },
         "phases": [],
         "recovery": None,

@@ -67,5 +67,5 @@ def test_the_hash_is_that_of_the_document() -> None:
     sealed = seal(encode(PACKETS[2]), KEY, 3, 5)
     mac, rest = sealed[-20:-4], sealed[:-20] + sealed[-4:]
     assert hmac.new(KEY, rest, hashlib.sha256).digest()[:16] == mac
-    label = b"cbn neighbours 1" + bytes((0, 0, 0, 1, 0, 0, 0, 2))
+    label = b"cbn-neighbours-1" + bytes((0, 0, 0, 1, 0, 0, 0, 2))
     assert hmac.new(link_key(b"s" * 32, 7), label, hashlib.sha256).digest() == KEY
