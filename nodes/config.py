@@ -32,6 +32,11 @@ class SecurityConfig:
 
     neighbours: Neighbours = Neighbours.OFF
 
+    @property
+    def seals(self) -> bool:
+        """Whether packets between neighbours are sealed, and links have keys for it."""
+        return self.neighbours is not Neighbours.OFF
+
 
 @dataclass(frozen=True, slots=True)
 class LinkKey:

@@ -16,7 +16,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from nodes.config import ACTIONS, MOST_DILATE, Action, InterfaceConfig, LinkKey, Neighbours, NodeConfig
+from nodes.config import ACTIONS, MOST_DILATE, Action, InterfaceConfig, LinkKey, NodeConfig
 from nodes.records import RecordError, from_plain, to_plain
 from nodes.wire.seal import KEY_BYTES
 
@@ -111,7 +111,7 @@ def _key_of(text: str, key: str) -> LinkKey:
 
 
 def _with_keys(config: NodeConfig) -> NodeConfig:
-    if config.security.neighbours is Neighbours.OFF:
+    if not config.security.seals:
         return config
     if not config.keys_path:
         raise RecordError(

@@ -63,7 +63,7 @@ class Guard:
 
     def __init__(self, node: NodeConfig, interface: InterfaceConfig) -> None:
         self._mode = node.security.neighbours
-        self.watches = self._mode is not Neighbours.OFF
+        self.watches = node.security.seals
         """Whether anything is sealed and looked at."""
         self._ids = node.node_id, interface.peer_id
         self._ours: tuple[int, bytes] | None = None

@@ -31,7 +31,7 @@ PUBLISHES, SUBSCRIBES = 1, 2
 WITHDRAWN, AGAIN, KEPT = 1, 2, 4
 FLAGS = (0, WITHDRAWN, AGAIN, WITHDRAWN | KEPT)
 REMEMBERED, REMEMBERED_BYTES = 4_096, 512
-"""So many announcements of at most this size are known by their bytes: each comes to all routers."""
+"""So many payloads of a kind, of at most this size, are known by their bytes: each goes over many links."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,7 +16,6 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from nodes.config import Neighbours
 from nodes.config_file import dump_config, dump_script, write_keys
 from nodes.daemon.clock import Clock
 from nodes.daemon.fork_server import NodeProcess
@@ -75,7 +74,7 @@ class NodeFiles:
         path = self.directory.config.resolve() / f"{node.name}.toml"
         script = path.with_suffix(".script.jsonl")
         keys = path.with_suffix(".keys.toml")
-        sealed = self.plan.security.neighbours is not Neighbours.OFF
+        sealed = self.plan.security.seals
         client = node.role is Role.CLIENT
         scripted = client and not node.run
         config = replace(

@@ -30,7 +30,7 @@ def node_config(
         plan: Of the experiment.
         node: Which node.
         run_id: Of the run.
-        secret: Of the run: what the keys of its links are made of; without it there are none.
+        secret: Of the run: what the keys of its links are made of, if they have any.
         keys_path: Where they stand, for a node that reads them from a file; the other paths likewise.
         log_path: Of its log.
         events_path: Of its events.
@@ -40,6 +40,7 @@ def node_config(
         dilate_from_ns: When both times were the same.
     """
     peers = {n.name: n for n in plan.nodes}
+    secret = secret if plan.security.seals else b""
     return NodeConfig(
         name=node.name,
         node_id=node.node_id,

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import hmac
+import json
+from pathlib import Path
 
 from hypothesis import given
 from hypothesis import strategies as st
@@ -69,3 +71,15 @@ def test_the_hash_is_that_of_the_document() -> None:
     assert hmac.new(KEY, rest, hashlib.sha256).digest()[:16] == mac
     label = b"cbn-neighbours-1" + bytes((0, 0, 0, 1, 0, 0, 0, 2))
     assert hmac.new(link_key(b"s" * 32, 7), label, hashlib.sha256).digest() == KEY
+
+
+def test_the_vector_is_sealed_with_the_key_that_it_names() -> None:
+    vectors = json.loads((Path(__file__).parents[1] / "vectors" / "ack.json").read_text(encoding="utf-8"))
+    [vector] = [each for each in vectors["vectors"] if each["name"].startswith("sealed by node 1")]
+    packet = bytes.fromhex("".join(line.split("#")[0] for line in vector["hex"]))
+    key = direction_key(bytes(range(32)), 1, 2)
+    found = seal_of(packet)
+    assert found is not None
+    assert found.counter == 2**40 + 5
+    assert proves(packet, found, key)
+    assert seal(encode(Ack(1, 2, 3, 4)), key, 7, 2**40 + 5) == packet

@@ -38,13 +38,11 @@ from nodes.routing.schemes.siena_relations import ADVERTISEMENTS, SUBSCRIPTIONS,
 from nodes.routing.schemes.siena_trees import on_shared_tree
 from nodes.routing.trees import Topology
 from nodes.wire.codec import WireError
-from nodes.wire.matchmaker_payloads import CostAnnounce, DescriptorUpdate
+from nodes.wire.matchmaker_payloads import REMEMBERED, REMEMBERED_BYTES, CostAnnounce, DescriptorUpdate
 from nodes.wire.packets import Kind
 
 ANYTHING = 1
 """The number of the descriptor of a router whose clients need not advertise."""
-REMEMBERED, REMEMBERED_BYTES = 4_096, 512
-"""So many updates of at most this size are known by their bytes: one goes over many links of a process."""
 NETWORK_OF_ONE = Topology.intern((1,), ())
 Handler = Callable[[int, int, bytes], None]
 

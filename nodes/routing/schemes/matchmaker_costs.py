@@ -266,7 +266,7 @@ class Rates:
 
     @property
     def announced(self) -> tuple[int, int]:
-        """F and g as last announced, in millionths a second."""
+        """The rates f and g as last announced, in millionths a second."""
         return self._rates[0].announced, self._rates[1].announced
 
     def count(self, now_ns: int, published: int, wanted: int) -> None:
