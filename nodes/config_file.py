@@ -35,7 +35,7 @@ def load_config(path: str | Path) -> NodeConfig:
     try:
         config = from_plain(NodeConfig, tomllib.loads(text))
         _check(config)
-        config = _with_keys(config)
+        config = with_keys(config)
     except tomllib.TOMLDecodeError as error:
         raise ConfigError(f"{path}: not TOML: {error}") from None
     except RecordError as error:
@@ -110,7 +110,13 @@ def _key_of(text: str, key: str) -> LinkKey:
     return found
 
 
-def _with_keys(config: NodeConfig) -> NodeConfig:
+def with_keys(config: NodeConfig) -> NodeConfig:
+    """The settings with the keys that stand in their file now, if links have keys.
+
+    Raises:
+        ConfigError: The file cannot be used.
+        RecordError: It, or one of the keys, is not there.
+    """
     if not config.security.seals:
         return config
     if not config.keys_path:

@@ -58,6 +58,8 @@ class FaultKind(NamedTuple):
     """Whether it happens to clients that are programs, too, if they are named."""
     example: str = ""
     """The one-line form, if it needs more than the name and the target."""
+    needs_keys: bool = False
+    """Whether it happens to links whose ends have keys of it, which programs read only when they start."""
     said: str = ""
     """Of a single step: what happened, in a few words; `{}` is the target."""
 
@@ -106,6 +108,8 @@ _TABLE = (
               said="link {} changed"),
     FaultKind("repair", "link", "A link that was impaired gets the properties of the topology again.",
               applied_as="impair"),
+    FaultKind("rekey", "link", "Links get new keys, while they carry (`security`).", control="rekey",
+              needs_keys=True, said="new key for link {}"),
 )
 # fmt: on
 KINDS: Mapping[str, FaultKind] = MappingProxyType({kind.name: kind for kind in _TABLE})

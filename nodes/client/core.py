@@ -16,7 +16,7 @@ from collections.abc import Callable, Mapping, Sequence
 from fastpath.wire import codec
 from nodes.client.held import Held
 from nodes.client.refused import name_of, why_not
-from nodes.config import NodeConfig
+from nodes.config import LinkKey, NodeConfig
 from nodes.model import (
     Pattern,
     Predicate,
@@ -238,6 +238,11 @@ class ClientCore:
             return
         for event in self.link.receive(now_ns, packet):
             self._take(now_ns, event)
+
+    def use_keys(self, now_ns: int, interface: int, keys: tuple[LinkKey, ...]) -> None:
+        """The keys of the link are these now."""
+        assert interface == 0, "a client has one interface"
+        self.link.use_keys(now_ns, keys)
 
     def handle_timer(self, now_ns: int) -> None:
         """Do what is due."""

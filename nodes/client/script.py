@@ -18,7 +18,7 @@ from types import MappingProxyType
 from nodes.client.core import ClientCore, NotAttached
 from nodes.client.deliveries import Deliveries
 from nodes.client.events import EventRecord, Events
-from nodes.config import ACTIONS, Action
+from nodes.config import ACTIONS, Action, LinkKey
 from nodes.model import (
     Components,
     Occurrence,
@@ -191,6 +191,10 @@ class ScriptedClient:
         """Take one packet that arrived on an interface."""
         self.core.receive(now_ns, interface, packet)
         self._after(now_ns, packet)
+
+    def use_keys(self, now_ns: int, interface: int, keys: tuple[LinkKey, ...]) -> None:
+        """The keys of the link are these now."""
+        self.core.use_keys(now_ns, interface, keys)
 
     def handle_timer(self, now_ns: int) -> None:
         """Do what is due, the script's actions included."""

@@ -15,13 +15,14 @@ from random import Random
 
 from nodes.config import NodeConfig
 from nodes.config_file import ConfigError, load_config, load_script
-from nodes.daemon.admin import AdminServer, Command, Request
+from nodes.daemon.admin import AdminServer, Command, Request, RequestError
 from nodes.daemon.clock import Clock
 from nodes.daemon.journal import Journal
 from nodes.daemon.loop import Loop
 from nodes.daemon.shell import Node, status_of, write_status
 from nodes.daemon.sockets import BindError
 from nodes.model import UsageError
+from nodes.records import RecordError
 from nodes.wire.packets import Role
 
 EXIT_CONFIG = 2
@@ -102,7 +103,17 @@ def commands(node: Node, loop: Loop) -> dict[str, Command]:
         loop.stop()
         return {}
 
+    def keys(_: Request) -> object:
+        if not node.shell.config.security.seals:
+            raise RequestError("the links have no keys, as security.neighbours is off")
+        try:
+            node.shell.take_keys()
+        except (ConfigError, RecordError) as error:
+            raise RequestError(f"the keys stay as they were: {error}") from None
+        return {}
+
     return {
+        "keys": keys,
         "status": lambda _: status_of(node, loop),
         "tables": lambda _: node.tables(),
         "stop": stop,

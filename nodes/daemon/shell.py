@@ -14,6 +14,7 @@ from typing import Protocol
 
 from fastpath.fib import Fib
 from nodes.config import NodeConfig
+from nodes.config_file import with_keys
 from nodes.daemon.admin import Command
 from nodes.daemon.clock import Clock
 from nodes.daemon.journal import Journal
@@ -74,6 +75,19 @@ class Shell:
             self.carry_out()
             deadline_ns = self.core.next_deadline()
         return deadline_ns
+
+    def take_keys(self) -> None:
+        """Read the keys of the links anew, and use them from now on.
+
+        Raises:
+            ConfigError: Their file cannot be used. All stays as it was.
+            RecordError: It, or one of the keys, is not there; likewise.
+        """
+        self.config = with_keys(self.config)
+        for interface in self.config.interfaces:
+            self.core.use_keys(self.clock.now_ns(), interface.index, interface.keys)
+        numbers = {each.name: [key.key_id for key in each.keys] for each in self.config.interfaces}
+        self.log("keys", numbers=numbers)
 
     def carry_out(self) -> None:
         """Do, in order, what the core has asked for."""

@@ -5,6 +5,7 @@ The seam of all three worlds. A shell (the simulator or the daemon) does:
     core.receive(now_ns, interface, packet)   # one control-plane packet, bytes
     core.handle_timer(now_ns)                 # at or after next_deadline()
     core.next_deadline() -> int | None        # absolute, ns
+    core.use_keys(now_ns, interface, keys)    # the link's keys are these now
     core.take_outputs() -> list[Output]       # after each of the above
     core.status() -> dict[str, object]        # for readiness and for people
 
@@ -21,6 +22,7 @@ from enum import StrEnum
 from typing import NamedTuple, Protocol
 
 from fastpath.fib import Fib
+from nodes.config import LinkKey
 from nodes.wire.packets import Message
 
 
@@ -128,6 +130,9 @@ class Core(Protocol):
 
     def next_deadline(self) -> int | None:
         """When `handle_timer` wants to be called next."""
+
+    def use_keys(self, now_ns: int, interface: int, keys: tuple[LinkKey, ...]) -> None:
+        """The keys of a link are these now; what goes is sealed with the first."""
 
     def take_outputs(self) -> list[Output]:
         """Hand over, in order, what is to be done; the list is then empty."""

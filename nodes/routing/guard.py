@@ -9,6 +9,9 @@ are higher than before. If a clock was set back, the neighbour refuses us until 
 then it forgets which counters it has seen (`forget`). Sessions have names that are drawn anew, so what was
 recorded in another session never comes into one.
 
+Keys are changed while the link carries (`use`): the neighbour, which is told a little earlier or later, may
+go on with its old key for as long as it may be silent.
+
 Not here: the bytes of a seal (`nodes.wire.seal`); what a session is (`adjacency`). Decision 33.
 """
 
@@ -16,7 +19,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from nodes.config import InterfaceConfig, LinkKey, Neighbours, NodeConfig
+from nodes.config import MILLISECOND_NS, InterfaceConfig, LinkKey, Neighbours, NodeConfig
 from nodes.routing.effects import Reason
 from nodes.wire.packets import PacketType
 from nodes.wire.seal import SEAL_BYTES, direction_key, proves, seal, seal_of
@@ -66,16 +69,26 @@ class Guard:
         self.watches = node.security.seals
         """Whether anything is sealed and looked at."""
         self._ids = node.node_id, interface.peer_id
+        self._grace_ns = node.timers.hold_ms * MILLISECOND_NS
         self._ours: tuple[int, bytes] | None = None
-        self._theirs: Mapping[int, bytes] = {}
+        self._theirs: dict[int, bytes] = {}
+        self._ends: dict[int, int] = {}
+        """Of keys that we were told no more of: from when on they are refused."""
         self._window = Window()
         self._counter = 0
-        self.use(interface.keys)
+        self.use(0, interface.keys)
 
-    def use(self, keys: tuple[LinkKey, ...]) -> None:
-        """Take these keys from now on: each for what comes, the first for what goes."""
+    def use(self, now_ns: int, keys: tuple[LinkKey, ...]) -> None:
+        """Take these keys from now on: each for what comes, the first for what goes.
+
+        Those of before that are not among them are taken for a hold time more.
+        """
         us, peer = self._ids
-        self._theirs = {key.key_id: direction_key(key.secret, peer, us) for key in keys}
+        for key_id in self._theirs:
+            self._ends.setdefault(key_id, now_ns + self._grace_ns)
+        for key in keys:
+            self._theirs[key.key_id] = direction_key(key.secret, peer, us)
+            self._ends.pop(key.key_id, None)
         self._ours = (keys[0].key_id, direction_key(keys[0].secret, us, peer)) if keys else None
 
     @property
@@ -91,7 +104,7 @@ class Guard:
         key_id, key = self._ours
         return seal(packet, key, key_id, self._counter)
 
-    def refusal(self, packet: bytes) -> Reason | None:
+    def refusal(self, now_ns: int, packet: bytes) -> Reason | None:
         """Why a packet that came must not be taken, if so. One that may be is known from then on."""
         if not self.watches or len(packet) <= TYPE_AT or packet[TYPE_AT] not in SEALED:
             return None
@@ -99,7 +112,7 @@ class Guard:
         if found is None:
             return Reason.NO_SEAL
         key = self._theirs.get(found.key_id)
-        if key is None:
+        if key is None or now_ns >= self._ends.get(found.key_id, now_ns + 1):
             return Reason.UNKNOWN_KEY
         if not proves(packet, found, key):
             return Reason.WRONG_SEAL

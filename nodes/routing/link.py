@@ -11,7 +11,7 @@ from collections.abc import Hashable
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from nodes.config import InterfaceConfig, NodeConfig
+from nodes.config import InterfaceConfig, LinkKey, NodeConfig
 from nodes.routing.adjacency import Adjacency, Change, State
 from nodes.routing.channel import UDP_OVERHEAD_BYTES, Channel
 from nodes.routing.effects import Drop, Log, Output, Reason, Send
@@ -116,7 +116,7 @@ class Link:
         """Take one packet that is not a MESSAGE."""
         self.stirred, self.deadline = True, None
         self._now_ns = now_ns
-        if self._guard.watches and not self._admits(packet):
+        if self._guard.watches and not self._admits(now_ns, packet):
             return []
         try:
             events = self._dispatch(now_ns, decode(packet))
@@ -142,6 +142,11 @@ class Link:
         """Do not send what still waits under the key."""
         if self._channel is not None:
             self._channel.forget(key)
+
+    def use_keys(self, now_ns: int, keys: tuple[LinkKey, ...]) -> None:
+        """Seal and look at seals with these keys from now on."""
+        self._guard.use(now_ns, keys)
+        self._refused.clear()
 
     def put(self, packet: bytes) -> None:
         """Send a packet as it is."""
@@ -200,9 +205,9 @@ class Link:
     def _stir(self) -> None:
         self.stirred, self.deadline = True, None
 
-    def _admits(self, packet: bytes) -> bool:
+    def _admits(self, now_ns: int, packet: bytes) -> bool:
         """Whether a packet may be the neighbour's."""
-        reason = self._guard.refusal(packet)
+        reason = self._guard.refusal(now_ns, packet)
         if reason is None:
             return True
         permitted = self._guard.permits(reason)

@@ -23,7 +23,7 @@ from functools import partial
 from fastpath.fib import Fib, Gate
 from fastpath.wire import codec
 from fastpath.wire.codec import WireError
-from nodes.config import NodeConfig
+from nodes.config import LinkKey, NodeConfig
 from nodes.model import UsageError
 from nodes.routing import report
 from nodes.routing.adjacency import draw_incarnation
@@ -228,6 +228,10 @@ class Router:
         link = self.links[interface]
         for event in link.receive(now_ns, packet):
             self._take(now_ns, link, event)
+
+    def use_keys(self, now_ns: int, interface: int, keys: tuple[LinkKey, ...]) -> None:
+        """The keys of a link are these now."""
+        self.links[interface].use_keys(now_ns, keys)
 
     def handle_timer(self, now_ns: int) -> None:
         """Do what is due."""

@@ -31,6 +31,7 @@ from datetime import UTC, datetime
 from importlib import metadata
 from typing import Any
 
+from nodes.config import LinkKey
 from nodes.daemon.clock import Clock
 from nodes.daemon.json_lines import Caller, Limits, Request, RequestError, Server
 from nodes.daemon.kernel import Account
@@ -106,6 +107,7 @@ class Agent:
             "take_down": lambda r: self.share.links.take_down(r["link"]),
             "bring_up": lambda r: self.share.links.bring_up(r["link"]),
             "impair": self._impair,
+            "give_key": self._give_key,
             "begin_background": lambda r: self.share.begin_background(r["at_ns"]),
             "begin_measuring": lambda _: self.share.begin_measuring(),
             "end_measuring": lambda _: to_plain(self.share.end_measuring()),
@@ -210,6 +212,11 @@ class Agent:
     def _impair(self, request: Mapping[str, Any]) -> None:
         there, back = (Impairment(**request[way]) for way in ("impairment", "back"))
         self.share.links.impair(request["link"], there, back)
+
+    def _give_key(self, request: Mapping[str, Any]) -> None:
+        link = next(link for link in self.share.plan.links if link.name == request["link"])
+        key = LinkKey(request["key_id"], bytes.fromhex(request["secret"]))
+        self.share.nodes.give_key(link, key, used=request["used"])
 
     def _stop(self, _: Mapping[str, Any]) -> dict[str, object]:
         end_attached(self._run_id)

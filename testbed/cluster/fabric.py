@@ -11,6 +11,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
+from nodes.config import LinkKey
 from testbed.cluster.agents import Agent, AgentsWatch, together
 from testbed.cluster.placement import Placement
 from testbed.cluster.programs import ClusterPrograms, Ended
@@ -168,6 +169,10 @@ class Cluster:
         row = self._agent_of(name).ask("take_back", node=name, status=status)
         self.life[name] = Life.ENDED if name in self.programs else Life.RUNNING
         return self.programs.ended_there(self._placement.machine_of[name], row)
+
+    def give_key(self, link: LinkPlan, key: LinkKey, *, used: bool) -> None:
+        """Both machines of a link, over ssh; both have done it when this returns."""
+        self._of_link(link, "give_key", key_id=key.key_id, secret=key.secret.hex(), used=used)
 
     def crash(self, name: str) -> None:
         """End a node."""

@@ -29,6 +29,7 @@ from testbed.emu.preflight import raise_descriptor_limit
 from testbed.emu.recorder import Recorder
 from testbed.live.fabric import NetworkError, ProcessDiedError
 from testbed.live.registry import Registration
+from testbed.plan.keys import Keys
 from testbed.plan.model import Plan
 from testbed.runs.directory import RunDirectory
 from testbed.runs.measures import Measured
@@ -160,7 +161,7 @@ class Share:
         shares = Shares(self._own, self._registration.run_id)
         self._made.callback(shares.remove)
         shares.make()
-        files = NodeFiles(self.plan, self._directory, self._clock, self._secret)
+        files = NodeFiles(self.plan, self._directory, self._clock, Keys(self._secret))
         self._nodes = Nodes(
             self._own,
             files,

@@ -12,10 +12,10 @@ import signal
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
-from functools import partial
 from pathlib import Path
 from typing import Any
 
+from nodes.config import LinkKey, NodeConfig
 from nodes.config_file import dump_config, dump_script, write_keys
 from nodes.daemon.clock import Clock
 from nodes.daemon.fork_server import NodeProcess
@@ -30,7 +30,8 @@ from testbed.emu.resources import Resources, process_row
 from testbed.live.clients import AdminClient, AdminError
 from testbed.live.fabric import GONE, POLL_S, Life, NotReadyError, ProcessRow, Status
 from testbed.live.registry import Registration
-from testbed.plan.model import NodePlan, Plan
+from testbed.plan.keys import Keys
+from testbed.plan.model import LinkPlan, NodePlan, Plan
 from testbed.plan.rendering import node_config
 from testbed.runs.directory import RunDirectory
 
@@ -48,8 +49,8 @@ class NodeFiles:
     plan: Plan
     directory: RunDirectory
     clock: Clock
-    secret: bytes = field(default_factory=partial(secrets.token_bytes, KEY_BYTES), repr=False)
-    """What the keys of the run's links are made of."""
+    keys: Keys = field(default_factory=lambda: Keys(secrets.token_bytes(KEY_BYTES)), repr=False)
+    """Of the run's links."""
 
     def log(self, name: str) -> Path:
         """Where a node writes its log."""
@@ -73,13 +74,12 @@ class NodeFiles:
         """
         path = self.directory.config.resolve() / f"{node.name}.toml"
         script = path.with_suffix(".script.jsonl")
-        keys = path.with_suffix(".keys.toml")
         sealed = self.plan.security.seals
         client = node.role is Role.CLIENT
         scripted = client and not node.run
         config = replace(
-            node_config(self.plan, node, self.directory.run_id, secret=self.secret),
-            keys_path=str(keys) if sealed else "",
+            self._settings(node),
+            keys_path=str(self._keys_of(node)) if sealed else "",
             log_path=str(self.log(node.name)),
             events_path=str(self.directory.events_of(node.name)) if client else "",
             admin_socket="" if node.run else str(admin_socket),
@@ -91,10 +91,23 @@ class NodeFiles:
             script.write_text(dump_script(node.script), encoding="utf-8")
         path.write_text(dump_config(config), encoding="utf-8")
         if sealed:
-            write_keys(config, keys)
-            if account:
-                os.chown(keys, *account)
+            self.write_keys(node, account)
         return path
+
+    def write_keys(self, node: NodePlan, account: Account | None = None) -> None:
+        """Write the keys that a node's links have now; what stands there already is replaced as a whole."""
+        path = self._keys_of(node)
+        fresh = path.with_suffix(".fresh")
+        write_keys(self._settings(node), fresh)
+        if account:
+            os.chown(fresh, *account)
+        fresh.replace(path)
+
+    def _keys_of(self, node: NodePlan) -> Path:
+        return self.directory.config.resolve() / f"{node.name}.keys.toml"
+
+    def _settings(self, node: NodePlan) -> NodeConfig:
+        return node_config(self.plan, node, self.directory.run_id, keys=self.keys)
 
 
 @dataclass(slots=True)
@@ -119,6 +132,8 @@ class Nodes:
     resources: Resources = field(default_factory=Resources)
     programs: Programs = field(init=False)
     _poll_took_s: float = 0.0
+    _untold: set[str] = field(default_factory=set)
+    """Whose keys were changed while they did not run, or are being changed."""
 
     def __post_init__(self) -> None:
         """The clients that are programs are another's to start and end."""
@@ -204,6 +219,7 @@ class Nodes:
         for name, life in self.life.items():
             if life is Life.STARTING and self.admins[name].connect():
                 self.life[name] = Life.RUNNING
+        self._tell_keys()
         return [name for name, life in self.life.items() if life is Life.STARTING]
 
     @property
@@ -280,6 +296,22 @@ class Nodes:
             if self.life[name] not in GONE:
                 self.resources.note_memory(name, child.process.pid)
 
+    def give_key(self, link: LinkPlan, key: LinkKey, *, used: bool) -> None:
+        """See `testbed.live.fabric.Nodes`; ends that run elsewhere are told there."""
+        number = self.plan.links.index(link)
+        (self.files.keys.use if used else self.files.keys.offer)(number, key)
+        for node in self.plan.nodes:
+            if any(interface.link == number for interface in node.interfaces):
+                self.files.write_keys(node, self.account)
+                self._untold.add(node.name)
+        self._tell_keys()
+
+    def _tell_keys(self) -> None:
+        """Let those who run read their keys anew that have not since these were changed."""
+        for name in [name for name in self.running if name in self._untold]:
+            self.ask(name, "keys")
+            self._untold.remove(name)
+
     def crash(self, name: str) -> None:
         """End a router or a program here and now, with the loss of all it knew."""
         if name in self.programs:
@@ -315,6 +347,7 @@ class Nodes:
             return
         self.children[name].process.send_signal(signal.SIGCONT)
         self.life[name] = Life.RUNNING
+        self._tell_keys()
 
     def stop(self) -> list[str]:
         """End all nodes, which write their last status; what went wrong, for people."""

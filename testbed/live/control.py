@@ -211,7 +211,7 @@ class Control:
                     raise RequestError('expected "to", what the link is to do, such as {"delay": "30ms"}')
                 made = changed(was.turned() if turned else was, spec, f"link {link.name}")
                 return made.turned() if turned else made
-        raise RequestError('expected "change": down, up, impair, clear, reset or show')
+        raise RequestError(f'expected "change": {", ".join(LINK_CONTROL)}, impair, clear, reset or show')
 
     def _impair(self, link: LinkPlan, ways: Ways) -> None:
         fault = Fault(self._now_ns(), "impair", link.name, impairment=ways.there, back=ways.back)

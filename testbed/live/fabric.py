@@ -9,6 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from enum import Enum
 from typing import Any, Protocol, TypedDict
 
+from nodes.config import LinkKey
 from testbed.plan.model import Impairment, LinkPlan
 
 Status = Mapping[str, Any]
@@ -181,6 +182,12 @@ class Nodes(Protocol):
 
     def end_programs(self) -> list[str]:
         """End those of them that still run; what went wrong, for people."""
+
+    def give_key(self, link: LinkPlan, key: LinkKey, *, used: bool) -> None:
+        """Both ends of a link take a key besides, or use it and no other (`used`).
+
+        Who does not run takes it when it runs again.
+        """
 
     def crash(self, name: str) -> None:
         """End a node here and now, with the loss of all it knew."""

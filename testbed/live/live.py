@@ -7,12 +7,17 @@ happen (`faults`), how nodes and links are made (`testbed.emu`).
 
 from __future__ import annotations
 
+import secrets
+from collections import Counter
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from nodes.config import LinkKey
 from nodes.convergence import unconverged
 from nodes.daemon.clock import Clock
+from nodes.wire.seal import KEY_BYTES
 from testbed.live.fabric import Life, Links, Nodes, Status
+from testbed.plan.keys import number_after
 from testbed.plan.model import Fault, Plan
 from testbed.runs.faults import FaultState
 from topologies.fault_kinds import KINDS
@@ -41,6 +46,7 @@ class Live:
         self.applied: list[Fault] = []
         """All faults so far, of the plan or by hand."""
         self._links = {link.name: link for link in plan.links}
+        self._rekeyed: Counter[str] = Counter()
 
     def statuses(self) -> dict[str, Status]:
         """The account of itself of every node that runs and is not paused."""
@@ -79,7 +85,7 @@ class Live:
         Raises:
             FaultError: there is no such target, or it is in no state for that; the text says what is.
         """
-        wrong = self._no_target(fault) or self._obstacle(fault)
+        wrong = self._no_target(fault) or self._no_keys(fault) or self._obstacle(fault)
         if wrong:
             raise FaultError(f"{fault.do} {fault.target}: {wrong}")
 
@@ -107,6 +113,15 @@ class Live:
                 return f"it is a client that runs no program: only routers and programs {kind.name}"
         return None
 
+    def _no_keys(self, fault: Fault) -> str | None:
+        if not KINDS[fault.do].needs_keys:
+            return None
+        if not self.plan.security.seals:
+            return "links have no keys, as security.neighbours is off"
+        link = self._links[fault.target]
+        program = next((end for end in (link.a, link.b) if end in self.nodes.programs.names), None)
+        return f"{program} is a program, which reads keys only when it starts" if program else None
+
     def _obstacle(self, fault: Fault) -> str | None:
         if self.nodes.life.get(fault.target) is Life.LENT:
             return f"it is {Life.LENT.value} (`cbn exec`), which has to end first"
@@ -133,6 +148,13 @@ class Live:
         there = fault.impairment or link.impairment
         self.network.impair(link, there, fault.back or there)
 
+    def _rekey(self, fault: Fault) -> None:
+        """Both ends know the key before one of them uses it."""
+        self._rekeyed[fault.target] += 1
+        key = LinkKey(number_after(self._rekeyed[fault.target]), secrets.token_bytes(KEY_BYTES))
+        for used in (False, True):
+            self.nodes.give_key(self._links[fault.target], key, used=used)
+
 
 ACTIONS: Mapping[str, Callable[[Live, Fault], None]] = {
     "link_down": Live._link_down,
@@ -142,5 +164,6 @@ ACTIONS: Mapping[str, Callable[[Live, Fault], None]] = {
     "start": lambda live, fault: live.nodes.restart(fault.target),
     "pause": lambda live, fault: live.nodes.hold(fault.target),
     "resume": lambda live, fault: live.nodes.resume(fault.target),
+    "rekey": Live._rekey,
 }
 """What each kind of fault does."""

@@ -53,9 +53,9 @@ class Entry:
     steps: Sequence[Step]
 
 
-def in_order(source: Source, graph: Graph, entries: Iterable[Entry]) -> tuple[Fault, ...]:
-    """All that happens, in order of time, and of the file where times are equal."""
-    timeline = _Timeline(source, graph)
+def in_order(source: Source, graph: Graph, entries: Iterable[Entry], *, keys: bool) -> tuple[Fault, ...]:
+    """All that happens, in order of time, and of the file where times are equal; links may have `keys`."""
+    timeline = _Timeline(source, graph, keys=keys)
     return tuple(
         fault for waits, steps in _sequence(entries) for fault in _chained(timeline.take(steps), waits)
     )
@@ -91,8 +91,9 @@ def _chained(faults: Iterable[Fault], waits: bool) -> Iterator[Fault]:
 class _Timeline:
     """What is broken at a moment, and since which entry."""
 
-    def __init__(self, source: Source, graph: Graph) -> None:
+    def __init__(self, source: Source, graph: Graph, *, keys: bool) -> None:
         self._source = source
+        self._keys = keys
         self._graph = graph
         self._failures = Failures()
         self._wires = {f"{wire.a}--{wire.b}": wire for wire in graph.wires}
@@ -145,6 +146,10 @@ class _Timeline:
     def _problem(self, kind: FaultKind, name: str) -> tuple[str, str] | None:
         """Why it cannot happen to a node or link now, and what was expected."""
         kind, target = self._concrete(kind, name)
+        if kind.needs_keys and not self._keys:
+            return "links have no keys", "security: {neighbours: required}"
+        if kind.needs_keys and (program := self._wires[target].b) in self._graph.programs:
+            return f"{program} is a program, which reads keys only when it starts", "another link"
         obstacle = self._failures.obstacle(kind.name, target)
         if obstacle is None:
             return None

@@ -25,9 +25,12 @@ _CONDITIONS = ("at", "when", "after", "for")
 
 
 def read_faults(
-    source: Source, data: Mapping[str, Any], graph: Graph, groups: Groups, times: Times
+    source: Source, data: Mapping[str, Any], graph: Graph, groups: Groups, times: Times, *, keys: bool
 ) -> tuple[Fault, ...]:
-    """The scenario's faults in order of time; what is wrong with them is noted in the source."""
+    """The scenario's faults in order of time; what is wrong with them is noted in the source.
+
+    Links may have `keys`, which can be changed.
+    """
     reader = _Reader(source, groups, times, int(data.get("seed", 1)))
     entries = [
         entry
@@ -35,7 +38,7 @@ def read_faults(
         if fault is not None
         for entry in reader.entries(i, fault)
     ]
-    return in_order(source, graph, entries)
+    return in_order(source, graph, entries, keys=keys)
 
 
 class _Reader:

@@ -163,7 +163,8 @@ def _build(source: Source, data: Mapping[str, Any], overrides: Mapping[str, str]
     programs = read_programs(source, data)
     duration = read_duration(source, data, programs)
     graph.programs.update(programs)
-    faults = read_faults(source, data, graph, groups, times)
+    security = _security(data.get("security") or {})
+    faults = read_faults(source, data, graph, groups, times, keys=security.seals)
     traces = read_traces(source, data, groups, times)
     expect = read_expectations(source, data, times)
     if expect and (data.get("record") or {}).get("captures") is False:
@@ -194,7 +195,7 @@ def _build(source: Source, data: Mapping[str, Any], overrides: Mapping[str, str]
         timing=TimingPlan(**{f"{k}_ns": duration_ns(v) for k, v in (data.get("timing") or {}).items()}),
         timers=timers,
         limits=LimitConfig(**(data.get("limits") or {})),
-        security=_security(data.get("security") or {}),
+        security=security,
         hop_limit=data.get("hop_limit", 64),
         duration_ns=duration,
         scenario_path=source.path,

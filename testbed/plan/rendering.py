@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-from nodes.config import MILLISECOND_NS, InterfaceConfig, LinkKey, NodeConfig
-from nodes.wire.seal import link_key
+from nodes.config import MILLISECOND_NS, InterfaceConfig, NodeConfig
+from testbed.plan.keys import Keys
 from testbed.plan.model import InterfacePlan, NodePlan, Plan
-
-FIRST_KEY = 1
-"""The number of the key that a link has at first."""
 
 
 def node_config(
@@ -15,7 +12,7 @@ def node_config(
     node: NodePlan,
     run_id: str,
     *,
-    secret: bytes = b"",
+    keys: Keys | None = None,
     keys_path: str = "",
     log_path: str = "",
     events_path: str = "",
@@ -30,7 +27,7 @@ def node_config(
         plan: Of the experiment.
         node: Which node.
         run_id: Of the run.
-        secret: Of the run: what the keys of its links are made of, if they have any.
+        keys: Of the run's links, for a plan whose links have any.
         keys_path: Where they stand, for a node that reads them from a file; the other paths likewise.
         log_path: Of its log.
         events_path: Of its events.
@@ -40,14 +37,14 @@ def node_config(
         dilate_from_ns: When both times were the same.
     """
     peers = {n.name: n for n in plan.nodes}
-    secret = secret if plan.security.seals else b""
+    keys = keys if plan.security.seals else None
     return NodeConfig(
         name=node.name,
         node_id=node.node_id,
         role=node.role,
         run_id=run_id,
         seed=plan.seed,
-        interfaces=tuple(_interface(plan, i, peers[i.peer], secret) for i in node.interfaces),
+        interfaces=tuple(_interface(plan, i, peers[i.peer], keys) for i in node.interfaces),
         scheme=plan.scheme,
         scheme_options=plan.scheme_options,
         timers=plan.timers,
@@ -65,7 +62,7 @@ def node_config(
     )
 
 
-def _interface(plan: Plan, interface: InterfacePlan, peer: NodePlan, secret: bytes) -> InterfaceConfig:
+def _interface(plan: Plan, interface: InterfacePlan, peer: NodePlan, keys: Keys | None) -> InterfaceConfig:
     link = plan.links[interface.link]
     return InterfaceConfig(
         index=interface.index,
@@ -77,5 +74,5 @@ def _interface(plan: Plan, interface: InterfacePlan, peer: NodePlan, secret: byt
         peer_role=peer.role,
         cost=link.cost,
         mtu=link.mtu,
-        keys=(LinkKey(FIRST_KEY, link_key(secret, interface.link)),) if secret else (),
+        keys=() if keys is None else keys.of(interface.link),
     )

@@ -13,9 +13,10 @@ from random import Random
 from fastpath.cable import LinkModel
 from nodes.client.core import ClientCore
 from nodes.client.script import ScriptedClient
-from nodes.config import NodeConfig
+from nodes.config import LinkKey, NodeConfig
 from nodes.convergence import unconverged
 from nodes.routing.router import Router
+from testbed.plan.keys import Keys, number_after
 from testbed.plan.model import Fault, Flow, Impairment, InterfacePlan, LinkPlan, NodePlan, Plan, link_seed
 from testbed.plan.rendering import node_config
 from testbed.runs.background import background_frame
@@ -57,6 +58,10 @@ class Network:
         self._captures = captures
         self._watches = watches
         self._starts: Counter[str] = Counter()
+        # Keys of the seed are no secrets: nobody attacks a simulation but itself, and it is to be repeated.
+        self._keys = Keys(_secret(f"cbn simulator {plan.seed}"))
+        self._rekeyed: Counter[int] = Counter()
+        """How often each link was given a new key."""
         self.cores: dict[str, Router] = {}
         """The core of each router as it is now, for those who look on."""
         self.routers = [self._router(node, log_of(node.name)) for node in plan.routers]
@@ -145,6 +150,17 @@ class Network:
     def _resume(self, fault: Fault) -> None:
         self._nodes[fault.target].resume()
 
+    def _rekey(self, fault: Fault) -> None:
+        number = next(n for n, link in enumerate(self._plan.links) if link.name == fault.target)
+        self._rekeyed[number] += 1
+        key_id = number_after(self._rekeyed[number])
+        secret = _secret(f"cbn simulator {self._plan.seed} {fault.target} {self._rekeyed[number]}")
+        self._keys.use(number, LinkKey(key_id, secret))
+        for node in self._plan.nodes:
+            for interface in node.interfaces:
+                if interface.link == number:
+                    self._nodes[node.name].take_keys(interface.index, self._keys.of(number))
+
     def _crashable(self, name: str) -> SimulatedRouter:
         node = self._nodes[name]
         assert isinstance(node, SimulatedRouter), f"{name} is a client: only routers crash"
@@ -162,9 +178,7 @@ class Network:
         return self.cores[name]
 
     def _config(self, node: NodePlan) -> NodeConfig:
-        # Keys of the seed are no secrets: nobody attacks a simulation but itself, and it is to be repeated.
-        secret = hashlib.sha256(f"cbn simulator {self._plan.seed}".encode()).digest()
-        return node_config(self._plan, node, self._run_id, secret=secret)
+        return node_config(self._plan, node, self._run_id, keys=self._keys)
 
     def _router(self, node: NodePlan, log: Record) -> SimulatedRouter:
         config = self._config(node)
@@ -221,5 +235,10 @@ ACTIONS: Mapping[str, Callable[[Network, Fault], None]] = {
     "start": Network._start,
     "pause": Network._pause,
     "resume": Network._resume,
+    "rekey": Network._rekey,
 }
 """What each kind of fault does."""
+
+
+def _secret(name: str) -> bytes:
+    return hashlib.sha256(name.encode()).digest()

@@ -9,12 +9,13 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections import Counter, defaultdict, deque
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from enum import Enum
 from typing import Protocol
 
 from fastpath.fib import DropReason, Fib, count_messages, forward_without_fib
 from fastpath.wire.codec import WireError, split_datagram
-from nodes.config import InterfaceConfig, NodeConfig
+from nodes.config import InterfaceConfig, LinkKey, NodeConfig
 from nodes.routing.effects import Core, Drop, Install, Log, Output, Send
 from nodes.routing.router import Router
 from nodes.wire.packets import PacketType
@@ -68,6 +69,7 @@ class SimulatedNode(ABC):
         self._life = Life.RUNNING
         self._held: deque[tuple[int, bytes]] = deque()
         self._held_bytes: Counter[int] = Counter()
+        self._held_keys: dict[int, tuple[LinkKey, ...]] = {}
         self._overflows: Counter[int] = Counter()
         self._drops: Counter[str] = Counter()
         self._sent_messages: defaultdict[int, int] = defaultdict(int)
@@ -89,6 +91,9 @@ class SimulatedNode(ABC):
     def resume(self) -> None:
         """Go on, first with what has arrived meanwhile."""
         self._life = Life.RUNNING
+        for interface, keys in self._held_keys.items():
+            self._core.use_keys(self._scheduler.now_ns, interface, keys)
+        self._held_keys.clear()
         held, self._held = self._held, deque()
         self._held_bytes.clear()
         for interface, datagram in held:
@@ -106,6 +111,16 @@ class SimulatedNode(ABC):
         else:
             self._held_bytes[interface] += len(datagram)
             self._held.append((interface, datagram))
+
+    def take_keys(self, interface: int, keys: tuple[LinkKey, ...]) -> None:
+        """The keys of a link are these now; who stands still takes them when it goes on."""
+        interfaces = [*self.config.interfaces]
+        interfaces[interface] = replace(interfaces[interface], keys=keys)
+        self.config = replace(self.config, interfaces=tuple(interfaces))
+        if self._life is Life.RUNNING:
+            self._core.use_keys(self._scheduler.now_ns, interface, keys)
+        elif self._life is Life.PAUSED:
+            self._held_keys[interface] = keys
 
     def _stop(self, life: Life) -> None:
         self._life = life
@@ -188,6 +203,7 @@ class SimulatedRouter(SimulatedNode):
         self._stop(Life.CRASHED)
         self._held.clear()
         self._held_bytes.clear()
+        self._held_keys.clear()
         self._forward = forward_without_fib
 
     def restart(self, core: Core) -> None:

@@ -33,6 +33,7 @@ clients:
   bob: {at: r3, subscribe: [n = 1]}
 background: [{from: r1, to: r2, rate: 900kbit, at: 0s, for: 1s}]
 security: {neighbours: required}
+faults: [{at: 300ms, rekey: [links, access]}, {at: 500ms, rekey: r1 - r2}]
 """
 
 
@@ -102,6 +103,9 @@ def test_time_is_slowed_on_all_machines_which_share_keys_and_other_traffic_is_se
     keys = [load_keys(path) for path in sorted((tmp_path / "out" / "config").glob("*.keys.toml"))]
     secrets = [key.secret for of in keys for held in of.values() for key in held]
     assert len(secrets) == 2 * len(set(secrets)) == 2 * 4, "both ends of each of four links have its key"
+    numbers = Counter(key.key_id for of in keys for held in of.values() for key in held)
+    assert numbers == {3: 2, 2: 6}, "all were given another meanwhile, one of them twice"
+    assert sum(e["event"] == "deliver" for e in told) == 49
 
 
 def test_links_between_machines_and_nodes_fail_and_come_back_under_cbcb(

@@ -7,12 +7,15 @@ import os
 import signal
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from nodes.config import Action
+from nodes.config import Action, LinkKey, Neighbours, SecurityConfig
+from nodes.config_file import write_keys
+from nodes.convergence import unconverged
 from nodes.wire.packets import Role
 from testbed.live.clients import AdminError
 
@@ -96,7 +99,7 @@ def test_a_router_has_no_script_and_a_script_starts_once(loopback: Any) -> None:
     for name in ("r1", "c2", "c3"):
         loopback.start(name)
     loopback.ready()
-    with pytest.raises(AdminError, match=r"r1 refused 'start': expected .*one of status, tables, stop"):
+    with pytest.raises(AdminError, match=r"r1 refused 'start': expected .*one of keys, status, tables, stop"):
         loopback.admins["r1"].ask("start", at_ns=0)
     for bad in (None, -1, "now", True, 1.5, 2**63, 10**4000):
         with pytest.raises(AdminError, match='"start" needs "at_ns"'):
@@ -113,6 +116,41 @@ def test_the_admins_stop_is_answered_and_ends_the_node_in_order(loopback: Any) -
     loopback.until(loopback.admins["r1"].connect, "r1 listens")
     assert loopback.admins["r1"].ask("stop") == {}
     assert loopback.processes["r1"].wait(30) == 0
+
+
+def test_a_node_reads_its_keys_anew_when_asked_and_keeps_the_old_ones_if_it_cannot(loopback: Any) -> None:
+    loopback.node("r1", 1, Role.ROUTER)
+    loopback.node("c2", 2, Role.CLIENT)
+    loopback.link("r1", "c2")
+    security = SecurityConfig(Neighbours.REQUIRED)
+    paths = {name: loopback.folder / f"{name}.keys.toml" for name in ("r1", "c2")}
+    for number in (1, 2):
+        for name, path in paths.items():
+            config = loopback.config(name)
+            keys = (LinkKey(number, bytes([number]) * 32),)
+            write_keys(
+                replace(config, interfaces=tuple(replace(i, keys=keys) for i in config.interfaces)), path
+            )
+        for name, path in paths.items() if number == 1 else ():
+            loopback.start(name, security=security, keys_path=str(path))
+        loopback.until(lambda: all(admin.connect() for admin in loopback.admins.values()), "all listen")
+        for name in paths if number == 2 else ():
+            loopback.admins[name].ask("keys")
+        loopback.until(lambda: not unconverged(loopback.cores()), "the network is converged")
+    paths["r1"].chmod(0o640)
+    with pytest.raises(AdminError, match=r"stay as they were: .*others may read the keys"):
+        loopback.admins["r1"].ask("keys")
+    told = [e["numbers"] for e in events(loopback.folder / "r1.jsonl") if e["event"] == "keys"]
+    assert told == [{"r1-eth0": [2]}]
+    assert loopback.stop() == {"r1": 0, "c2": 0}
+
+
+def test_a_node_without_keys_cannot_read_them_anew(loopback: Any) -> None:
+    two_clients(loopback)
+    loopback.start("r1")
+    loopback.until(loopback.admins["r1"].connect, "r1 listens")
+    with pytest.raises(AdminError, match=r"security\.neighbours is off"):
+        loopback.admins["r1"].ask("keys")
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])

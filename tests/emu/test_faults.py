@@ -45,6 +45,7 @@ clients:
 record: {captures: false}
 timing: {settle: 200ms}
 timers: {hello_ms: 50, hold_ms: 500}
+security: {neighbours: required}
 faults:
 """
 """
@@ -63,6 +64,7 @@ PAIRS = {
         "impair: {link: r2 - r3, delay: 5ms, jitter: 1ms}",
         "impair: {link: r2 - r3, delay: 3ms}",
     ],
+    "links get new keys": ["rekey: [links, access]", "rekey: r2 - r3"],
 }
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -15,6 +17,7 @@ from nodes.wire.codec import split_datagram
 from nodes.wire.packets import PORT, PacketType
 from nodes.wire.seal import seal_of
 from testbed.plan.load import load_plan
+from testbed.plan.problems import ScenarioError
 
 pytestmark = pytest.mark.sim
 QUICKSTART = Path(__file__).parents[2] / "topologies" / "scenarios" / "quickstart.yaml"
@@ -52,3 +55,78 @@ def test_a_sealed_run_repeats_itself_to_the_bit(simulate: Callable[..., Any]) ->
     assert len(files) > 10
     for name in (*files, Path("events.jsonl")):
         assert (one.path / name).read_bytes() == (other.path / name).read_bytes()
+
+
+REKEYED = {
+    "name": "rekeyed",
+    "topology": {
+        "routers": ["r1", "r2", "r3"],
+        "links": ["r1 - r2", "r2 - r3", "r3 - r1"],
+        "link_defaults": {"delay": "4ms", "jitter": "3ms", "reorder": 0.1, "duplicate": 0.05},
+    },
+    "clients": {
+        "alice": {
+            "at": "r1",
+            "publish": [
+                {"message": {"price": {"uniform": [0, 99]}}, "every": "5ms", "count": 400, "from": "0s"}
+            ],
+        },
+        "bob": {
+            "at": "r2",
+            "subscribe": [
+                {"predicate": f"price < {n}", "at": f"{15 * n}ms", "until": "1800ms"} for n in range(20, 60)
+            ],
+        },
+        "carol": {"at": "r3", "subscribe": ["price any integer"]},
+    },
+    "security": {"neighbours": "required"},
+    "timers": {"hello_ms": 50, "hold_ms": 500},
+}
+SEALS_REFUSED = {"no_seal", "unknown_key", "wrong_seal", "repeated_seal"}
+
+
+def refused(run: Any) -> dict[str, int]:
+    """The packets that nodes refused for their seals, but for those that links have doubled."""
+    found: Counter[str] = Counter()
+    for path in (run.path / "logs").glob("*.status.json"):
+        found.update(json.loads(path.read_text(encoding="utf-8"))["drops"]["control"])
+    return {reason: found[reason] for reason in SEALS_REFUSED - {"repeated_seal"} if found[reason]}
+
+
+def rekeyed(*faults: dict[str, str]) -> dict[str, Any]:
+    return {**REKEYED, "faults": [*faults]}
+
+
+def test_keys_are_changed_while_messages_and_subscriptions_flow_and_nobody_notices(
+    simulate: Callable[..., Any],
+) -> None:
+    changes = [{"at": f"{at}ms", "rekey": "links, access"} for at in (200, 300, 301, 900)]
+    run, undisturbed = simulate(rekeyed(*changes)), simulate(rekeyed())
+    assert run.outcome.outcome == "complete", run.outcome.message
+    assert [event["do"] for event in run.events if event["event"] == "fault"] == ["rekey"] * 4 * 6
+    assert run.deliveries() == undisturbed.deliveries() != []
+    assert refused(run) == {}
+
+
+def test_who_stands_still_or_is_down_meanwhile_has_the_new_keys_when_it_goes_on(
+    simulate: Callable[..., Any],
+) -> None:
+    breaks = {"at": "200ms", "pause": "r3", "for": "200ms"}, {"at": "500ms", "crash": "r2", "for": "200ms"}
+    changes = [{"at": f"{at}ms", "rekey": "links, access"} for at in (300, 600, 650)]
+    run = simulate(rekeyed(*breaks, *changes))
+    assert run.outcome.outcome == "complete", run.outcome.message
+    assert refused(run) == {}
+
+
+@pytest.mark.parametrize(
+    ("changed", "why"),
+    [
+        ({"security": {"neighbours": "off"}}, "links have no keys"),
+        ({"clients": {"carol": {"at": "r3", "run": "true"}}}, "carol is a program, which reads keys only"),
+    ],
+)
+def test_a_link_without_keys_or_of_a_program_gets_no_new_key(
+    changed: dict[str, Any], why: str, make_plan: Callable[[Any], Any]
+) -> None:
+    with pytest.raises(ScenarioError, match=why):
+        make_plan({**rekeyed({"at": "1s", "rekey": "access"}), **changed})

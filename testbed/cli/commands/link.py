@@ -21,6 +21,7 @@ examples:
   cbn link r1-r2 delay none              take the delay away
   cbn link r1-r2 clear                   no impairment any more
   cbn link r1-r2 reset                   as the scenario has it
+  cbn link r1-r2 rekey                   give both ends a new key (`security`)
   cbn link r1-r2                         show it; `cbn link` shows all
 
 The words and values are those of scenarios: delay, jitter, loss, loss_burst, rate,

@@ -1,0 +1,43 @@
+"""The keys that the links of a run have at the moment, by the number of the link in the plan.
+
+Not here: where nodes read theirs (`nodes.config_file`), when a link gets another (the fault `rekey`).
+"""
+
+from __future__ import annotations
+
+from nodes.config import LinkKey
+from nodes.wire.seal import link_key
+
+FIRST_KEY = 1
+"""The number of the key that a link has at first."""
+NUMBERS = 2**16 - 1
+"""Keys are numbered from 1 to this, and then from 1 again."""
+
+
+class Keys:
+    """Two ends must never both lack what the other uses, so a key is offered to both before it is used.
+
+    Args:
+        secret: Of the run: what the first keys of its links are made of.
+    """
+
+    def __init__(self, secret: bytes) -> None:
+        self._secret = secret
+        self._given: dict[int, tuple[LinkKey, ...]] = {}
+
+    def of(self, link: int) -> tuple[LinkKey, ...]:
+        """What both ends take; they use the first."""
+        return self._given.get(link) or (LinkKey(FIRST_KEY, link_key(self._secret, link)),)
+
+    def offer(self, link: int, key: LinkKey) -> None:
+        """Take another key besides."""
+        self._given[link] = (*self.of(link), key)
+
+    def use(self, link: int, key: LinkKey) -> None:
+        """Use a key, and no other from now on."""
+        self._given[link] = (key,)
+
+
+def number_after(changes: int) -> int:
+    """The number of a link's key after so many changes."""
+    return (FIRST_KEY - 1 + changes) % NUMBERS + 1
