@@ -6,6 +6,7 @@ import pyarrow as pa
 
 from analysis.catalog.model import DOUBLE, FLAG, INT, LONG, TEXT, Column, Table
 from analysis.catalog.network import FROM, KIND, LINK, TO
+from topologies.fault_kinds import APPLIED, KINDS
 
 SLICE = Column(
     "slice",
@@ -105,12 +106,14 @@ OF_MESSAGES = (
     ),
 )
 
+_KINDS = [f"`{name}`" for name in APPLIED if KINDS[name].repairs is None]
+
 FAULTS = Table(
     "faults",
     "One row a fault that was carried out; a repair is no fault of its own, but ends one.",
     (
         Column("fault", INT, "", "Its number, in order of time from 1 on."),
-        Column("kind", TEXT, "", "What happened: `link_down`, `crash`, `pause` or `impair`."),
+        Column("kind", TEXT, "", f"What happened: {', '.join(_KINDS)}."),
         Column("target", TEXT, "", "The name of the link or node."),
         Column("a_id", INT, "", "The node, or the one end of the link; null if it is not in the plan."),
         Column("b_id", INT, "", "The other end of the link; null if it is a node, or not in the plan."),
