@@ -9,6 +9,7 @@ import operator
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
+from analysis.attacked import SIDES
 from analysis.figures import axes
 from analysis.findings import Findings, ScopeCounts
 from testbed.plan.model import Expectation
@@ -20,6 +21,7 @@ _OPERATORS: Mapping[str, Callable[[float, float], bool]] = {
 _PLACES = {
     "latency": "latency_ns", "convergence": "convergence_ns",
     "trees": "scheme.trees", "stretch": "scheme.stretch",
+    **{side: f"attacks.{side}" for side in SIDES},
 }  # fmt: skip
 """Where the verdict has a family of quantities, if not under its name."""
 _OCCASIONS: Mapping[str, tuple[tuple[str, ...], str]] = {
@@ -40,6 +42,14 @@ _OCCASIONS: Mapping[str, tuple[tuple[str, ...], str]] = {
     ),
     "patterns.lost": (("patterns.sought",), "nobody sought a pattern, so no match could be lost"),
     "captures.drops": (("captures.frames",), "no frame was captured, so none could be dropped"),
+    **{
+        f"{side}.{count}": (
+            (f"{side}.owed", f"{side}.spurious"),
+            f"nothing was owed to pairs of this side ({side})",
+        )
+        for side in SIDES
+        for count in ("missing", "duplicate", "spurious")
+    },
 }
 """What there has to be some of, or a count of 0 shows nothing; and what is said if there is none."""
 OF_TABLES = ("wasted_crossings", "trees", "stretch")

@@ -8,6 +8,7 @@ from functools import reduce
 from operator import add
 from typing import TYPE_CHECKING, Any
 
+from analysis.attacked import SIDES, Attacked
 from analysis.counts import Counts
 from analysis.history import FOREVER, Disturbance
 from analysis.network import RouterState
@@ -318,6 +319,10 @@ class Findings:
     """Changes of advertisements; None: nobody had to advertise."""
     patterns: Sequence[PatternCounts] | None = None
     """What became of matches, by client and pattern; None: nobody sought a pattern."""
+    attacked: Attacked | None = None
+    """None: nobody attacked."""
+    sides: Mapping[str, Counts] = field(default_factory=dict)
+    """If somebody attacked: what became of pairs, by side (`analysis.attacked`)."""
 
     @property
     def published(self) -> int:
@@ -348,6 +353,13 @@ class Findings:
     def counts(self) -> Counts:
         """The sums over all subscribers."""
         return reduce(add, (s.counts for s in self.subscribers), Counts())
+
+    @property
+    def blamed(self) -> Counts:
+        """What the verdict goes by: all, but for the attackers' own."""
+        if self.attacked is None:
+            return self.counts
+        return reduce(add, (self.sides.get(side, Counts()) for side in SIDES[:-1]), Counts())
 
     @property
     def well_corrected(self) -> bool:

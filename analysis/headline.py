@@ -74,6 +74,7 @@ def notes(findings: Findings) -> list[str]:
         *_not_wanted(findings.counts),
         *_more_than_once(findings.counts),
         *_disturbed(findings),
+        *_attacked(findings),
         *_lossy(findings.counts, findings.run.plan),
         *(findings.checks.corrections if findings.well_corrected else ()),
     ]
@@ -197,6 +198,34 @@ def _disturbed(findings: Findings) -> Iterator[str]:
     never = "" if findings.recovery else " It had not settled again when the run ended."
     kept_busy = f" {findings.checks.busiest}" if findings.checks.busiest else ""
     yield f"The network was disturbed {times}: {listed(named)}.{never}{kept_busy}"
+
+
+def _attacked(findings: Findings) -> Iterator[str]:
+    """Who attacked, what it did to honest pairs, and what captures do not prove therefore."""
+    found = findings.attacked
+    if found is None:
+        return
+    names = [
+        in_words(each.do, each.target) + ("" if each.acts is None else f" ({each.acts:,} times)")
+        for each in found.attacks
+    ]
+    yield f"Attacked: {listed(names)}."
+    for side, what in _SIDES.items():
+        counts = findings.sides.get(side)
+        if counts is not None and (counts.wanted or counts.wrong):
+            kinds = [f"{getattr(counts, kind):,} {kind}" for kind in ("missing", "duplicate", "spurious")]
+            yield f"{what}: {counts.owed:,} deliveries were owed; {_and(kinds)}."
+    yield (
+        "Captures hold what attackers put on links. So they do not prove what routers believed, and were "
+        "not held against each other."
+    )
+
+
+_SIDES = {
+    "honest": "Pairs that no attacker has to do with",
+    "through": "Pairs whose path leads through an attacker",
+    "attackers": "Pairs of the attackers themselves",
+}
 
 
 def listed(names: Sequence[str], most: int = 5) -> str:

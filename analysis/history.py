@@ -1,6 +1,7 @@
 """When the network of a run was settled, and which nodes were connected then.
 
-A network is *settled* from the moment at which it has converged until the next fault. A message
+A network is *settled* from the moment at which it has converged until the next fault. Attacks do not
+unsettle it: what honest nodes are owed they are owed under attack, too. A message
 that is published and arrives while it is must reach every client that wants it and is connected
 with its publisher, and can reach no other. At any other time some routers know of a change and
 some do not, and either outcome is right.
@@ -140,7 +141,7 @@ def history_of(plan: Plan, changes: Iterable[NetworkChange], start_ns: int) -> H
     """
     failures, periods = Failures(), []
     after_ns: int | None = start_ns - 1
-    changes = [c for c in changes if c.time_ns >= start_ns]
+    changes = [c for c in changes if c.time_ns >= start_ns and not (c.do and KINDS[c.do].is_attack)]
     for change in changes:
         if change.do:
             if after_ns is not None:

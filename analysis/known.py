@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from analysis import calm, logs, network
 from analysis.advertising import Advertising, advertising_of
+from analysis.attacked import Attacked, attacked
 from analysis.drift.correction import HostClock, with_corrected_times
 from analysis.evidence import Evidence, evidence_of
 from analysis.findings import Ingested
@@ -115,6 +116,7 @@ class Read:
             history,
             self.fixpoints,
             [*self.notes, *odd_claims, *unreadable, *odd_advertisements],
+            attacked(run, self.network_events),
         )
 
 
@@ -143,6 +145,8 @@ class Known:
     fixpoints: Sequence[calm.Fixpoint]
     notes: Sequence[str]
     """What was odd about the run directory."""
+    attacked: Attacked | None
+    """None: nobody attacked."""
 
     def seen(self, records: Mapping[str, NDArray[np.int64]]) -> calm.Seen:
         """What says whether the network had converged, with the records that routers were seen to have."""

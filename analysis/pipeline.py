@@ -230,6 +230,8 @@ class _Tables:
             course=scopes[len(parts) :],
             advertised=None if known.advertising is None else known.advertised,
             patterns=known.patterns.counts(lambda: published_in(self.folder)),
+            attacked=known.attacked,
+            sides=counting.by_side(sums.sides),
         )
         self._step()
         return found
@@ -287,6 +289,7 @@ class _Tables:
             window_ns(run.end_ns - run.start_ns),
             run.names,
             self.known.advertising,
+            self.known.attacked,
         )
 
     def _checks(self, sums: Sums, passed: PacketSums, clocks: Clocks) -> tuple[Checks, list[str]]:
@@ -302,7 +305,7 @@ class _Tables:
         )
         found = Found(
             known.evidence,
-            all_oddities(sums),
+            [] if known.attacked else all_oddities(sums),
             sums.publishers,
             clocks.off,
             [*swapped, *swapped_access(run, known.ingested)],
@@ -311,7 +314,7 @@ class _Tables:
             known.unlogged_sought,
             undone,
             list(logs.lacking_events(run, known.network_events)),
-            self._contradictions(passed) if clocks.trusted else [],
+            self._contradictions(passed) if clocks.trusted and not known.attacked else [],
         )
         return to_checks(found, calm.busiest(run, known.history, known.payloads)), odd_logs
 

@@ -233,6 +233,16 @@ def network_changes(run: Run) -> tuple[list[NetworkChange], list[str]]:
     return changes, problems
 
 
+def attacked_events(run: Run) -> list[tuple[str, str, int, int]]:
+    """Of each attack that has ended: what it was, of whom or what, when it began, and its acts."""
+    found, _ = _read_events(run, '"event":"attacked"', _attacked)  # odd ones are told of before
+    return found
+
+
+def _attacked(event: Mapping[str, Any]) -> tuple[str, str, int, int]:
+    return str(event["do"]), str(event["target"]), int(event["began_ns"]), int(event["acts"])
+
+
 def _lines(path: Path) -> Iterator[tuple[int, str]]:
     try:
         with path.open(encoding="utf-8", errors="replace") as lines:

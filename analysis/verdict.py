@@ -10,7 +10,7 @@ from collections.abc import Collection, Iterable, Sequence
 from dataclasses import asdict
 from typing import Any
 
-from analysis import matchmaking, pattern_counts
+from analysis import attacked, matchmaking, pattern_counts
 from analysis.expectations import to_expectations
 from analysis.findings import (
     CHECKS,
@@ -80,7 +80,7 @@ def to_judged(findings: Findings, unchecked: Collection[str]) -> dict[str, Any]:
 def _shared(findings: Findings) -> dict[str, Any]:
     """What both documents have."""
     problems = problems_of(findings)
-    word = word_of(findings.counts, problems, wrong=pattern_counts.are_wrong(findings.patterns))
+    word = word_of(findings.blamed, problems, wrong=pattern_counts.are_wrong(findings.patterns))
     return {
         "format": FORMAT,
         "verdict": word,
@@ -88,6 +88,7 @@ def _shared(findings: Findings) -> dict[str, Any]:
         "headline": headline(findings),
         "notes": notes(findings),
         **findings.counts.as_verdict(),
+        "attacks": attacked.as_verdict(findings.attacked, findings.sides),
         "publications": findings.published,
         "unadvertised": findings.unadvertised,
         "subscriptions": findings.subscriptions,
@@ -195,7 +196,8 @@ _ENDS = {"failed": "failed", "interrupted": "was interrupted"}
 
 def _captures(findings: Findings) -> list[str]:
     """What could not be read; which captures are incomplete is said by `checks`."""
-    damage = [(k, n) for k, n in findings.ingested.skipped.items() if k not in HARMLESS]
+    harmless = (*HARMLESS, "malformed") if findings.attacked else HARMLESS
+    damage = [(k, n) for k, n in findings.ingested.skipped.items() if k not in harmless]
     return [f"Skipped in the captures: {n:,} {_SKIPPED.get(k, k)}." for k, n in damage]
 
 

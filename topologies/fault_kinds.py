@@ -14,9 +14,9 @@ from types import MappingProxyType
 from typing import Any, Literal, NamedTuple
 
 Target = Literal["link", "router", "client", "node"]
-Argument = Literal["selection", "groups", "flag", "repeat", "impairment"]
+Argument = Literal["selection", "groups", "flag", "repeat", "impairment", "attack"]
 """The value of a fault in a scenario: its targets; groups of routers; `true`; how often it
-happens; or the new properties of a link."""
+happens; the new properties of a link; or how somebody attacks."""
 Effect = Literal["", "stops", "holds"]
 """Of a failure on messages: none; nothing passes; nothing passes, but what arrives waits."""
 
@@ -30,6 +30,19 @@ class Repeat(NamedTuple):
     """The key of the duration of each time."""
     anew: bool = False
     """Whether the targets are drawn anew each time."""
+
+
+class Attacking(NamedTuple):
+    """The ways of an attack (docs/decisions/0035)."""
+
+    ways: tuple[str, ...]
+    """What `by` of a scenario may name."""
+    usual: tuple[str, ...]
+    """What it is if a scenario names none."""
+    counted: bool = True
+    """Whether it is so many single acts, at equal distances (`times` and `every`); else it lasts."""
+    compromised: bool = False
+    """Whether its target is the attacker, with its keys; else somebody on the target is, without any."""
 
 
 class FaultKind(NamedTuple):
@@ -62,6 +75,13 @@ class FaultKind(NamedTuple):
     """Whether it happens to links whose ends have keys of it, which programs read only when they start."""
     said: str = ""
     """Of a single step: what happened, in a few words; `{}` is the target."""
+    attacking: Attacking | None = None
+    """Of an attack, or what ends one: it disturbs nobody who does as they should, so all stays owed."""
+
+    @property
+    def is_attack(self) -> bool:
+        """Whether it is an attack, or ends one."""
+        return self.attacking is not None or (self.repairs is not None and self.repairs.attacking is not None)
 
     @property
     def repairs(self) -> FaultKind | None:
@@ -69,6 +89,10 @@ class FaultKind(NamedTuple):
         return _REPAIRS.get(self.name)
 
 
+_SORTS = ("hello", "control", "message")
+_FORGED = ("hello", "number", "links", "interest", "withdraw", "mutate", "message")
+_REPLAY = "Somebody on a link, without keys, puts packets on it again that were there before."
+_FORGE = "Somebody on a link, without keys, puts packets on it in the name of its ends."
 # fmt: off
 _TABLE = (
     FaultKind("link_down", "link", "A link carries nothing; packets on their way are lost.", state="is down",
@@ -110,10 +134,18 @@ _TABLE = (
               applied_as="impair"),
     FaultKind("rekey", "link", "Links get new keys, while they carry (`security`).", control="rekey",
               needs_keys=True, said="new key for link {}"),
+    FaultKind("replay", "link", _REPLAY, argument="attack", said="replay on link {}",
+              example="replay r1 - r2 500 times every 2ms, and perhaps: by hello, message",
+              attacking=Attacking(_SORTS, _SORTS)),
+    FaultKind("forge", "link", _FORGE, argument="attack", said="forging on link {}",
+              example="forge r1 - r2 500 times every 2ms, and perhaps: by hello, links",
+              attacking=Attacking(_FORGED, _FORGED[:-1])),
 )
 # fmt: on
 KINDS: Mapping[str, FaultKind] = MappingProxyType({kind.name: kind for kind in _TABLE})
 """All kinds that a scenario can have."""
+ATTACKS = tuple(kind.name for kind in _TABLE if kind.attacking)
+"""The kinds of attacks."""
 APPLIED = tuple(kind.name for kind in _TABLE if not kind.applied_as)
 """The kinds of the single steps of a plan, which worlds apply."""
 LINK_CONTROL = {kind.control: kind.name for kind in _TABLE if kind.control and kind.target == "link"}

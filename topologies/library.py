@@ -16,8 +16,8 @@ MAPS = ROOM / "maps"
 
 
 def scenario_names() -> list[str]:
-    """The names of the shipped scenarios, in alphabetical order."""
-    return sorted(p.stem for p in SCENARIOS.glob("*.yaml"))
+    """The names of the shipped scenarios, in alphabetical order: `quickstart`, `attacks/forge`."""
+    return sorted(p.relative_to(SCENARIOS).with_suffix("").as_posix() for p in SCENARIOS.rglob("*.yaml"))
 
 
 def experiment_names() -> list[str]:

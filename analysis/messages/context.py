@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from analysis.advertising import Advertising
+from analysis.attacked import Attacked
 from analysis.dues import BulkOracle
 from analysis.findings import Slices
 from analysis.history import History
@@ -38,6 +39,8 @@ class Context:
     """Of all nodes, by id."""
     advertising: Advertising | None = None
     """None: nobody has to advertise."""
+    attacked: Attacked | None = None
+    """None: nobody attacked."""
 
     def oracle(self) -> BulkOracle:
         """Who says what was owed."""

@@ -14,6 +14,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from analysis.advertising import Standing
+from analysis.attacked import SIDES, Attacked
 from analysis.columns import Numbers, groups
 from analysis.counts import ARRIVED, TALLIED, Counts, counts_of
 from analysis.dues import Dues
@@ -139,6 +140,18 @@ def added(tallies: Iterable[Tally]) -> Tally:
     counts = np.zeros((len(keys), len(COUNTED)), np.int64)
     np.add.at(counts, code, np.concatenate([part.counts for part in parts]))
     return Tally(keys, counts)
+
+
+def sides_of(attacked: Attacked | None, messages: Messages, pairs: Pairs, outcomes: Outcomes) -> Tally:
+    """The counts of pairs by their side; none if nobody attacked."""
+    if attacked is None:
+        return Tally(np.zeros(0, np.int64), np.zeros((0, len(COUNTED)), np.int64))
+    return tally_of(attacked.sides_of(messages.source[pairs.message], pairs.client), outcomes)
+
+
+def by_side(tally: Tally) -> dict[str, Counts]:
+    """The counts of each side, by name; the tally is by side."""
+    return {SIDES[side]: _counts(row) for side, row in zip(tally.keys.tolist(), tally.counts, strict=True)}
 
 
 def by_subscriber(tally: Tally) -> list[SubscriberCounts]:

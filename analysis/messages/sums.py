@@ -46,6 +46,8 @@ class Sums:
     """Messages by interval of the timeline."""
     clients: Tally
     intervals: Tally
+    sides: Tally
+    """By sides of `analysis.attacked`; nothing, if nobody attacked."""
     failures: Sequence[Failure]
     """The first pairs of which something is wrong."""
     disagreements: Sequence[Failure]
@@ -88,6 +90,7 @@ def sums_of(judged: Judged) -> Sums:
         np.bincount(judged.interval[messages.published], minlength=context.timeline.size),
         tally_of(pairs.client, outcomes),
         tally_of(interval, outcomes),
+        counting.sides_of(context.attacked, messages, pairs, outcomes),
         first_pairs(pairs, messages, outcomes, outcomes.is_one_of(BAD), SHOWN),
         first_pairs(pairs, messages, outcomes, odd, DISAGREEMENTS),
         messages.named(pairs.deviating),
@@ -181,6 +184,7 @@ def _added(parts: Sequence[Sums]) -> Sums:
         reduce(np.add, (part.published for part in parts)),
         counting.added(part.clients for part in parts),
         counting.added(part.intervals for part in parts),
+        counting.added(part.sides for part in parts),
         _first((part.failures for part in parts), SHOWN),
         _first((part.disagreements for part in parts), DISAGREEMENTS),
         sorted(pair for part in parts for pair in part.denied),

@@ -116,6 +116,8 @@ def _findings(run: Run) -> Findings:
         ),
         checks=checks,
         patterns=known.patterns.counts(lambda: published_of(messages)),
+        attacked=known.attacked,
+        sides=counting.by_side(counting.sides_of(known.attacked, messages, pairs, outcomes)),
     )
 
 
@@ -149,7 +151,7 @@ def _checks(
         unlogged_sought=known.unlogged_sought,
         undone=undone,
         lacking_events=list(logs.lacking_events(run, known.network_events)),
-        contradictions=_contradictions(known, seen) if clocks.trusted else [],
+        contradictions=_contradictions(known, seen) if clocks.trusted and not known.attacked else [],
     )
     return to_checks(found, calm.busiest(run, known.history, known.payloads)), odd_logs
 

@@ -13,6 +13,7 @@ from analysis.findings import Findings
 from analysis.headline import CLEAN, WRONG
 from analysis.report import (
     advertisements,
+    attacks,
     course,
     disturbances,
     fidelity,
@@ -38,6 +39,7 @@ SECTIONS = (
     overview.EXPECTED,
     overview.PHASES,
     disturbances.SECTION,
+    attacks.SECTION,
     fidelity.SECTION,
     overview.RUN,
     network.SECTION,

@@ -11,6 +11,7 @@ from testbed.cluster.program_files import TooMuchError, pack
 from testbed.emu.options import EmuOptions
 from testbed.emu.programs import folder_of
 from testbed.emu.world import at_its_pace
+from testbed.live.live import attack_problems
 from testbed.live.supervisor import Supervision, SupervisorProgress
 from testbed.plan.model import Plan
 from testbed.runs.directory import RunDirectory
@@ -44,7 +45,7 @@ class ClusterWorld:
 
     def problems(self, plan: Plan) -> list[str]:
         """What this plan asks for that clusters do not offer."""
-        found = []
+        found = attack_problems(plan)
         if shutil.which("ssh") is None:
             found.append("the program `ssh` is missing: `apt install openssh-client`")
         if plan.programs:

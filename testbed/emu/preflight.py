@@ -14,6 +14,7 @@ from pathlib import Path
 from testbed.emu import cgroups
 from testbed.emu.links.choice import WAY_OUT, link_problems
 from testbed.emu.options import EmuOptions
+from testbed.live.live import attack_problems
 from testbed.plan.model import Plan
 
 PROGRAMS = {
@@ -71,7 +72,7 @@ def raise_descriptor_limit(plan: Plan) -> None:
 def plan_problems(plan: Plan, options: EmuOptions | None = None) -> list[str]:
     """What this plan asks for that this machine cannot do."""
     links = link_problems(plan, options or EmuOptions())
-    return [*links, *_descriptor_problems(plan), *_share_problems(plan)]
+    return [*attack_problems(plan), *links, *_descriptor_problems(plan), *_share_problems(plan)]
 
 
 def _share_problems(plan: Plan) -> list[str]:

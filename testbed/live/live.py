@@ -156,6 +156,18 @@ class Live:
             self.nodes.give_key(self._links[fault.target], key, used=used)
 
 
+def attack_problems(plan: Plan) -> list[str]:
+    """What a plan asks for that no world in real time carries out."""
+    attacks = [f"{fault.do} {fault.target}" for fault in plan.faults if KINDS[fault.do].is_attack]
+    if not attacks:
+        return []
+    return [f"attacks ({attacks[0]}) are carried out in the simulator alone: use `--world sim`"]
+
+
+def _no_attack(_: Live, fault: Fault) -> None:
+    raise FaultError(f"{fault.do} {fault.target}: attacks are carried out in the simulator alone")
+
+
 ACTIONS: Mapping[str, Callable[[Live, Fault], None]] = {
     "link_down": Live._link_down,
     "link_up": Live._link_up,
@@ -165,5 +177,7 @@ ACTIONS: Mapping[str, Callable[[Live, Fault], None]] = {
     "pause": lambda live, fault: live.nodes.hold(fault.target),
     "resume": lambda live, fault: live.nodes.resume(fault.target),
     "rekey": Live._rekey,
+    "replay": _no_attack,
+    "forge": _no_attack,
 }
 """What each kind of fault does."""

@@ -31,6 +31,8 @@ WHOLE = (
     "convergence.max", "convergence.disturbances", "convergence.interrupted", "control.packets",
     "control.bytes", "messages.packets", "messages.bytes", "hops.min", "hops.mean", "hops.max",
     "trees.ratio", "stretch.mean", "stretch.p50", "stretch.p99", "stretch.max",
+    *(f"{side}.{count}" for side in ("honest", "through", "attackers")
+      for count in ("owed", "delivered", "missing", "duplicate", "spurious")),
 )  # fmt: skip
 """Quantities of the whole run alone."""
 _TIMES = {

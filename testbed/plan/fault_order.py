@@ -18,7 +18,7 @@ from typing import Any
 
 from testbed.plan.graph import Graph, Wire, wire_with
 from testbed.plan.groups import Choice
-from testbed.plan.model import Fault
+from testbed.plan.model import Attack, Fault
 from testbed.plan.problems import Key
 from testbed.plan.source import Source
 from topologies.fault_kinds import KINDS, Failures, FaultKind
@@ -41,6 +41,7 @@ class Step:
     """Of a partition: the side of each router that is named."""
     changes: Mapping[str, Any] = field(default_factory=dict)
     """Of an impairment: what is said of it."""
+    attack: Attack | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,7 +166,7 @@ class _Timeline:
         self._failures.note(kind.name, target, step.key)
         applied = KINDS[kind.applied_as or kind.name]
         if applied.argument != "impairment":
-            return Fault(step.at_ns, applied.name, target)
+            return Fault(step.at_ns, applied.name, target, attack=step.attack)
         known = len(self._source.problems)
         wire = self._wires[target]
         if not kind.repairs:

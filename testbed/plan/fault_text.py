@@ -20,6 +20,8 @@ _FOR = re.compile(r"(?P<rest>.*\S) +for +(?P<for>\S+)")
 _REPEAT = re.compile(
     r"(?P<what>.+?) +(?P<times>[0-9]+) +times +every +(?P<every>\S+)(?: +(?P<word>[a-z]+) +(?P<lasting>\S+))?"
 )
+_COUNTED = re.compile(r"(?P<what>.+?) +(?P<times>[0-9]+) +times +every +(?P<every>\S+)(?: +by +(?P<by>.+))?")
+_LASTING = re.compile(r"(?P<what>.+?)(?: +by +(?P<by>.+?))?(?: +share +(?P<share>[0-9.]+))?")
 _IMPAIRMENT = re.compile(rf" +(?P<key>{'|'.join(sorted(KEYS, key=len, reverse=True))})\b")
 
 
@@ -96,12 +98,27 @@ def _impairment(_: FaultKind, rest: str) -> dict[str, Any] | None:
     return full
 
 
+def _attack(kind: FaultKind, rest: str) -> dict[str, Any] | None:
+    assert kind.attacking is not None
+    found = (_COUNTED if kind.attacking.counted else _LASTING).fullmatch(rest)
+    if found is None:
+        return None
+    said = {name: value for name, value in found.groupdict().items() if value is not None}
+    full: dict[str, Any] = {kind.target: said.pop("what"), **said}
+    if "times" in said:
+        full["times"] = int(said["times"])
+    if "share" in said:
+        full["share"] = read_scalar(said["share"])
+    return full
+
+
 _ARGUMENTS: Mapping[str, Callable[[FaultKind, str], Any]] = {
     "selection": lambda _, rest: rest or None,
     "groups": _groups,
     "flag": lambda _, rest: None if rest else True,
     "repeat": _repeat,
     "impairment": _impairment,
+    "attack": _attack,
 }
 """What the key of the full form holds; None if the text does not say it."""
 

@@ -14,9 +14,9 @@ from typing import Any
 from testbed.plan.fault_order import Entry, Step, in_order
 from testbed.plan.graph import Graph
 from testbed.plan.groups import Choice, Groups
-from testbed.plan.model import Fault
+from testbed.plan.model import Attack, Fault
 from testbed.plan.moments import Times
-from testbed.plan.problems import Key
+from testbed.plan.problems import Key, did_you_mean
 from testbed.plan.source import Source
 from topologies.fault_kinds import KINDS, FaultKind
 from topologies.quantities import duration_ns
@@ -112,6 +112,34 @@ class _Reader:
         elif "link" in given and (choice := self._choice(given["link"], kind, (*here, "link"))):
             yield Step(at_ns, kind, key, choice, changes={k: v for k, v in given.items() if k != "link"})
 
+    def _attacks(self, at_ns: int, kind: FaultKind, given: Mapping[str, Any], key: Key) -> Iterator[Step]:
+        here = (*key, kind.name)
+        attack = self._attack(kind, given, here)
+        if attack and kind.target in given:
+            choice = self._choice(given[kind.target], kind, (*here, kind.target))
+            if choice:
+                yield Step(at_ns, kind, key, choice, attack=attack)
+
+    def _attack(self, kind: FaultKind, given: Mapping[str, Any], key: Key) -> Attack | None:
+        """How somebody attacks; None, and a note in the source, if that makes no sense."""
+        assert kind.attacking is not None
+        known, by = kind.attacking.ways, given.get("by", kind.attacking.usual)
+        ways = tuple(each.strip() for each in (by.split(",") if isinstance(by, str) else by))
+        for way in ways:
+            if way not in known:
+                what = f"{kind.name} knows no way {way or 'without a name'}"
+                self._source.complain(
+                    (*key, "by"), what, f"one of {', '.join(known)}", did_you_mean(way, known)
+                )
+                return None
+        every_ns = duration_ns(given["every"]) if "every" in given else 0
+        if kind.attacking.counted and not every_ns:
+            self._source.complain(
+                (*key, "every"), "there is no time between two acts", "a duration above zero"
+            )
+            return None
+        return Attack(ways, int(given.get("times", 0)), every_ns, float(given.get("share", 1.0)))
+
     def _sides(self, at_ns: int, kind: FaultKind, given: Any, key: Key) -> Iterator[Step]:
         side_of: dict[str, int] = {}
         for number, side in enumerate([given] if isinstance(given, str) else given):
@@ -177,4 +205,5 @@ _READERS: Mapping[str, Callable[..., Iterator[Step]]] = {
     "flag": _Reader._flag,
     "repeat": _Reader._repeated,
     "impairment": _Reader._impairment,
+    "attack": _Reader._attacks,
 }

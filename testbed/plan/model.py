@@ -109,6 +109,25 @@ def link_seed(seed: int, link: str, end: str) -> int:
 
 
 @dataclass(frozen=True, slots=True)
+class Attack:
+    """How somebody attacks (docs/decisions/0035)."""
+
+    by: tuple[str, ...]
+    """Which of the ways of `topologies.fault_kinds`; each act is one of them, drawn."""
+    times: int = 0
+    """How many acts there are; 0 for an attack that lasts."""
+    every_ns: int = 0
+    """From one act to the next."""
+    share: float = 1.0
+    """Of an attack that lasts: of how many messages, or packets, something becomes."""
+
+    @property
+    def lasts_ns(self) -> int:
+        """From the first act to the end of the last."""
+        return self.times * self.every_ns
+
+
+@dataclass(frozen=True, slots=True)
 class Fault:
     """One thing that breaks or is repaired at a time: what all faults of a scenario come down to."""
 
@@ -127,6 +146,8 @@ class Fault:
     """Of `impair`: what the link does to packets from now on, from `a` to `b`."""
     back: Impairment | None = None
     """Of `impair`: the way back; None: the same."""
+    attack: Attack | None = None
+    """Of an attack: how."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -97,7 +97,7 @@ class FaultState:
     def note(self, fault: Fault, now_ns: int) -> None:
         """A fault has been applied."""
         self.failures.note(fault.do, fault.target)
-        if KINDS[fault.do].state:
+        if KINDS[fault.do].state or KINDS[fault.do].is_attack:
             return
         # A node that was silent for a while may be taken for dead until something is received.
         for link in self._links.values():
@@ -165,6 +165,8 @@ class FaultTracker:
             Whether it begins an entry.
         """
         self._record(now_ns, "fault", do=fault.do, target=fault.target)
+        if KINDS[fault.do].is_attack:
+            return False  # all stays owed: what it does to the network is damage
         if self._causes and due_ns != self._due_ns:
             self.give_up()
         begins = not self._causes
@@ -174,6 +176,11 @@ class FaultTracker:
         self._converged_ns = None
         self._causes.append(f"{fault.do} {fault.target}")
         return begins
+
+    def note_attacked(self, fault: Fault, began_ns: int, now_ns: int, acts: int) -> None:
+        """An attack that began then has ended, after so many acts."""
+        about = {"do": fault.do, "target": fault.target, "began_ns": began_ns, "acts": acts}
+        self._record(now_ns, "attacked", **about)
 
     def note_converged(self, now_ns: int, at_ns: int) -> None:
         """It is certain now that the network had converged at `at_ns`."""

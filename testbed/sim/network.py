@@ -21,6 +21,7 @@ from testbed.plan.model import Fault, Flow, Impairment, InterfacePlan, LinkPlan,
 from testbed.plan.rendering import node_config
 from testbed.runs.background import background_frame
 from testbed.runs.faults import FaultState
+from testbed.sim.attacks import Attacks
 from testbed.sim.frames import Framer, Tap, Watch
 from testbed.sim.link import Channel, End, Flight
 from testbed.sim.node import Life, Record, SimulatedClient, SimulatedNode, SimulatedRouter
@@ -38,6 +39,7 @@ class Network:
         log_of: The log of a node, by its name.
         captures: By the interface's name; no other interface is captured.
         watches: Likewise, who is shown the datagrams that leave there.
+        attacks: Who attacks.
     """
 
     def __init__(
@@ -50,6 +52,7 @@ class Network:
         log_of: Callable[[str], Record],
         captures: Mapping[str, Tap],
         watches: Mapping[str, Watch],
+        attacks: Attacks,
     ) -> None:
         self.flight = Flight()
         self._plan = plan
@@ -57,6 +60,7 @@ class Network:
         self._scheduler = scheduler
         self._captures = captures
         self._watches = watches
+        self.attacks = attacks
         self._starts: Counter[str] = Counter()
         # Keys of the seed are no secrets: nobody attacks a simulation but itself, and it is to be repeated.
         self._keys = Keys(_secret(f"cbn simulator {plan.seed}"))
@@ -161,6 +165,9 @@ class Network:
                 if interface.link == number:
                     self._nodes[node.name].take_keys(interface.index, self._keys.of(number))
 
+    def _attack_link(self, fault: Fault) -> None:
+        self.attacks.on_link(fault, self._channels[fault.target])
+
     def _crashable(self, name: str) -> SimulatedRouter:
         node = self._nodes[name]
         assert isinstance(node, SimulatedRouter), f"{name} is a client: only routers crash"
@@ -223,7 +230,7 @@ class Network:
             model=LinkModel(seed, self._plan.timing.hop_delay_ns),
             capture=self._captures.get(source.name),
             end=end,
-            watch=self._watches.get(source.name),
+            watch=self.attacks.watch(source.name, self._watches.get(source.name)),
         )
 
 
@@ -236,6 +243,8 @@ ACTIONS: Mapping[str, Callable[[Network, Fault], None]] = {
     "pause": Network._pause,
     "resume": Network._resume,
     "rekey": Network._rekey,
+    "replay": Network._attack_link,
+    "forge": Network._attack_link,
 }
 """What each kind of fault does."""
 

@@ -10,7 +10,8 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 
 from nodes.scheme_catalog import factors_patterns
-from testbed.plan.model import Plan
+from testbed.plan.model import Fault, Plan
+from testbed.sim.attacks import Attacks
 from testbed.sim.faults import OnConverged, SimulatedFaults
 from testbed.sim.frames import Tap, Watch
 from testbed.sim.network import Network
@@ -64,6 +65,7 @@ class Simulation:
             log_of=log_of,
             captures=captures or {},
             watches=watches or {},
+            attacks=Attacks(plan, self.scheduler, self._note_attacked),
         )
         self.faults = SimulatedFaults(self.network, self.scheduler, events, on_converged)
         self.start_ns = 0
@@ -101,12 +103,17 @@ class Simulation:
         ends += [fault.at_ns for fault in plan.faults if fault.after == "start"]
         self._run(self.start_ns + max(ends, default=0), report=lambda: report(sum(c.acted for c in clients)))
         self._settle("had not converged again")
+        self._run(FOREVER_NS, done=lambda: not self.network.attacks.going)
         # What waits for a fixpoint happens after it, and disturbs the network again.
         while not self.faults.over:
             self._run(FOREVER_NS, done=lambda: not self.faults.tracker.converged)
             self._settle("had not converged again")
+            self._run(FOREVER_NS, done=lambda: not self.network.attacks.going)
         self.faults.ask_again()
         self._settle("had not converged at the end of the workload")
+
+    def _note_attacked(self, fault: Fault, began_ns: int, acts: int) -> None:
+        self.faults.tracker.note_attacked(fault, began_ns, self.scheduler.now_ns, acts)
 
     def drain(self) -> None:
         """Wait until no message is on its way, or held back where patterns are recognised, and no match is.

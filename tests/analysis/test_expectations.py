@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from analysis.attacked import SIDES
 from analysis.counts import Counts
 from analysis.expectations import measured_text, passed, to_expectations
 from analysis.findings import Findings, Scope, ScopeCounts
@@ -43,6 +44,7 @@ VERDICT = {
         "spurious": 0,
         "lost": 0,
     },
+    "attacks": {side: Counts(*[3] * 9).as_verdict() for side in SIDES},
 }
 
 

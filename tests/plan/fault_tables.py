@@ -25,6 +25,8 @@ def schema_text(text: str) -> str:
     for kind in KINDS.values():
         if kind.argument in ("repeat", "impairment"):
             made[kind.name] = {**definitions[kind.name], "description": kind.description}
+        if kind.argument == "attack":
+            made[kind.name] = _attack(kind)
     for name, definition in made.items():
         old = re.compile(rf'^    "{name}": \{{$.*?^    \}}', re.MULTILINE | re.DOTALL)
         new = f'    "{name}": {_json(definition)}'
@@ -54,6 +56,55 @@ def _property(kind: FaultKind) -> dict[str, Any]:
             return {**about, **several, "errorMessage": f"a group of {kind.target}s, or a list of groups"}
         case _:
             return {"$ref": f"#/$defs/{kind.name}"}
+
+
+def _attack(kind: FaultKind) -> dict[str, Any]:
+    """The definition of an attack."""
+    about = kind.attacking
+    assert about is not None
+    target = kind.target.capitalize()
+    words = ", ".join(about.ways)
+    usual = "all" if about.usual == about.ways else ", ".join(about.usual)
+    properties: dict[str, Any] = {
+        kind.target: {"title": target, "description": f"The {kind.target}s: a selection.", **_SELECTION},
+        "by": {
+            "title": "Ways",
+            "description": f"How: one or several of {words}. Default: {usual}.",
+            "type": ["string", "array"],
+            "minItems": 1,
+            "items": {"title": "Way", "description": f"One of {words}.", "type": "string"},
+            "errorMessage": f"one of {words}, or a list of these",
+        },
+    }
+    if about.counted:
+        properties["times"] = {
+            "title": "How often",
+            "description": "How many single acts there are.",
+            "type": "integer",
+            "minimum": 1,
+            "maximum": 10000000,
+        }
+        properties["every"] = {
+            "title": "Period",
+            "description": "The time from one act to the next.",
+            "$ref": "#/$defs/duration",
+        }
+    else:
+        properties["share"] = {
+            "title": "Share",
+            "description": "Of how many packets something becomes; the others pass. Default: 1, of all.",
+            "type": "number",
+            "exclusiveMinimum": 0,
+            "maximum": 1,
+        }
+    return {
+        "title": kind.name.capitalize(),
+        "description": kind.description,
+        "type": "object",
+        "required": [kind.target, *(["times", "every"] if about.counted else [])],
+        "additionalProperties": False,
+        "properties": properties,
+    }
 
 
 def _row(kind: FaultKind) -> str:

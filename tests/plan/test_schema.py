@@ -82,7 +82,7 @@ def test_the_schema_bounds_parameters_no_closer_than_their_shapes_and_has_their_
         assert about.get("default") == parameter.default
 
 
-@pytest.mark.parametrize("scenario", sorted(SCENARIOS.glob("*.yaml")), ids=lambda p: p.stem)
+@pytest.mark.parametrize("scenario", sorted(SCENARIOS.rglob("*.yaml")), ids=lambda p: p.stem)
 def test_shipped_scenarios_lead_editors_to_the_schema(scenario):
     first = scenario.read_text(encoding="utf-8").splitlines()[0]
     target = re.fullmatch(r"# yaml-language-server: \$schema=(\S+)", first)[1]

@@ -16,7 +16,7 @@ def _scenarios(args: argparse.Namespace) -> int:
 
     plans = {name: load_plan(path) for name, path in shipped().items()}
     if args.json:
-        print_json([summary(plan) for plan in plans.values()])
+        print_json([{**summary(plan), "name": name} for name, plan in plans.items()])
         return exits.OK
     for name, plan in plans.items():
         print(f"{name}: {counts(plan)}")

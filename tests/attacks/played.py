@@ -1,0 +1,66 @@
+"""Scenarios with attacks, run in the simulator and judged."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from analysis.quick.judge import judge
+from testbed.cli.progress import SilentProgress
+from testbed.plan.load import read_scenario
+from testbed.runs.conduct import conduct
+from testbed.runs.directory import RunDirectory
+from testbed.runs.world import World
+from testbed.sim.world import SimulatedWorld
+from topologies.library import SCENARIOS
+
+ATTACKS = SCENARIOS / "attacks"
+REFUSED = ("no_seal", "unknown_key", "wrong_seal", "repeated_seal")
+"""Reasons to drop what is not sealed as it should be."""
+
+
+@dataclass(frozen=True, slots=True)
+class Played:
+    """A run that was judged."""
+
+    path: Path
+    verdict: Mapping[str, Any]
+
+    @property
+    def attacks(self) -> Mapping[str, Any]:
+        """What the verdict says of attacks."""
+        found: Mapping[str, Any] = self.verdict["attacks"]
+        return found
+
+    @property
+    def statuses(self) -> dict[str, Any]:
+        """What each router said at the end, by its name."""
+        paths = sorted(self.path.glob("logs/r*.status.json"))
+        return {path.name.partition(".")[0]: json.loads(path.read_text(encoding="utf-8")) for path in paths}
+
+    def drops(self, *names: str) -> Counter[str]:
+        """What these routers, or all, dropped of control traffic, by reason."""
+        of = {name: status for name, status in self.statuses.items() if name in (names or self.statuses)}
+        return sum((Counter(status["drops"]["control"]) for status in of.values()), Counter())
+
+
+def play(scenario: Path, out: Path, world: World | None = None, **overrides: str) -> Played:
+    """Run a scenario to its end, and judge it.
+
+    Args:
+        scenario: The file.
+        out: The run directory, which is made.
+        world: In which; None: the simulator.
+        overrides: As `--set` has them, with `__` for a dot.
+    """
+    pairs = [(key.replace("__", "."), value) for key, value in overrides.items()]
+    read = read_scenario(scenario, None, pairs)
+    directory = RunDirectory.create(out, out.name)
+    plan = read.plan()
+    outcome = conduct(plan, world or SimulatedWorld(), directory, SilentProgress(), scenario=read.text)
+    assert outcome.outcome == "complete", outcome.message
+    return Played(directory.path, judge(directory.path, plan))

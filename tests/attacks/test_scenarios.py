@@ -1,0 +1,98 @@
+"""Scenarios that attack: what it does without seals, what it does not with them, and at whom."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from analysis.pipeline import analyze
+from testbed.plan.load import load_plan
+from tests.attacks.played import ATTACKS, REFUSED, Played, play
+
+pytestmark = pytest.mark.sim
+Run = Callable[..., Played]
+
+
+@pytest.fixture
+def run(tmp_path: Path) -> Run:
+    """Play a shipped attack."""
+    count = 0
+
+    def played(name: str, **overrides: str) -> Played:
+        nonlocal count
+        count += 1
+        return play(ATTACKS / f"{name}.yaml", tmp_path / f"run{count}", **overrides)
+
+    return played
+
+
+def test_forged_packets_cost_honest_deliveries_without_seals(run: Run) -> None:
+    found = run("forge", security__neighbours="off")
+    assert found.verdict["verdict"] == "wrong"
+    assert found.attacks["honest"]["missing"] > 50
+    assert not all(each["holds"] for each in found.verdict["expectations"])
+    assert not found.drops().keys() & {*REFUSED}
+
+
+def test_with_seals_forged_packets_cost_nothing_and_are_counted(run: Run) -> None:
+    found = run("forge", security__neighbours="required")
+    assert (found.verdict["verdict"], found.verdict["problems"]) == ("clean", [])
+    assert found.attacks["honest"]["owed"] == found.verdict["owed"] > 1000
+    assert all(each["holds"] for each in found.verdict["expectations"])
+    [attack] = found.attacks["attacks"]
+    assert (attack["do"], attack["target"], attack["acts"]) == ("forge", "r1--r2", 2000)
+    # What was cut short, or changed in its type, is malformed before it is without a seal.
+    assert sum(found.drops()[reason] for reason in REFUSED) > 0.8 * attack["acts"]
+
+
+def test_permissive_neighbours_count_what_is_not_sealed_and_take_it(run: Run) -> None:
+    found = run("forge", security__neighbours="permissive")
+    assert found.attacks["honest"]["missing"] > 50
+    assert found.drops()["no_seal"] > 500
+
+
+@pytest.mark.parametrize("neighbours", ["off", "required"])
+def test_repeated_messages_are_damage_even_with_seals_which_messages_have_none_of(
+    neighbours: str, run: Run
+) -> None:
+    found = run("replay", security__neighbours=neighbours)
+    assert found.attacks["honest"]["duplicate"] > 50
+    assert found.verdict["missing"] == 0
+    assert all(each["holds"] for each in found.verdict["expectations"])
+    assert [each["acts"] for each in found.attacks["attacks"]] == [1000, 100]
+    if neighbours == "required":
+        assert found.drops()["repeated_seal"] > 990
+
+
+def test_an_attack_is_the_same_each_time(run: Run) -> None:
+    paths = [run("replay").path for _ in range(2)]
+    for name in ("events.jsonl", "captures/r1-eth0.pcap"):
+        one, other = ((path / name).read_bytes() for path in paths)
+        assert one == other != b""
+
+
+def test_links_are_chosen_as_for_any_fault(tmp_path: Path) -> None:
+    scenario = tmp_path / "ring.yaml"
+    scenario.write_text(
+        "name: ring\ntopology: {generate: ring, size: 5}\nfaults:\n"
+        "  - at 1s: forge 40% of links 5 times every 1ms by hello, links\n"
+        "  - {at: 2s, replay: {link: r1 - r2, times: 7, every: 2ms}}\n"
+    )
+    *forging, replaying = load_plan(scenario).faults
+    assert len({fault.target for fault in forging}) == 2
+    assert {fault.attack.by for fault in forging if fault.attack} == {("hello", "links")}
+    assert replaying.attack is not None
+    assert (replaying.attack.by, replaying.attack.lasts_ns) == (("hello", "control", "message"), 14_000_000)
+
+
+@pytest.mark.spark
+def test_the_report_says_what_became_of_honest_pairs(run: Run, spark: object) -> None:
+    found = run("forge", security__neighbours="off")
+    verdict = analyze(found.path)
+    assert verdict["attacks"] == found.attacks
+    assert verdict["problems"] == []
+    page = (found.path / "report.html").read_text(encoding="utf-8")
+    assert "forging on link r1 \N{EN DASH} r2" in page
+    assert '<th scope="row">honest</th>' in page
