@@ -150,6 +150,20 @@ def test_a_match_goes_with_either_of_its_descriptors(scheme: str, client: str, w
 
 
 @BOTH
+@pytest.mark.parametrize(("client", "what"), [("c1", "unadvertise"), ("c3", "unsubscribe")])
+def test_nobody_is_told_twice_that_the_last_descriptors_of_a_router_are_gone(
+    scheme: str, client: str, what: str
+) -> None:
+    net = quiet(scheme)
+    do(net, "c1", "advertise", "x > 5 or y > 5")
+    do(net, "c3", "subscribe", "x > 7 or y > 7 or z > 7")
+    do(net, client, what)
+    assert {name: dict(net.router(name).drops) for name in ("r1", "r2", "r3")} == {
+        name: {} for name in ("r1", "r2", "r3")
+    }
+
+
+@BOTH
 def test_two_clients_of_a_router_with_the_same_filter_are_one_descriptor(scheme: str) -> None:
     configs = configure(line(2), {"c1": 1, "c2": 2, "c3": 2})
     net = Network(of_scheme(configs, scheme, ADVERTISED), 1)
@@ -165,7 +179,7 @@ def test_two_clients_of_a_router_with_the_same_filter_are_one_descriptor(scheme:
 def test_nothing_is_said_when_nothing_changes(scheme: str, options: Mapping[str, OptionValue]) -> None:
     quick = {"interval_ms": 300} if scheme == "amsp" else {}
     net = network(scheme, ring(5), {**options, **quick})
-    net.run(15 * SECOND)  # rates go back to 0
+    net.run(30 * SECOND)  # rates go back to 0
     net.converge(within_ns=2 * SECOND)
     mark = len(net.sent)
     net.run(5 * SECOND)

@@ -64,6 +64,8 @@ class Meeting:
         self._concerned: dict[Key, None] = {}
         self._gone: set[Key] = set()
         """What its router has withdrawn, until that is settled."""
+        self._answered: set[Key] = set()
+        """The matches whose makers are being told that a descriptor of ours is gone, until all is settled."""
         self._matches: dict[Key, dict[Key, None]] = {}
         """The matches held, by either of their descriptors."""
         self._pairs = _Pairs()
@@ -181,6 +183,7 @@ class Meeting:
                 self._settle(key)
         updates, changes = self._updates, self._changes
         self._updates, self._changes = [], []
+        self._answered.clear()
         return updates, changes
 
     def _take_concerned(self) -> list[Key]:
@@ -217,7 +220,7 @@ class Meeting:
         for descriptor, other in zip(match.descriptors, reversed(ends), strict=True):
             if descriptor.owner == self._trees.node and not self.holds(OURS, descriptor):
                 interface = self._trees.towards(other)
-                if interface is not None:
+                if interface is not None and match not in self._answered:
                     self._updates.append(Update(interface, descriptor, None, withdrawn=True, told=False))
                 return True
         return False
@@ -230,6 +233,7 @@ class Meeting:
             told: Where it was withdrawn already, which is extended.
         """
         matches = [*self._matches.get(key, ())]
+        self._answered.update(matches)
         for match in matches:
             other = match.subscriber if key.publisher else match.publisher
             interface = self._trees.towards(other)
