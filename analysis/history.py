@@ -141,7 +141,7 @@ def history_of(plan: Plan, changes: Iterable[NetworkChange], start_ns: int) -> H
     """
     failures, periods = Failures(), []
     after_ns: int | None = start_ns - 1
-    changes = [c for c in changes if c.time_ns >= start_ns and not (c.do and KINDS[c.do].is_attack)]
+    changes = [c for c in changes if c.time_ns >= start_ns and (not c.do or KINDS[c.do].disturbs)]
     for change in changes:
         if change.do:
             if after_ns is not None:

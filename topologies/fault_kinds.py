@@ -71,6 +71,8 @@ class FaultKind(NamedTuple):
     """Whether it happens to clients that are programs, too, if they are named."""
     example: str = ""
     """The one-line form, if it needs more than the name and the target."""
+    harmless: bool = False
+    """Whether nothing may be lost because of it."""
     needs_keys: bool = False
     """Whether it happens to links whose ends have keys of it, which programs read only when they start."""
     said: str = ""
@@ -82,6 +84,11 @@ class FaultKind(NamedTuple):
     def is_attack(self) -> bool:
         """Whether it is an attack, or ends one."""
         return self.attacking is not None or (self.repairs is not None and self.repairs.attacking is not None)
+
+    @property
+    def disturbs(self) -> bool:
+        """Whether messages may be lost because of it. If not they are owed as if it had not happened."""
+        return not self.harmless and not self.is_attack
 
     @property
     def repairs(self) -> FaultKind | None:
@@ -132,8 +139,8 @@ _TABLE = (
               said="link {} changed"),
     FaultKind("repair", "link", "A link that was impaired gets the properties of the topology again.",
               applied_as="impair"),
-    FaultKind("rekey", "link", "Links get new keys, while they carry (`security`).", control="rekey",
-              needs_keys=True, said="new key for link {}"),
+    FaultKind("rekey", "link", "Links get new keys, while they carry (`security`). No message may be lost by "
+              "it.", control="rekey", harmless=True, needs_keys=True, said="new key for link {}"),
     FaultKind("replay", "link", _REPLAY, argument="attack", said="replay on link {}",
               example="replay r1 - r2 500 times every 2ms, and perhaps: by hello, message",
               attacking=Attacking(_SORTS, _SORTS)),

@@ -68,7 +68,7 @@ def lasting(plan: Plan, steps: Sequence[Step]) -> list[Lasting]:
                 found[at] = replace(found[at], until_ns=change.time_ns)
         if KINDS[change.do].repairs is None and not _restores(step, links.get(change.target)):
             open_at[change.do, change.target] = len(found)
-            found.append(Lasting(step))
+            found.append(Lasting(step, None if KINDS[change.do].state else change.time_ns))
     return found
 
 

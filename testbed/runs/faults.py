@@ -97,7 +97,7 @@ class FaultState:
     def note(self, fault: Fault, now_ns: int) -> None:
         """A fault has been applied."""
         self.failures.note(fault.do, fault.target)
-        if KINDS[fault.do].state or KINDS[fault.do].is_attack:
+        if KINDS[fault.do].state or not KINDS[fault.do].disturbs:
             return
         # A node that was silent for a while may be taken for dead until something is received.
         for link in self._links.values():
@@ -165,8 +165,8 @@ class FaultTracker:
             Whether it begins an entry.
         """
         self._record(now_ns, "fault", do=fault.do, target=fault.target)
-        if KINDS[fault.do].is_attack:
-            return False  # all stays owed: what it does to the network is damage
+        if not KINDS[fault.do].disturbs:
+            return False  # all stays owed
         if self._causes and due_ns != self._due_ns:
             self.give_up()
         begins = not self._causes

@@ -88,7 +88,7 @@ class SlowRun:
         found: list[list[Row]] = []
         begun = False
         for event in self.events:
-            if event["event"] == "fault":
+            if event["event"] == "fault" and event["do"] != "rekey":
                 found += [] if begun else [[]]
                 begun = True
                 found[-1].append(event)
@@ -131,7 +131,8 @@ class SlowRun:
 
     def _news(self, from_ns: int, until_ns: int, faults: list[Row]) -> list[tuple[int, tuple[Any, ...]]]:
         """When a router had a newer record than before; of several between two faults, the newest counts."""
-        cuts = sorted({e["time_ns"] for e in self.events if e["event"] == "fault"} | {from_ns, until_ns + 1})
+        broken = {e["time_ns"] for e in self.events if e["event"] == "fault" and e["do"] != "rekey"}
+        cuts = sorted(broken | {from_ns, until_ns + 1})
         restarts = [(self.ids[f["target"]], f["time_ns"]) for f in self._starts()]
         held: dict[tuple[Any, ...], int] = {}
         news: dict[tuple[Any, ...], tuple[int, int]] = {}
@@ -170,6 +171,8 @@ class SlowRun:
                 if sum(e["do"] == "impair" and e["target"] == event["target"] for e in faults[:at]) % 2:
                     continue  # scenarios that are drawn impair a link and then repair it
                 later = [e for e in later if e["do"] == "impair"]
+            elif event["do"] == "rekey":
+                later = [event]
             elif event["do"] in repairs:
                 later = [e for e in later if e["do"] in repairs[event["do"]]]
             else:

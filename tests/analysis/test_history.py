@@ -48,6 +48,10 @@ def test_what_may_still_be_on_its_way_at_a_fault_is_allowed_and_not_owed():
     assert verdicts(of, 2_000 - SETTLE, 2_000 - SETTLE + 1, 2_000, 2_499, 2_500, 2_501) == "oaaaao"
 
 
+def test_all_is_owed_while_keys_are_changed():
+    assert verdicts(history((2_000, "rekey", "r1--r2")), 1_999, 2_000, 2_001, 10**9) == "oooo"
+
+
 @pytest.mark.parametrize(
     "fault", [("link_down", "r1--r2"), ("crash", "r2"), ("pause", "r1"), ("link_down", "r2--b")]
 )

@@ -79,6 +79,7 @@ def draw(family: str, variant: str, seed: int) -> Schedule:
     )
     if VARIANTS[variant][0] in BY_SOURCE:
         drawn = _with_changing_demand(drawn, Random(f"{family}/{variant}/{seed}/demand"), steps)
+    drawn = _with_new_keys(drawn, Random(f"{family}/{variant}/{seed}/keys"), steps * step_ms)
     if not seeks(variant):
         return drawn
     gathered = (
@@ -105,6 +106,20 @@ def _with_changing_demand(drawn: Schedule, rng: Random, steps: int) -> Schedule:
         subscriptions=(*drawn.subscriptions, *subscriptions),
         advertisements=(*drawn.advertisements, *advertisements),
     )
+
+
+def _with_new_keys(drawn: Schedule, rng: Random, ends_ms: int) -> Schedule:
+    """In some, neighbours prove who they are, and links get new keys at any time, some of them at once."""
+    if rng.random() < 0.7:
+        return drawn
+    links = [
+        *(f"{a} - {b}" for a, b, _ in drawn.links),
+        *(f"{router} - {name}" for name, router in drawn.clients),
+    ]
+    times = [rng.randrange(ends_ms) for _ in range(rng.randint(1, 6))]
+    chosen = [(at_ms, rng.sample(links, rng.randint(1, len(links)))) for at_ms in times]
+    changes = tuple((Break(at_ms, "rekey", link),) for at_ms, some in chosen for link in some)
+    return replace(drawn, sealed=True, faults=(*drawn.faults, *changes))
 
 
 def _link(rng: Random) -> tuple[tuple[str, Any], ...]:

@@ -72,6 +72,8 @@ class Schedule:
     """Those that belong together (something breaks and is repaired) are one entry."""
     advertisements: tuple[Subscription, ...] = ()
     patterns: tuple[Subscription, ...] = ()
+    sealed: bool = False
+    """Whether neighbours prove who they are."""
 
     @property
     def breaks(self) -> list[Break]:
@@ -91,6 +93,7 @@ class Schedule:
             },
             "clients": {name: self._client(name, router) for name, router in self.clients},
             "faults": [{"at": f"{b.at_ms}ms", b.do: b.target} for b in self.breaks],
+            "security": {"neighbours": "required" if self.sealed else "off"},
             "timers": TIMERS,
             "timing": {"settle": f"{SETTLE_MS}ms", "ready_timeout": "30s", "drain_timeout": "5s"},
         }

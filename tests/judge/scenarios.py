@@ -46,6 +46,7 @@ def draw(seed: int, scheme: str | None = None) -> dict[str, Any]:
         routed = routes_patterns(seed, scenario["scheme"])
         _let_advertise(scenario, Random(f"judge/{seed}/advertisements"), always=routed)
         _let_seek(scenario, Random(f"judge/{seed}/patterns"), always=routed)
+        _let_prove(scenario, Random(f"judge/{seed}/security"))
         if routed:
             _let_matches_be_owed(scenario)
         try:
@@ -54,6 +55,13 @@ def draw(seed: int, scheme: str | None = None) -> dict[str, Any]:
             continue
         return scenario
     raise AssertionError("a count has no end")
+
+
+def _let_prove(scenario: dict[str, Any], rng: Random) -> None:
+    """In some, neighbours prove who they are, and get new keys meanwhile."""
+    if rng.random() < 0.25:
+        scenario["security"] = {"neighbours": rng.choice(["permissive", "required"])}
+        scenario["faults"].append({f"at {rng.randint(100, LASTS_MS)}ms": "rekey links, access"})
 
 
 def routes_patterns(seed: int, scheme: str) -> bool:

@@ -91,6 +91,15 @@ def test_faults_that_were_due_together_are_one_entry_although_one_was_late() -> 
     ]
 
 
+def test_a_change_of_keys_is_told_and_disturbs_nothing() -> None:
+    noted = Noted()
+    noted.tracker.note_converged(START, START)
+    assert not noted.fault("rekey", "r1--r2", 50)
+    assert noted.tracker.converged
+    assert [entry.causes for entry in noted.tracker.history] == [("start",)]
+    assert [(e["event"], e.get("do")) for e in noted.events[1:]] == [("fault", "rekey")]
+
+
 def test_a_fault_before_the_fixpoint_leaves_the_one_before_it_without_a_time() -> None:
     noted = Noted()
     noted.tracker.note_converged(START, START)

@@ -71,7 +71,7 @@ def calm_of(run: Run) -> Calm:
     after_ns: int | None = run.start_ns - 1
     for event in run.of("fault", "converged"):
         now_ns = event["time_ns"]
-        if now_ns < run.start_ns:
+        if now_ns < run.start_ns or event.get("do") == "rekey":
             continue
         if event["event"] == "converged":
             after_ns = now_ns if after_ns is None else after_ns

@@ -105,7 +105,8 @@ def _disturbances(run: Run, calm: Calm) -> Iterator[tuple[int, int, list[Event]]
     begins = [period.after_ns for period in calm.periods[1:]]
     for from_ns, until_ns in zip_longest((p.until_ns for p in calm.periods), begins, fillvalue=FOREVER):
         if from_ns != FOREVER:
-            faults = [e for e in run.of("fault") if from_ns <= e["time_ns"] <= until_ns]
+            broken = [e for e in run.of("fault") if e["do"] != "rekey"]
+            faults = [e for e in broken if from_ns <= e["time_ns"] <= until_ns]
             yield from_ns, until_ns, faults
 
 
