@@ -25,7 +25,9 @@ from analysis.scopes import slices_of
 from nodes.wire.packets import PacketType
 from tests.analysis import meeting
 from tests.analysis.slow_course import SlowRun
-from tests.analysis.slow_matchmaker import SlowMatchmaker
+from tests.judge.judging.matchmaking import SCHEMES as MATCHMAKERS
+from tests.judge.judging.matchmaking import Matchmaking
+from tests.judge.judging.run import read_run
 from tests.judge.judging.verdict import judge
 from tests.judge.runs import carry_out, differences
 from tests.judge.scenarios import SCHEMES, draw, scheme_of
@@ -33,7 +35,6 @@ from topologies.fault_kinds import in_words
 
 SEEDS = range(700, 720)
 SPLIT_BYTES = 20_000
-MATCHMAKERS = ("amsp", "bp", "bs")
 
 
 def packet_sums(run: Run, split_bytes: int) -> PacketSums:
@@ -66,8 +67,7 @@ class Both:
         self.counts, judged = judge(path)
         self.judged = self.counts, judged
         self.slow = SlowRun(path, self.run, judged)
-        plan = self.slow.plan
-        self.told = SlowMatchmaker(self.slow.packets, plan["scheme"], plan["scheme_options"])
+        self.told = Matchmaking(read_run(path))
 
     def rows(self, table: str) -> list[dict[str, Any]]:
         return self.made[table].to_pylist()

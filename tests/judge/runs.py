@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -20,6 +21,7 @@ from testbed.runs.directory import RunDirectory
 from testbed.runs.world import World
 from testbed.sim.world import SimulatedWorld
 from tests.judge.judging.links import Links, links_of
+from tests.judge.judging.matchmaking import Matchmaking
 from tests.judge.judging.run import read_run
 from tests.judge.judging.tables import Tables
 from tests.judge.judging.verdict import Between, judge
@@ -58,11 +60,12 @@ def differences(run: Path, judged: tuple[dict[str, Any], Tables] | None = None) 
     written = run / "verdict.json"
     verdict = json.loads(written.read_text(encoding="utf-8")) if written.exists() else analyze(run)
     counts, tables = judged or judge(run)
-    quick = judge_quickly(run)
+    quick, read = judge_quickly(run), read_run(run)
     wrong = [
         *_of_values(counts, verdict, "verdict.json"),
         *_of_tables(tables, run / "tables"),
-        *_of_links(links_of(read_run(run), tables), run / "tables"),
+        *_of_links(links_of(read, tables), run / "tables"),
+        *_of_matchmaking(Matchmaking(read), run / "tables"),
         *_of_values(_comparable(quick), verdict, "judged.json and verdict.json"),
         *_of_values(_shared(counts, quick), quick, "judged.json"),
     ]
@@ -167,6 +170,45 @@ def _of_links(ours: Links, folder: Path) -> Iterator[str]:
     theirs = {link: sorted(loads) for link, loads in control.items()}
     if ours.control != theirs:
         yield f"control: the judge has {ours.control}, the analysis {theirs}"
+
+
+def _of_matchmaking(ours: Matchmaking, folder: Path) -> Iterator[str]:
+    """Row by row, and of what is counted by slice the sums over the run."""
+    counted = ("messages", "descriptors", "packets", "bytes")
+    told: dict[tuple[Any, ...], list[int]] = {}
+    for row in pq.read_table(folder / "signalling.parquet").to_pylist():
+        sums = told.setdefault(
+            (row["from_id"], row["to_id"], row["what"], row["said"], 0), [0] * len(counted)
+        )
+        for at, name in enumerate(counted):
+            sums[at] += row[name]
+    made: Counter[tuple[int, int]] = Counter()
+    for row in pq.read_table(folder / "matches.parquet").to_pylist():
+        made[row["node_id"], 0] += row["matches"]
+    mark = ("from_id", "to_id", "from_ns", "marking", "changing")
+    marks = [
+        tuple(row[name] for name in mark) for row in pq.read_table(folder / "markings.parquet").to_pylist()
+    ]
+    yield from _of_sets("signalling", _listed(ours.signalling(_whole)), _listed(told))
+    yield from _of_sets("markings", ours.markings(), marks)
+    yield from _of_sets("matches", _listed(ours.matches(_whole)), _listed(made))
+
+
+def _whole(time_ns: int) -> int:
+    """The one slice that all of a run is."""
+    del time_ns
+    return 0
+
+
+def _listed(counts: Mapping[Any, Any]) -> list[tuple[Any, Any]]:
+    return [*counts.items()]
+
+
+def _of_sets(table: str, ours: Sequence[Any], theirs: Sequence[Any]) -> Iterator[str]:
+    """The rows that one alone has."""
+    for who, rows, others in (("judge", ours, theirs), ("analysis", theirs, ours)):
+        alone = [row for row in rows if row not in others]
+        yield from (f"{table}: the {who} alone has {row}" for row in alone[:SHOWN])
 
 
 def _compared(crossing: dict[str, Any]) -> dict[str, Any]:
