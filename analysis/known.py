@@ -75,7 +75,9 @@ class Read:
         routers = {c.interface.name: c.node.node_id for c in run.captures}
         kept = with_corrected_times(ingested.control, lambda packet: routers[packet.interface], clocks)
         payloads = list(payloads_of(kept))
-        unlogged = logs.unlogged(run, payloads, logged)
+        assailed = attacked(run, self.network_events)
+        attackers = {*assailed.nodes} if assailed else set()
+        unlogged = [c for c in logs.unlogged(run, payloads, logged) if c.client not in attackers]
         factored = factors_patterns(run.plan.scheme_options)
         unlogged_sought = (
             logs.unlogged_patterns(run, payloads, self.patterns.sought, logged) if factored else []
@@ -116,7 +118,7 @@ class Read:
             history,
             self.fixpoints,
             [*self.notes, *odd_claims, *unreadable, *odd_advertisements],
-            attacked(run, self.network_events),
+            assailed,
         )
 
 

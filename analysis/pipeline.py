@@ -36,6 +36,7 @@ from analysis.findings import (
     Checks,
     CrossingCounts,
     Findings,
+    Oddity,
     SchemeFindings,
     Scope,
     Slices,
@@ -305,7 +306,7 @@ class _Tables:
         )
         found = Found(
             known.evidence,
-            [] if known.attacked else all_oddities(sums),
+            _oddities(known, sums),
             sums.publishers,
             clocks.off,
             [*swapped, *swapped_access(run, known.ingested)],
@@ -350,6 +351,12 @@ class _Tables:
     def _step(self) -> None:
         self._done += 1
         self.progress.advance(self._done)
+
+
+def _oddities(known: Known, sums: Sums) -> list[Oddity]:
+    """What is odd about messages on links; what attackers put there has no path, as nothing brought it."""
+    found = all_oddities(sums)
+    return [each for each in found if each.name == "altered"] if known.attacked else found
 
 
 def _links(run: Run) -> dict[tuple[int, int], str]:

@@ -167,7 +167,7 @@ def problems_of(findings: Findings) -> list[str]:
         *pattern_counts.unjudged(findings.patterns),
         *findings.ingested.problems,
         *_captures(findings),
-        *_publications(findings.publications),
+        *_publications([c for c in findings.publications if c.source not in _attackers(findings)]),
         *_disagreements(findings),
         *findings.checks.problems,
         *_clocks_in_doubt(findings),
@@ -213,6 +213,11 @@ _SKIPPED = {
     "unknown_link": "packets of interfaces that are no network's",
     "foreign": "frames with the addresses of another link",
 }
+
+
+def _attackers(findings: Findings) -> frozenset[int]:
+    """Clients that need not report what they do."""
+    return findings.attacked.own if findings.attacked else frozenset()
 
 
 def _publications(clients: Sequence[PublicationCounts]) -> list[str]:

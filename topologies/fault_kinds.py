@@ -100,6 +100,9 @@ _SORTS = ("hello", "control", "message")
 _FORGED = ("hello", "number", "links", "interest", "withdraw", "mutate", "message")
 _REPLAY = "Somebody on a link, without keys, puts packets on it again that were there before."
 _FORGE = "Somebody on a link, without keys, puts packets on it in the name of its ends."
+_FLOOD = "A node sends its neighbours more than anybody needs, over its own sessions."
+_MUTE = "A router says nothing of some kinds any more, over its own sessions, and goes on otherwise."
+_LIE = "A router forwards wrongly, or says what is untrue, over its own sessions."
 # fmt: off
 _TABLE = (
     FaultKind("link_down", "link", "A link carries nothing; packets on their way are lost.", state="is down",
@@ -147,6 +150,20 @@ _TABLE = (
     FaultKind("forge", "link", _FORGE, argument="attack", said="forging on link {}",
               example="forge r1 - r2 500 times every 2ms, and perhaps: by hello, links",
               attacking=Attacking(_FORGED, _FORGED[:-1])),
+    FaultKind("flood", "node", _FLOOD, argument="attack", said="flood by {}",
+              example="flood alice 1000 times every 1ms, and perhaps: by filters",
+              attacking=Attacking(("filters", "changes", "messages", "records"), ("filters", "records"),
+                                  compromised=True)),
+    FaultKind("mute", "router", _MUTE, state="is mute", repaired_by="speak", not_while=("crash", "mute"),
+              argument="attack", said="{} mute", example="mute r2, and perhaps: by hello, message share 0.5",
+              attacking=Attacking(("hello", "control", "ack", "message"), ("control", "ack"), counted=False,
+                                  compromised=True)),
+    FaultKind("speak", "router", "A router that was mute says all again.", said="{} speaks again"),
+    FaultKind("lie", "router", _LIE, state="is lying", repaired_by="behave", not_while=("crash", "lie"),
+              argument="attack", said="{} lies", example="lie r2, and perhaps: by drop, rewrite share 0.5",
+              attacking=Attacking(("attract", "drop", "duplicate", "rewrite", "slander"), ("attract", "drop"),
+                                  counted=False, compromised=True)),
+    FaultKind("behave", "router", "A router that lied is honest again.", said="{} is honest again"),
 )
 # fmt: on
 KINDS: Mapping[str, FaultKind] = MappingProxyType({kind.name: kind for kind in _TABLE})

@@ -177,7 +177,6 @@ ACTIONS: Mapping[str, Callable[[Live, Fault], None]] = {
     "pause": lambda live, fault: live.nodes.hold(fault.target),
     "resume": lambda live, fault: live.nodes.resume(fault.target),
     "rekey": Live._rekey,
-    "replay": _no_attack,
-    "forge": _no_attack,
+    **dict.fromkeys((kind.name for kind in KINDS.values() if kind.is_attack), _no_attack),
 }
 """What each kind of fault does."""

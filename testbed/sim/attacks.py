@@ -11,11 +11,16 @@ from dataclasses import dataclass
 from random import Random
 
 from fastpath.fib import count_messages
+from nodes.attacks.flooding import Flooding
 from nodes.attacks.heard import Heard
 from nodes.attacks.on_path import OnPath
+from nodes.attacks.turned import Turned
+from nodes.client.script import ScriptedClient
+from nodes.routing.router import Router
 from testbed.plan.model import Attack, Fault, Plan
 from testbed.sim.frames import Watch
 from testbed.sim.link import Channel
+from testbed.sim.node import Life, SimulatedNode, SimulatedRouter
 from testbed.sim.scheduler import Scheduler
 from topologies.fault_kinds import KINDS
 
@@ -52,6 +57,7 @@ class Attacks:
         self._count = 0
         self.going = 0
         """How many attacks go on."""
+        self._turned: dict[tuple[str, str], tuple[Fault, int, SimulatedRouter]] = {}
         attacked = {f.target for f in plan.faults if f.attack and not _compromised(f)}
         self._heard = {link.name: Heard() for link in plan.links if link.name in attacked}
         self._listening = {
@@ -88,6 +94,43 @@ class Attacks:
             return made is not None
 
         self._begin(Going(fault, fault.attack, self._scheduler.now_ns, act, fault.attack.times))
+
+    def flood(self, fault: Fault, node: SimulatedNode) -> None:
+        """A node begins to send more than anybody needs."""
+        assert fault.attack is not None
+        flooding = Flooding(fault.attack.by, self._rng(fault))
+
+        def act() -> bool:
+            core = node.core.core if isinstance(node.core, ScriptedClient) else node.core
+            done = node.life is Life.RUNNING and flooding.act(core, self._scheduler.now_ns)
+            node.look_again()
+            return done
+
+        self._begin(Going(fault, fault.attack, self._scheduler.now_ns, act, fault.attack.times))
+
+    def turn(self, fault: Fault, router: SimulatedRouter, core: Router) -> None:
+        """A router begins to lie, or falls silent."""
+        attack = fault.attack
+        assert attack is not None
+        if router.turned is None:
+            router.turn(Turned(core, self._rng(fault)))
+        turned = router.turned
+        assert turned is not None
+        turned.begin(self._scheduler.now_ns, fault.do, attack.by, attack.share)
+        router.look_again()
+        self._turned[fault.do, fault.target] = (fault, self._scheduler.now_ns, router)
+
+    def turn_back(self, do: str, target: str) -> None:
+        """It is honest again in this."""
+        fault, began_ns, router = self._turned.pop((do, target))
+        acts = router.turned.end(self._scheduler.now_ns, do) if router.turned is not None else 0
+        router.look_again()
+        self._ended(fault, began_ns, acts)
+
+    def end(self) -> None:
+        """The workload is over: what goes on ends."""
+        for do, target in [*self._turned]:
+            self.turn_back(do, target)
 
     def _rng(self, fault: Fault) -> Random:
         self._count += 1

@@ -26,6 +26,7 @@ from testbed.sim.frames import Framer, Tap, Watch
 from testbed.sim.link import Channel, End, Flight
 from testbed.sim.node import Life, Record, SimulatedClient, SimulatedNode, SimulatedRouter
 from testbed.sim.scheduler import Scheduler
+from topologies.fault_kinds import KINDS
 
 
 class Network:
@@ -168,6 +169,17 @@ class Network:
     def _attack_link(self, fault: Fault) -> None:
         self.attacks.on_link(fault, self._channels[fault.target])
 
+    def _flood(self, fault: Fault) -> None:
+        self.attacks.flood(fault, self._nodes[fault.target])
+
+    def _turn(self, fault: Fault) -> None:
+        self.attacks.turn(fault, self._crashable(fault.target), self.cores[fault.target])
+
+    def _turn_back(self, fault: Fault) -> None:
+        repairs = KINDS[fault.do].repairs
+        assert repairs is not None
+        self.attacks.turn_back(repairs.name, fault.target)
+
     def _crashable(self, name: str) -> SimulatedRouter:
         node = self._nodes[name]
         assert isinstance(node, SimulatedRouter), f"{name} is a client: only routers crash"
@@ -245,6 +257,11 @@ ACTIONS: Mapping[str, Callable[[Network, Fault], None]] = {
     "rekey": Network._rekey,
     "replay": Network._attack_link,
     "forge": Network._attack_link,
+    "flood": Network._flood,
+    "mute": Network._turn,
+    "speak": Network._turn_back,
+    "lie": Network._turn,
+    "behave": Network._turn_back,
 }
 """What each kind of fault does."""
 

@@ -54,6 +54,19 @@ class Application(Protocol):
         """What happened since the last call."""
 
 
+class Dishonest(Core, Protocol):
+    """What stands between a router that attacks and the world (`nodes.attacks`)."""
+
+    def forwarding(self, forward: Forward) -> Forward:
+        """Forward by this, with what it does to messages."""
+
+    def begin(self, now_ns: int, do: str, by: Sequence[str], share: float) -> None:
+        """Attack from now on."""
+
+    def end(self, now_ns: int, do: str) -> int:
+        """Be honest again in this; how many packets something became of."""
+
+
 class SimulatedNode(ABC):
     """Runs one core: timers, outputs, counters. One live heap entry holds its next deadline."""
 
@@ -121,6 +134,16 @@ class SimulatedNode(ABC):
             self._core.use_keys(self._scheduler.now_ns, interface, keys)
         elif self._life is Life.PAUSED:
             self._held_keys[interface] = keys
+
+    @property
+    def core(self) -> Core:
+        """What decides."""
+        return self._core
+
+    def look_again(self) -> None:
+        """Somebody has done something to the core: carry out what it asks for, if the node runs."""
+        if self._life is Life.RUNNING:
+            self._settle()
 
     def _stop(self, life: Life) -> None:
         self._life = life
@@ -195,6 +218,9 @@ class SimulatedRouter(SimulatedNode):
     def __init__(self, config: NodeConfig, core: Core, scheduler: Scheduler, log: Record) -> None:
         super().__init__(config, core, scheduler, log)
         self._forward: Forward = forward_without_fib
+        self.turned: Dishonest | None = None
+        """What stands before its core, once it attacks."""
+        self._honest = core
         self._dropped = [0] * (max(DropReason) + 1)
         self.forwarded = 0
 
@@ -207,15 +233,26 @@ class SimulatedRouter(SimulatedNode):
         self._forward = forward_without_fib
 
     def restart(self, core: Core) -> None:
-        """Start anew, with a core that knows nothing yet."""
-        self._core = core
+        """Start anew, with a core that knows nothing yet, and is honest."""
+        self._core = self._honest = core
+        self.turned = None
         self._life = Life.RUNNING
         self._settle()
+
+    def turn(self, turned: Dishonest) -> None:
+        """From now on somebody stands between its core and the world."""
+        self._core = self.turned = turned
+        self._forward = turned.forwarding(self._forward)
+
+    @property
+    def core(self) -> Core:
+        """Its own, whatever stands before it."""
+        return self._honest
 
     @property
     def recognising(self) -> bool:
         """Whether it holds messages back, to recognise patterns, or has matches under way to a neighbour."""
-        core = self._core
+        core = self._honest
         return self._life is Life.RUNNING and isinstance(core, Router) and core.recognising
 
     def receive(self, interface: int, datagram: bytes) -> None:
@@ -253,7 +290,8 @@ class SimulatedRouter(SimulatedNode):
             super()._carry_out(output)
 
     def _install(self, fib: Fib) -> None:
-        self._forward = fib.forward_datagram
+        forward = fib.forward_datagram
+        self._forward = forward if self.turned is None else self.turned.forwarding(forward)
 
 
 NO_ACTION = ("deliver", "deliver_match")

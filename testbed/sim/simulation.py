@@ -109,6 +109,7 @@ class Simulation:
             self._run(FOREVER_NS, done=lambda: not self.faults.tracker.converged)
             self._settle("had not converged again")
             self._run(FOREVER_NS, done=lambda: not self.network.attacks.going)
+        self.network.attacks.end()
         self.faults.ask_again()
         self._settle("had not converged at the end of the workload")
 

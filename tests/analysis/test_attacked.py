@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from analysis.attacked import HONEST, attacked
+from analysis.attacked import ATTACKERS, HONEST, THROUGH, attacked
 from analysis.history import NetworkChange, history_of
 from analysis.quick.judge import judge
 from analysis.rundir import load_run
@@ -30,6 +30,16 @@ def sides(simulate, fault: str, *pairs: str) -> list[int]:
 def test_who_is_attacked_on_a_link_stays_honest(simulate):
     fault = "{at: 1ms, replay: {link: r2 - r3, times: 1, every: 1ms}}"
     assert sides(simulate, fault, "ad", "bc", "da") == [HONEST] * 3
+
+
+def test_pairs_with_a_liar_at_an_end_are_its_own_and_those_across_it_are_told_apart(simulate):
+    found = sides(simulate, "{at: 1ms, lie: {router: r2}, for: 1ms}", "ab", "bd", "ac", "da", "cd")
+    assert found == [ATTACKERS, ATTACKERS, THROUGH, THROUGH, HONEST]
+
+
+def test_a_client_that_floods_is_an_attacker_and_its_router_is_not(simulate):
+    fault = "{at: 1ms, flood: {node: b, times: 1, every: 1ms}}"
+    assert sides(simulate, fault, "ab", "bd", "ac", "cd") == [ATTACKERS, ATTACKERS, HONEST, HONEST]
 
 
 def test_attacks_end_no_settled_period(tmp_path):

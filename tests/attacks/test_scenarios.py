@@ -66,6 +66,80 @@ def test_repeated_messages_are_damage_even_with_seals_which_messages_have_none_o
         assert found.drops()["repeated_seal"] > 990
 
 
+SIDES = ("honest", "through", "attackers")
+
+
+def damage(found: Played, side: str) -> int:
+    return sum(found.attacks[side][kind] for kind in ("missing", "duplicate", "spurious"))
+
+
+def test_a_router_that_lies_harms_its_own_and_what_goes_through_it_and_nobody_else(run: Run) -> None:
+    found = run("liar")
+    assert found.verdict["verdict"] == "wrong"
+    assert [damage(found, side) > 20 for side in SIDES] == [False, True, True]
+    assert damage(found, "honest") == 0
+    assert found.attacks["nodes"] == ["r2"]
+    assert all(each["holds"] for each in found.verdict["expectations"])
+
+
+@pytest.mark.parametrize(
+    ("by", "harmed"),
+    [("drop", "missing"), ("duplicate", "duplicate"), ("rewrite", "missing"), ("attract", None)],
+)
+def test_each_lie_does_what_it_is_called(by: str, harmed: str | None, run: Run) -> None:
+    """What is rewritten is not what r3's client wants any more."""
+    found = run("liar", parameters__by=by)
+    counts = found.attacks["through"]
+    wrong = [kind for kind in ("missing", "duplicate", "spurious") if counts[kind]]
+    assert wrong == ([harmed] if harmed else [])
+    acts = found.attacks["attacks"][0]["acts"]
+    assert acts == 1 if by == "attract" else acts > 50
+
+
+def test_a_router_that_attracts_gets_messages_that_nobody_there_wants(run: Run) -> None:
+    """From r5, which is as far from r2 as can be; nobody at r2 or beyond it wants gates."""
+    crossed = []
+    for by in ("drop", "attract"):
+        rows = run("liar", parameters__by=by).statuses["r2"]["interfaces"]
+        crossed.append(sum(row["rx_messages"] for row in rows))
+    assert crossed[1] > crossed[0] + 50
+
+
+def test_slander_is_contradicted_before_it_costs_anything(run: Run) -> None:
+    found = run("liar", parameters__by="slander")
+    assert found.attacks["attacks"][0]["acts"] > 300
+    assert [damage(found, side) for side in SIDES] == [0, 0, 0]
+
+
+@pytest.mark.parametrize("by", ["control, ack", "hello"])
+def test_what_a_silent_router_does_not_pass_on_comes_another_way(by: str, run: Run) -> None:
+    found = run("silent", parameters__by=by)
+    assert found.attacks["attacks"][0]["acts"] > 10
+    assert found.verdict["verdict"] == "clean"
+
+
+def test_a_router_that_keeps_messages_to_itself_costs_those_that_go_through_it(run: Run) -> None:
+    found = run("silent", parameters__by="message")
+    assert found.attacks["through"]["missing"] > 100
+    assert damage(found, "honest") == 0
+
+
+def test_a_flood_by_a_client_and_by_a_router_costs_nobody_a_delivery(run: Run) -> None:
+    found = run("flood")
+    assert [each["acts"] for each in found.attacks["attacks"]] == [2000, 2000]
+    assert found.verdict["verdict"] == "clean"
+    assert found.attacks["through"]["owed"] > 500
+
+
+def test_an_attack_that_nobody_ends_ends_with_the_workload(tmp_path: Path) -> None:
+    text = (ATTACKS / "liar.yaml").read_text(encoding="utf-8").replace(", for: 4s", "")
+    scenario = tmp_path / "endless.yaml"
+    scenario.write_text(text, encoding="utf-8")
+    found = play(scenario, tmp_path / "run", parameters__by="drop")
+    assert found.attacks["attacks"][0]["acts"] > 200
+    assert damage(found, "through") > 200
+
+
 def test_an_attack_is_the_same_each_time(run: Run) -> None:
     paths = [run("replay").path for _ in range(2)]
     for name in ("events.jsonl", "captures/r1-eth0.pcap"):

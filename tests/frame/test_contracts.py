@@ -23,6 +23,7 @@ VIOLATIONS = {
     "Markings are computed from trees and numbers alone": ("nodes/matchmaker", "import nodes.routing"),
     "A router needs no solver": ("nodes/routing", "import nodes.matchmaker.optimum"),
     "Nodes know nothing of the testbed": ("nodes/daemon", "import testbed.plan"),
+    "No honest node comes where attackers are": ("nodes/routing", "import nodes.attacks.heard"),
     "The name cbn stands for nodes alone": ("cbn", "import testbed.plan"),
     "No room imports the name cbn": ("nodes/client", "import cbn"),
     "Topologies are pure graph code": ("topologies", "import subprocess"),
