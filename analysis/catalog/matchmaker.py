@@ -60,7 +60,7 @@ MARKINGS = Table(
             LONG,
             "ns",
             "Until the next row of this direction; null: to the end. While a link is lost, what it had last "
-            "counts.",
+            "counts; table `faults` says when it was down.",
         ),
         Column("marking", TEXT, "", "`p` or `s`; while it changes, what it changes to."),
         Column("changing", FLAG, "", "Whether the answer to a change is awaited."),

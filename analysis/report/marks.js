@@ -49,7 +49,8 @@ class Marks {
     }
     const now = used.map((way) => this.at(marks[way], moment));
     const s = now.filter((mark) => mark.startsWith("s")).length, changing = now.filter((mark) => mark.endsWith("changing")).length;
-    const text = `${timeText(moment)}: ${s} of ${used.length} directions are s-links${changing ? `, ${changing} changing` : ""}`;
+    const down = now.filter((mark) => mark === "down").length;
+    const text = `${timeText(moment)}: ${s} of ${used.length} directions are s-links${changing ? `, ${changing} changing` : ""}${down ? `, ${down} down` : ""}`;
     this.said.textContent = text;
     this.slider.setAttribute("aria-valuetext", text);
     if (this.cursor) {

@@ -30,6 +30,8 @@ def words(mark: Mark | None) -> str:
     """Classes of the style sheet."""
     if mark is None:
         return "none"
+    if mark.is_down:
+        return "down"
     return f"{'p' if mark.is_p else 's'}{' changing' if mark.changing else ''}"
 
 
@@ -109,9 +111,12 @@ def _arrow(a: Place, b: Place) -> str:
 
 def _description(findings: Findings, found: Matchmaking) -> str:
     used = found.used & found.marks.keys()
+    last = [found.mark(way, findings.run.end_ns) for way in used]
+    down = sum(mark is not None and mark.is_down for mark in last)
     return (
         f"At the end of the run {found.s_links(findings.run.end_ns)} of {len(used)} directions of links that "
-        f"are used were s-links. Marks changed {how_many(found.changes, 'time')}."
+        f"are used were s-links{f', {down} down' if down else ''}. "
+        f"Marks changed {how_many(found.changes, 'time')}."
     )
 
 

@@ -136,8 +136,7 @@ def _directions(findings: Findings, found: Matchmaking) -> Iterator[Direction]:
         )
         name = f"{run.names[way[0]]} \N{RIGHTWARDS ARROW} {run.names[way[1]]}"
         last = words(found.mark(way, run.end_ns))
-        changes = sum(mark.changing for mark in marks)
-        yield Direction(name, way in found.used, last, changes, p_ns, run.end_ns - run.start_ns)
+        yield Direction(name, way in found.used, last, found.asked[way], p_ns, run.end_ns - run.start_ns)
 
 
 def _data(findings: Findings, _verdict: Data) -> Data | None:
@@ -180,6 +179,7 @@ SECTION = Section(
 <span><i class="key mark-p"></i>p-link: publications go along it</span>
 <span><i class="key mark-s"></i>s-link: subscriptions go against it</span>
 <span><i class="key mark-changing"></i>the mark is changing</span>
+<span><i class="key mark-down"></i>down: a fault has cut the link, or stopped a router at its end</span>
 <span>pale: nothing was told for this direction</span>
 <span>below a router: the matches made there so far</span>
 </figcaption>

@@ -362,7 +362,7 @@ def test_marks_of_links_are_shown_at_any_moment_at_which_one_changed(
     for _ in range(int(page.value("document.getElementById('marks-at').max"))):
         page.click("#marks-after")
         shown |= set(marks_of(page).values())
-    assert shown == {"mark p", "mark s", "mark p changing", "mark s changing"}
+    assert shown == {"mark p", "mark s", "mark p changing", "mark s changing", "mark down"}
     assert marks_of(page) == at_end
     assert page.errors == []
 

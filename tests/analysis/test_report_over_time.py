@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any
@@ -196,7 +197,9 @@ def test_routers_are_listed_by_what_they_sent_with_what_they_dropped():
     assert dropped.get("title") == "hop_limit 3, no_fib 1"
 
 
-def matchmaker_findings(marks: list[dict[str, Any]], name: str = "r1") -> Any:
+def matchmaker_findings(
+    marks: list[dict[str, Any]], name: str = "r1", faults: Sequence[dict[str, Any]] = ()
+) -> Any:
     told = {"link": "r1--r2", "what": "PCD", "said": "new", "from_id": 1, "to_id": 2, "messages": 4}
     findings = findings_with(
         markings=pa.Table.from_pylist(marks, MARKINGS.schema),
@@ -204,6 +207,7 @@ def matchmaker_findings(marks: list[dict[str, Any]], name: str = "r1") -> Any:
             SIGNALLING, {**told, "slice": 0}, {**told, "slice": 2, "said": "kept"}, {**told, "slice": -1}
         ),
         matches=table(MATCHES, {"node_id": 1, "name": name, "slice": 1, "matches": 7}),
+        faults=pa.Table.from_pylist([*faults], FAULTS.schema),
     )
     routers = [SimpleNamespace(name=name, node_id=1), SimpleNamespace(name="r2", node_id=2)]
     plan = SimpleNamespace(routers=routers, links=[SimpleNamespace(a=name, b="r2")])
@@ -212,9 +216,11 @@ def matchmaker_findings(marks: list[dict[str, Any]], name: str = "r1") -> Any:
     return findings
 
 
-def marked_at(seconds: float, marking: str, changing: bool = False) -> dict[str, Any]:
-    ways = {"link": "r1--r2", "from_id": 1, "to_id": 2}
-    return {**ways, "from_ns": START_NS + int(seconds * 1e9), "marking": marking, "changing": changing}
+def marked_at(
+    seconds: float, marking: str, changing: bool = False, change: int | None = None
+) -> dict[str, Any]:
+    row = {"link": "r1--r2", "from_id": 1, "to_id": 2, "marking": marking, "changing": changing}
+    return {**row, "from_ns": START_NS + int(seconds * 1e9), "change": change}
 
 
 CHANGED = [marked_at(-1, "s"), marked_at(1, "p", changing=True), marked_at(1.5, "p")]
@@ -257,6 +263,47 @@ def test_marks_at_each_moment_count_from_when_the_network_was_ready():
     assert document["moments"] == [0, WIDTH_NS, WIDTH_NS * 3 // 2]
     assert document["marks"] == {"1 2": [[0, "s"], [WIDTH_NS, "p changing"], [WIDTH_NS * 3 // 2, "p"]]}
     assert document["made"] == {1: [[2 * WIDTH_NS, 7]]}
+
+
+def failed_at(kind: str, seconds: float, until: float | None, ends: tuple[int, int | None]) -> dict[str, Any]:
+    begin, end = (None if each is None else START_NS + int(each * 1e9) for each in (seconds, until))
+    return {"kind": kind, "a_id": ends[0], "b_id": ends[1], "time_ns": begin, "until_ns": end}
+
+
+LINK = 1, 2
+LATER = [*CHANGED[:1], marked_at(1, "p", changing=True, change=1), marked_at(1.5, "p", change=1)]
+
+
+@pytest.mark.parametrize(
+    ("found", "faults", "shown"),
+    [
+        (LATER, [failed_at("link_down", 2, 2.5, LINK)],
+         [(0, "s"), (1, "p changing"), (1.5, "p"), (2, "down"), (2.5, "p")]),
+        (LATER, [failed_at("link_down", 1.2, None, LINK)], [(0, "s"), (1, "p changing"), (1.2, "down")]),
+        (LATER, [failed_at("crash", 0.5, 2, (2, None))], [(0, "s"), (0.5, "down"), (2, "p")]),
+        (LATER, [failed_at("link_down", 0.5, 2, LINK), failed_at("crash", 1, 2.2, (1, None))],
+         [(0, "s"), (0.5, "down"), (2.2, "p")]),
+        ([*LATER, marked_at(2.8, "s")], [failed_at("crash", 2, 2.5, (1, None))],
+         [(0, "s"), (1, "p changing"), (1.5, "p"), (2, "down"), (2.8, "s")]),
+        (LATER, [failed_at("pause", 2, 2.5, (1, None)), failed_at("crash", 2, 2.5, (9, None))],
+         [(0, "s"), (1, "p changing"), (1.5, "p")]),
+    ],
+    ids=["the session goes on", "to the end", "a router", "both at once", "joined anew", "neither stops it"],
+)  # fmt: skip
+def test_a_link_that_a_fault_has_cut_is_down_until_it_is_back(found, faults, shown):
+    findings = matchmaker_findings(found, faults=faults)
+    document = marks.to_document(findings, matchmaking_of(findings))
+    assert document["marks"]["1 2"] == [[int(at * 1e9), mark] for at, mark in shown]
+    assert matchmaking_of(findings).changes == 1
+
+
+def test_a_link_that_is_down_at_the_end_is_drawn_so_and_is_no_s_link():
+    findings = matchmaker_findings(CHANGED[:1], faults=[failed_at("link_down", 2, None, LINK)])
+    tree = rendered(matchmaker.SECTION, findings)
+    (arrow,) = [each for each in tree.iter(f"{SVG}path") if each.get("data-way")]
+    assert arrow.get("class") == "mark down"
+    assert "0 of 1 directions of links that are used were s-links, 1 down." in "".join(tree.itertext())
+    assert matchmaking_of(findings).s_links(START_NS + 2 * WIDTH_NS) == 0
 
 
 def test_too_many_marks_are_shown_as_they_were_at_the_end(monkeypatch):
