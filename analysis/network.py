@@ -28,6 +28,9 @@ COUNT_BYTES = 4
 HELD = ("classes", "tables", "filters", "constraints", "bytes")
 """What a router's status has about its FIB, and the verdict sums up."""
 
+SORTS = ("PCD", "SCD", "MCD")
+"""What it has under `bp`, `bs` and `amsp`: publications' descriptors, subscriptions', and matches of them."""
+
 
 @dataclass(frozen=True, slots=True)
 class RouterState:
@@ -38,6 +41,8 @@ class RouterState:
     """By the words of `HELD`."""
     patterns: Mapping[str, Any] | None = None
     """What it says of the patterns that it recognises, or passes on; None: routers recognise none."""
+    descriptors: Mapping[str, int] | None = None
+    """How many it held, by the words of `SORTS`; None: the scheme has none."""
 
 
 def cost_edges(run: Run) -> list[Edge]:
@@ -105,7 +110,9 @@ def router_states(run: Run) -> list[RouterState]:
         try:
             core = json.loads(path.read_text(encoding="utf-8"))["core"]
             held = {key: int(core["fib"][key]) for key in HELD}
-            found.append(RouterState(node.name, held, core.get("patterns")))
+            descriptors = core.get("descriptors")
+            sorts = None if descriptors is None else {sort: int(descriptors[sort]) for sort in SORTS}
+            found.append(RouterState(node.name, held, core.get("patterns"), sorts))
         except (OSError, ValueError, KeyError, TypeError):
             continue  # killed as it wrote, or before it had a FIB: the verdict has how many are counted
     return found

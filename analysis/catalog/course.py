@@ -236,6 +236,19 @@ ROUTERS = Table(
                 ("fib_bytes", "bytes", "How much memory the FIB took"),
             )
         ),
+        *(
+            Column(
+                name,
+                LONG,
+                "",
+                f"How many {of} it held at the end, under `bp`, `bs` and `amsp`; null likewise.",
+            )
+            for name, of in (
+                ("pcds", "descriptors of publications (PCDs)"),
+                ("scds", "descriptors of subscriptions (SCDs)"),
+                ("mcds", "matches of both (MCDs)"),
+            )
+        ),
         Column(
             "drops",
             pa.map_(TEXT, LONG),

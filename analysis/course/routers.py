@@ -15,7 +15,7 @@ from analysis.catalog.course import ROUTERS
 from analysis.columns import Numbers
 from analysis.course.links import Ends, is_control, is_message
 from analysis.messages.sketch import Sketch, joined
-from analysis.network import HELD, drops_of, router_states
+from analysis.network import HELD, SORTS, RouterState, drops_of, router_states
 from analysis.rundir import Run
 
 SHARES = {"min": 0.0, "p50": 0.5, "p90": 0.9, "p99": 0.99, "max": 1.0}
@@ -38,7 +38,7 @@ class Carried:
 def routers_table(run: Run, counted: Carried) -> pa.Table:
     """The table, in the plan's order."""
     carried = _carried(run, counted.loads)
-    states = {state.name: state.held for state in router_states(run)}
+    states = {state.name: state for state in router_states(run)}
     rows: list[dict[str, Any]] = []
     for router in run.plan.routers:
         of = router.node_id
@@ -92,6 +92,8 @@ def _drops(run: Run, router: str) -> list[tuple[str, int]] | None:
     return None
 
 
-def _state(held: Mapping[str, int] | None) -> dict[str, int | None]:
-    """Of its FIB; None: its last status is not known."""
-    return {"fib_bytes" if key == "bytes" else key: held[key] if held else None for key in HELD}
+def _state(state: RouterState | None) -> dict[str, int | None]:
+    """Of its FIB, and of descriptors; None: its last status is not known."""
+    held, sorts = (state.held, state.descriptors) if state else (None, None)
+    of_fib = {"fib_bytes" if key == "bytes" else key: held[key] if held else None for key in HELD}
+    return of_fib | {f"{sort.lower()}s": sorts[sort] if sorts else None for sort in SORTS}

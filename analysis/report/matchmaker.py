@@ -139,6 +139,28 @@ def _directions(findings: Findings, found: Matchmaking) -> Iterator[Direction]:
         yield Direction(name, way in found.used, last, found.asked[way], p_ns, run.end_ns - run.start_ns)
 
 
+@dataclass(frozen=True, slots=True)
+class Holder:
+    """A router at which matches were made, or that held descriptors or matches at the end."""
+
+    name: str
+    made: int
+    counts: tuple[int | None, ...]
+    """PCDs, SCDs and MCDs; None: its last status is not known."""
+
+    @property
+    def held(self) -> int:
+        """All together."""
+        return sum(count or 0 for count in self.counts)
+
+
+def _holders(findings: Findings, found: Matchmaking) -> Iterator[Holder]:
+    for row in findings.over_time["routers"].to_pylist() if findings.over_time else ():
+        holder = Holder(row["name"], found.made(row["node_id"]), (row["pcds"], row["scds"], row["mcds"]))
+        if holder.made or holder.held:
+            yield holder
+
+
 def _data(findings: Findings, _verdict: Data) -> Data | None:
     found = matchmaking_of(findings)
     if found is None:
@@ -146,6 +168,7 @@ def _data(findings: Findings, _verdict: Data) -> Data | None:
     figure, document = marks_figure(findings, found), to_document(findings, found)
     directions = sorted(_directions(findings, found), key=lambda each: (not each.used, -each.changes))
     makers = sorted(found.matches, key=lambda router: (-found.made(router), router))
+    holders = sorted(_holders(findings, found), key=lambda each: (-each.made, -each.held, each.name))
     types = [(type_, found.total(type_)) for type_ in (*TYPES, "CD_UPDATE") if type_ in found.signalling]
     return {
         "figure": figure and Markup(figure.to_svg()),
@@ -154,8 +177,9 @@ def _data(findings: Findings, _verdict: Data) -> Data | None:
         "moments": len(document["moments"]) if document else 0,
         "directions": directions[:SHOWN],
         "more": max(len(directions) - SHOWN, 0),
-        "makers": [(findings.run.names[router], found.made(router)) for router in makers[:SHOWN]],
-        "more_makers": max(len(makers) - SHOWN, 0),
+        "makers": len(makers),
+        "holders": holders[:SHOWN],
+        "more_holders": max(len(holders) - SHOWN, 0),
         "made": sum(map(found.made, makers)),
         "changes": found.changes,
         "types": types,
@@ -171,7 +195,7 @@ SECTION = Section(
 <p class="note">{% if changes %}Marks of links changed {{ changes | count }} times.
 {%- else %}No mark of a link changed.{% endif %}
 
-{{ made | count }} matches were made, at {{ (makers | length) + more_makers }} routers.</p>
+{{ made | count }} matches were made, at {{ makers }} routers.</p>
 {% if figure %}
 <figure>
 <div class="scroll">{{ figure }}</div>
@@ -223,15 +247,18 @@ Table <code>markings</code> has all.</p>
 <tr><td colspan="7">None.</td></tr>
 {% endfor %}
 {% endcall %}
-{% call table("Matchmaking nodes", ["Router", "#Matches made", "#of them"]) %}
-{% for name, number_made in makers %}
-<tr><th scope="row">{{ name }}</th>{{ number(number_made) }}{{ cell(number_made | share(made)) }}</tr>
+{% call table("Matchmaking nodes, and what routers held at the end", ["Router", "#Matches made", "#of them",
+              "#PCDs held", "#SCDs", "#MCDs"]) %}
+{% for router in holders %}
+<tr><th scope="row">{{ router.name }}</th>{{ number(router.made) }}{{ cell(router.made | share(made)) }}
+{%- for count in router.counts %}{{ cell(dash) if count is none else number(count) }}{% endfor %}</tr>
 {% else %}
-<tr><td colspan="3">None.</td></tr>
+<tr><td colspan="6">None.</td></tr>
 {% endfor %}
 {% endcall %}
-{% if more_makers %}
-<p class="note">And {{ more_makers | count }} more routers, in <code>tables/matches.parquet</code>.</p>
+{% if more_holders %}
+<p class="note">And {{ more_holders | count }} more routers, in <code>tables/matches.parquet</code> and
+<code>tables/routers.parquet</code>.</p>
 {% endif %}
 <details>
 <summary>Marks as a table</summary>

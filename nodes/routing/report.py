@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from nodes.model import format_expression, format_filter
 from nodes.routing.patterns import Patterns, Request
-from nodes.routing.schemes.base import EVERYTHING
+from nodes.routing.schemes.base import EVERYTHING, holds_descriptors
 from nodes.wire.codec import decode_filter
 from nodes.wire.packets import Role
 
@@ -43,6 +43,7 @@ def status(router: Router) -> dict[str, object]:
         "fib": router.installer.stats(),
         "drops": dict(sorted(router.drops.items())),
         **_patterns(router),
+        **_descriptors(router),
     }
 
 
@@ -74,6 +75,11 @@ def _patterns(router: Router) -> dict[str, object]:
     if router.patterns is None:
         return {}
     return {"recognising": router.recognising, "patterns": router.patterns.status()}
+
+
+def _descriptors(router: Router) -> dict[str, object]:
+    scheme = router.scheme
+    return {"descriptors": dict(scheme.descriptors)} if holds_descriptors(scheme) else {}
 
 
 def _sought(patterns: Patterns, names: list[str]) -> Iterator[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import asdict
 from html import escape
 from itertools import pairwise
@@ -244,6 +245,17 @@ def test_marks_of_links_are_those_that_a_walk_through_the_packets_finds(both):
     for row, following in pairwise([*rows, *rows[:1]]):
         same = (row["from_id"], row["to_id"]) == (following["from_id"], following["to_id"])
         assert row["until_ns"] == (following["from_ns"] if same else None)
+
+
+def test_routers_held_the_descriptors_and_matches_of_their_last_status(both):
+    found = {}
+    for row in both.rows("routers"):
+        path = both.path / "logs" / f"{row['name']}.status.json"
+        core = json.loads(path.read_text(encoding="utf-8"))["core"] if path.exists() else {}
+        held = {"PCD": row["pcds"], "SCD": row["scds"], "MCD": row["mcds"]}
+        found[row["name"]] = core.get("descriptors")
+        assert held == (found[row["name"]] or dict.fromkeys(held, None))
+    assert any(found.values()) == (both.slow.plan["scheme"] in MATCHMAKERS)
 
 
 def test_matches_were_made_where_a_router_told_of_them_first(both):

@@ -200,6 +200,8 @@ def test_routers_are_listed_by_what_they_sent_with_what_they_dropped():
 def matchmaker_findings(
     marks: list[dict[str, Any]], name: str = "r1", faults: Sequence[dict[str, Any]] = ()
 ) -> Any:
+    unknown = {"pcds": None, "scds": None, "mcds": None}
+    holding = ((1, name, unknown), (2, "r2", {"pcds": 3, "scds": 0, "mcds": 12}))
     told = {"link": "r1--r2", "what": "PCD", "said": "new", "from_id": 1, "to_id": 2, "messages": 4}
     findings = findings_with(
         markings=pa.Table.from_pylist(marks, MARKINGS.schema),
@@ -208,6 +210,7 @@ def matchmaker_findings(
         ),
         matches=table(MATCHES, {"node_id": 1, "name": name, "slice": 1, "matches": 7}),
         faults=pa.Table.from_pylist([*faults], FAULTS.schema),
+        routers=table(ROUTERS, *({"node_id": at, "name": of, **held} for at, of, held in holding)),
     )
     routers = [SimpleNamespace(name=name, node_id=1), SimpleNamespace(name="r2", node_id=2)]
     plan = SimpleNamespace(routers=routers, links=[SimpleNamespace(a=name, b="r2")])
@@ -234,7 +237,7 @@ def test_a_mark_that_changed_is_drawn_as_it_was_at_the_end_and_counted():
     assert rows_of(tree, 0) == [
         ["PCD", "8", "66.7 %", "0", "0", "0 B", NONE], ["withdrawn", "4", "33.3 %", "0", "0", "0 B", NONE]
     ]  # fmt: skip
-    assert rows_of(tree, 1) == [["r1", "7", "100 %"]]
+    assert rows_of(tree, 1) == [["r1", "7", "100 %", NONE, NONE, NONE], ["r2", "0", "0 %", "3", "0", "12"]]
     assert rows_of(tree, 2) == [["r1 \N{RIGHTWARDS ARROW} r2", "yes", "p", "1", "2 s", "66.7 %"]]
 
 

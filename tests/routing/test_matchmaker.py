@@ -13,7 +13,9 @@ from nodes.matchmaker.problem import Problem
 from nodes.matchmaker.topdown import top_down
 from nodes.model import parse_predicate
 from nodes.routing.effects import Reason
+from nodes.routing.router import Router
 from nodes.routing.schemes.base import learned
+from nodes.routing.schemes.matchmaker import Matchmaker
 from nodes.scheme_catalog import OptionValue
 from nodes.wire.codec import encode_filter
 from nodes.wire.matchmaker_payloads import DescriptorUpdate
@@ -80,6 +82,17 @@ def test_after_random_faults_nothing_is_missing_and_tables_are_as_computed_centr
     break_at_random(net, rng, edges)
     calm(net)
     hold_to_the_definition(net, scheme, options, f"seed {seed}")
+    for router in routers_of(net).values():
+        assert router.status()["descriptors"] == held_by(router), f"seed {seed}"
+
+
+def held_by(router: Router) -> dict[str, int]:
+    """How many descriptors and matches a router holds, counted one by one."""
+    assert isinstance(router.scheme, Matchmaker)
+    keys = router.scheme._meeting._held
+    pcds = sum(bool(key.publisher) and not key.is_match for key in keys)
+    scds = sum(bool(key.subscriber) and not key.is_match for key in keys)
+    return {"PCD": pcds, "SCD": scds, "MCD": sum(key.is_match for key in keys)}
 
 
 def quiet(scheme: str, options: Mapping[str, OptionValue] = ADVERTISED) -> Network:
@@ -106,7 +119,9 @@ def test_one_sort_of_descriptors_travels_and_a_match_along_its_path(scheme: str)
     mark = do(net, "c1", "advertise", "x > 5")
     assert said(net, mark) == {}, "nobody subscribes"
     do(net, "c3", "subscribe", "x > 7")
-    assert said(net, mark) == {"PCD" if scheme == "bp" else "SCD": 2, "MCD": 2}
+    sort, other = ("PCD", "SCD") if scheme == "bp" else ("SCD", "PCD")
+    assert said(net, mark) == {sort: 2, "MCD": 2}
+    assert net.router("r2").status()["descriptors"] == {sort: 1, other: 0, "MCD": 1}
 
 
 SQUARE = "x >= {0} and x <= {1} and y >= {0} and y <= {1}"

@@ -257,6 +257,19 @@ class TalkingScheme(Protocol):
         """
 
 
+class HoldsDescriptors(Protocol):
+    """A scheme that holds descriptors of sorts, and matches of them (MM 2)."""
+
+    @property
+    def descriptors(self) -> Mapping[str, int]:
+        """How many are held, by sort."""
+
+
+def holds_descriptors(scheme: Scheme) -> TypeGuard[HoldsDescriptors]:
+    """Whether a scheme is a `HoldsDescriptors`."""
+    return hasattr(type(scheme), "descriptors")
+
+
 def talks(scheme: Scheme) -> TypeGuard[TalkingScheme]:
     """Whether a scheme is a `TalkingScheme`: by its class, as before `attach` it may not know its state."""
     return hasattr(type(scheme), "kinds")

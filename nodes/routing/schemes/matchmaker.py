@@ -181,6 +181,11 @@ class Matchmaker:
             found[interface] = f"{link.sent.digest}{out}{known}", f"{link.received.digest}{in_}{known}"
         return found
 
+    @property
+    def descriptors(self) -> Mapping[str, int]:
+        """How many PCDs, SCDs and MCDs are held, each once, whoever told it."""
+        return self._meeting.counts
+
     def marks(self) -> Mapping[int, bool]:
         """By neighbour: whether the link to it is a p-link, as we have it who are upstream."""
         return {link.neighbour: link.is_p_out for link in self._links.values()}

@@ -22,6 +22,7 @@ from nodes.routing.schemes.matchmaker_trees import Key, Trees
 
 OURS = -1
 """In the place of an interface: our own descriptors, and the matches made here."""
+SORTS = ("PCD", "SCD", "MCD")
 
 
 class Update(NamedTuple):
@@ -60,6 +61,8 @@ class Meeting:
         """By key, the filter it has from each interface."""
         self._told: dict[Key, frozenset[int]] = {}
         """By key, the interfaces on which it was told."""
+        self.counts = dict.fromkeys(SORTS, 0)
+        """How many are held, of each sort."""
         self._sets: dict[frozenset[int], frozenset[int]] = {}
         self._concerned: dict[Key, None] = {}
         self._gone: set[Key] = set()
@@ -80,8 +83,9 @@ class Meeting:
         if interface in held:
             return False
         held[interface] = filter_
-        if key.is_match and len(held) == 1:
-            for descriptor in key.descriptors:
+        if len(held) == 1:
+            self.counts[_sort_of(key)] += 1
+            for descriptor in key.descriptors if key.is_match else ():
                 self._matches.setdefault(descriptor, {})[key] = None
         self._concerned[key] = None
         return True
@@ -169,6 +173,7 @@ class Meeting:
         del held[interface]
         if not held:
             del self._held[key]
+            self.counts[_sort_of(key)] -= 1
             for descriptor in key.descriptors if key.is_match else ():
                 del self._matches[descriptor][key]
                 if not self._matches[descriptor]:
@@ -302,6 +307,11 @@ class Meeting:
             self._told[key] = self._sets.setdefault(to, to)
         else:
             self._told.pop(key, None)
+
+
+def _sort_of(key: Key) -> str:
+    """One of `SORTS`."""
+    return "MCD" if key.is_match else "PCD" if key.publisher else "SCD"
 
 
 def _is_sort(key: Key, published: bool) -> bool:
