@@ -233,6 +233,10 @@ test-attacks: tools ## Play attackers against routers with honest traffic, in me
 	$(BIN)/python -m tests.attacks.campaign
 	requirements/as-root $(BIN)/python -m tests.attacks.live
 
+.PHONY: attack-table
+attack-table: tools ## Attacks under each mode of security.neighbours: a table; PACKETS=1000000: so many, with seals.
+	$(BIN)/python -m tests.attacks.table $(if $(PACKETS),--packets $(PACKETS))
+
 .PHONY: judge
 judge: tools ## Judge random runs a second time, by code that shares nothing; RUNS=100 EMU=5 SEED=1 QUICK=1; ON=spark or connect.
 	$(if $(ON),$(BIN)/python -m tests.judge.elsewhere '$(ON)') $(BIN)/python -m tests.judge.campaign $(if $(QUICK),--quick) $(if $(RUNS),--runs $(RUNS)) $(if $(EMU),--emu $(EMU)) $(if $(SEED),--seed $(SEED))

@@ -72,7 +72,12 @@ def raise_descriptor_limit(plan: Plan) -> None:
 def plan_problems(plan: Plan, options: EmuOptions | None = None) -> list[str]:
     """What this plan asks for that this machine cannot do."""
     links = link_problems(plan, options or EmuOptions())
-    return [*attack_problems(plan), *links, *_descriptor_problems(plan), *_share_problems(plan)]
+    return [
+        *attack_problems(plan, on_links=True),
+        *links,
+        *_descriptor_problems(plan),
+        *_share_problems(plan),
+    ]
 
 
 def _share_problems(plan: Plan) -> list[str]:

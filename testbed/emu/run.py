@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from contextlib import ExitStack
 
+from testbed.emu.attackers import Attackers
 from testbed.emu.background import Background
 from testbed.emu.children import Watch
 from testbed.emu.measuring import Measuring
@@ -38,6 +39,7 @@ class EmulatedRun(LiveRun[EmulatedLive]):
         slowed = self._clock.dilate, self._clock.dilate_from_ns
         self._recorder = Recorder(plan, directory, *slowed)
         self._background = Background(plan, directory, *slowed)
+        self._attackers = Attackers(plan, directory, *slowed)
         self._measuring = Measuring(plan, self._options.dilate)
 
     def _results(self) -> Results:
@@ -63,6 +65,8 @@ class EmulatedRun(LiveRun[EmulatedLive]):
             made.callback(lambda: self._defects.extend(network.stop_nodes()))
             network.start()
         assert network.live is not None
+        if self._attackers.links:
+            network.live.attackers = self._attackers
         return network.live, began_ns
 
     def _at_start(self, start_ns: int) -> None:
@@ -98,6 +102,10 @@ class EmulatedRun(LiveRun[EmulatedLive]):
         if self._plan.background:
             made.callback(self._stop_background)
             self._background.start(network.pid, registration.environment(), self._watch)
+
+        if self._attackers.links:
+            made.callback(lambda: self._defects.extend(self._attackers.stop()))
+            self._attackers.start(network.pid, registration.environment(), self._watch)
 
     def _stop_background(self) -> None:
         defects, remarks = self._background.stop()

@@ -10,7 +10,7 @@ from enum import Enum
 from typing import Any, Protocol, TypedDict
 
 from nodes.config import LinkKey
-from testbed.plan.model import Impairment, LinkPlan
+from testbed.plan.model import Fault, Impairment, LinkPlan
 
 Status = Mapping[str, Any]
 """What a node says of itself."""
@@ -72,6 +72,20 @@ class Links(Protocol):
 
     def impair(self, link: LinkPlan, impairment: Impairment, back: Impairment) -> None:
         """From now on the link does this to packets, from `a` to `b` and back. Raises `NetworkError`."""
+
+
+class Attackers(Protocol):
+    """Who attacks links; any call may raise `ProcessDiedError`."""
+
+    @property
+    def going(self) -> bool:
+        """Whether an attack goes on, as far as is known."""
+
+    def begin(self, fault: Fault) -> None:
+        """Let an attack begin, now."""
+
+    def ended(self) -> list[tuple[Fault, int]]:
+        """The attacks that have ended since this was asked before, and how many acts they had."""
 
 
 class EndedProgram(Protocol):

@@ -41,6 +41,8 @@ class LiveFaults:
         self._live = live
         self._clock = live.clock
         self._reasons: list[str] = []
+        self._began: dict[tuple[str, str, int], int] = {}
+        """When attacks began, by kind, target and the time in the plan."""
         self._agreed_ns: int | None = None
 
     def follow(self, faults: Sequence[Fault], traces: Sequence[Fault], start_ns: int) -> None:
@@ -94,6 +96,19 @@ class LiveFaults:
         self._agreed_ns = None
         self._live.state.note(fault, at_ns)
 
+    @property
+    def attacking(self) -> bool:
+        """Whether somebody still attacks."""
+        return self._live.attackers is not None and self._live.attackers.going
+
+    def look_at_attacks(self) -> None:
+        """Note the attacks that have ended."""
+        if self._live.attackers is not None:
+            for fault, acts in self._live.attackers.ended():
+                began_ns = self._began.pop((fault.do, fault.target, fault.at_ns))
+                now_ns = max(self._clock.now_ns(), self.tracker.recorded_ns)
+                self.tracker.note_attacked(fault, began_ns, now_ns, acts)
+
     def ask_again(self) -> None:
         """The workload is over, and all disturbances: `look` sees whether the network agrees on it."""
         self.tracker.ask_again(self._clock.now_ns())
@@ -136,5 +151,7 @@ class LiveFaults:
     def _note(self, fault: Fault, due_ns: int) -> int:
         now_ns = self._clock.now_ns()
         self.tracker.note_fault(fault, now_ns, due_ns)
+        if fault.attack is not None:
+            self._began[fault.do, fault.target, fault.at_ns] = now_ns
         self._agreed_ns = None
         return now_ns

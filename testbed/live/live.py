@@ -16,7 +16,7 @@ from nodes.config import LinkKey
 from nodes.convergence import unconverged
 from nodes.daemon.clock import Clock
 from nodes.wire.seal import KEY_BYTES
-from testbed.live.fabric import Life, Links, Nodes, Status
+from testbed.live.fabric import Attackers, Life, Links, Nodes, Status
 from testbed.plan.keys import number_after
 from testbed.plan.model import Fault, Plan
 from testbed.runs.faults import FaultState
@@ -43,6 +43,8 @@ class Live:
         self.nodes = nodes
         self.clock = clock
         self.state = FaultState(plan)
+        self.attackers: Attackers | None = None
+        """Who attacks links; None: nobody."""
         self.applied: list[Fault] = []
         """All faults so far, of the plan or by hand."""
         self._links = {link.name: link for link in plan.links}
@@ -148,6 +150,11 @@ class Live:
         there = fault.impairment or link.impairment
         self.network.impair(link, there, fault.back or there)
 
+    def _attack_link(self, fault: Fault) -> None:
+        if self.attackers is None:
+            raise FaultError(f"{fault.do} {fault.target}: nobody here attacks links")
+        self.attackers.begin(fault)
+
     def _rekey(self, fault: Fault) -> None:
         """Both ends know the key before one of them uses it."""
         self._rekeyed[fault.target] += 1
@@ -156,16 +163,21 @@ class Live:
             self.nodes.give_key(self._links[fault.target], key, used=used)
 
 
-def attack_problems(plan: Plan) -> list[str]:
-    """What a plan asks for that no world in real time carries out."""
-    attacks = [f"{fault.do} {fault.target}" for fault in plan.faults if KINDS[fault.do].is_attack]
-    if not attacks:
-        return []
-    return [f"attacks ({attacks[0]}) are carried out in the simulator alone: use `--world sim`"]
+def attack_problems(plan: Plan, *, on_links: bool) -> list[str]:
+    """What attacks a plan asks for that this world does not carry out.
+
+    Args:
+        plan: Of the run.
+        on_links: Whether it carries out those of somebody on a link.
+    """
+    kinds = dict.fromkeys(fault.do for fault in plan.faults if KINDS[fault.do].is_attack)
+    refused = [do for do in kinds if not (on_links and KINDS[do].target == "link")]
+    what = "attacks on links alone" if on_links else "no attacks"
+    return [f"this world carries out {what}, not {', '.join(refused)}: use `--world sim`"] if refused else []
 
 
 def _no_attack(_: Live, fault: Fault) -> None:
-    raise FaultError(f"{fault.do} {fault.target}: attacks are carried out in the simulator alone")
+    raise FaultError(f"{fault.do} {fault.target}: that attack is carried out in the simulator alone")
 
 
 ACTIONS: Mapping[str, Callable[[Live, Fault], None]] = {
@@ -177,6 +189,8 @@ ACTIONS: Mapping[str, Callable[[Live, Fault], None]] = {
     "pause": lambda live, fault: live.nodes.hold(fault.target),
     "resume": lambda live, fault: live.nodes.resume(fault.target),
     "rekey": Live._rekey,
-    **dict.fromkeys((kind.name for kind in KINDS.values() if kind.is_attack), _no_attack),
+    **{kind.name: _no_attack for kind in KINDS.values() if kind.is_attack},
+    "replay": Live._attack_link,
+    "forge": Live._attack_link,
 }
 """What each kind of fault does."""

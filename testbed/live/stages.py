@@ -123,6 +123,7 @@ class Stages:
         self._faults.apply_due()
         self._faults.look()
         self._faults.apply_due()
+        self._faults.look_at_attacks()
         return {**seen, **self._nodes.client_statuses()}
 
     def _rest_s(self) -> float:
@@ -142,7 +143,8 @@ class Stages:
         at_work = [n for n, s in seen.items() if n in running and s["core"]["script_remaining"]]
         scripts_over = not at_work and now_ns >= planned_ns
         programs_over = not self._nodes.programs.going or now_ns >= self.start_ns + self._plan.duration_ns
-        if scripts_over and programs_over and self._faults.tracker.over:
+        faults_over = self._faults.tracker.over and not self._faults.attacking
+        if scripts_over and programs_over and faults_over:
             if self._worked:
                 return True
             self._worked = True

@@ -14,7 +14,7 @@ from testbed.cli.progress import SilentProgress
 from testbed.plan.load import read_scenario
 from testbed.runs.conduct import conduct
 from testbed.runs.directory import RunDirectory
-from testbed.runs.world import World
+from testbed.runs.world import Outcome, World
 from testbed.sim.world import SimulatedWorld
 from topologies.library import SCENARIOS
 
@@ -29,12 +29,24 @@ class Played:
 
     path: Path
     verdict: Mapping[str, Any]
+    outcome: Outcome
 
     @property
     def attacks(self) -> Mapping[str, Any]:
         """What the verdict says of attacks."""
         found: Mapping[str, Any] = self.verdict["attacks"]
         return found
+
+    @property
+    def complete(self) -> bool:
+        """Whether the run came to its end: its network had settled again."""
+        return self.outcome.outcome == "complete"
+
+    def logged(self, event: str, *names: str) -> int:
+        """How often these routers, or all, wrote an event into their logs."""
+        paths = [path for path in self.path.glob("logs/r*.jsonl") if not names or path.stem in names]
+        texts = (path.read_text(encoding="utf-8") for path in paths)
+        return sum(text.count(f'"event":"{event}"') for text in texts)
 
     @property
     def statuses(self) -> dict[str, Any]:
@@ -48,19 +60,19 @@ class Played:
         return sum((Counter(status["drops"]["control"]) for status in of.values()), Counter())
 
 
-def play(scenario: Path, out: Path, world: World | None = None, **overrides: str) -> Played:
-    """Run a scenario to its end, and judge it.
+def play(scenario: Path, out: Path, world: World | None = None, run_id: str = "", **overrides: str) -> Played:
+    """Run a scenario, and judge it. Where nothing is sealed its network may never settle again.
 
     Args:
         scenario: The file.
         out: The run directory, which is made.
         world: In which; None: the simulator.
+        run_id: Of the run; by default the directory's name.
         overrides: As `--set` has them, with `__` for a dot.
     """
     pairs = [(key.replace("__", "."), value) for key, value in overrides.items()]
     read = read_scenario(scenario, None, pairs)
-    directory = RunDirectory.create(out, out.name)
+    directory = RunDirectory.create(out, run_id or out.name)
     plan = read.plan()
     outcome = conduct(plan, world or SimulatedWorld(), directory, SilentProgress(), scenario=read.text)
-    assert outcome.outcome == "complete", outcome.message
-    return Played(directory.path, judge(directory.path, plan))
+    return Played(directory.path, judge(directory.path, plan), outcome)

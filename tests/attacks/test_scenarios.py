@@ -23,7 +23,10 @@ def run(tmp_path: Path) -> Run:
     def played(name: str, **overrides: str) -> Played:
         nonlocal count
         count += 1
-        return play(ATTACKS / f"{name}.yaml", tmp_path / f"run{count}", **overrides)
+        found = play(ATTACKS / f"{name}.yaml", tmp_path / f"run{count}", **overrides)
+        sealed = overrides.get("security__neighbours", "required") == "required"
+        assert found.complete or not sealed, found.outcome.message
+        return found
 
     return played
 
@@ -32,6 +35,7 @@ def test_forged_packets_cost_honest_deliveries_without_seals(run: Run) -> None:
     found = run("forge", security__neighbours="off")
     assert found.verdict["verdict"] == "wrong"
     assert found.attacks["honest"]["missing"] > 50
+    assert found.logged("adjacency_down", "r1", "r2") > 20
     assert not all(each["holds"] for each in found.verdict["expectations"])
     assert not found.drops().keys() & {*REFUSED}
 
@@ -40,6 +44,7 @@ def test_with_seals_forged_packets_cost_nothing_and_are_counted(run: Run) -> Non
     found = run("forge", security__neighbours="required")
     assert (found.verdict["verdict"], found.verdict["problems"]) == ("clean", [])
     assert found.attacks["honest"]["owed"] == found.verdict["owed"] > 1000
+    assert found.logged("adjacency_down") == 0
     assert all(each["holds"] for each in found.verdict["expectations"])
     [attack] = found.attacks["attacks"]
     assert (attack["do"], attack["target"], attack["acts"]) == ("forge", "r1--r2", 2000)
