@@ -224,6 +224,11 @@ test-properties: tools ## Hold posets and overlap to their definitions over 100,
 test-models: tools ## Search all that can happen while marks change in small networks; ONLY=adapt: of one model.
 	$(BIN)/python -m tests.models $(if $(ONLY),--only $(ONLY))
 
+.PHONY: fuzz
+fuzz: tools $(STAMPS)/fuzz ## Fuzz all that reads bytes of others, guided by what is reached; MINUTES=1 ONLY=datagram SEED=1 KEEP=1.
+	requirements/apt-install packages-fuzz.apt
+	$(BIN)/python -m tests.fuzz.run $(if $(MINUTES),--minutes $(MINUTES)) $(if $(ONLY),--only $(ONLY)) $(if $(SEED),--seed $(SEED)) $(if $(KEEP),--keep)
+
 .PHONY: test-draws
 test-draws: tools ## Draw four times as many cases as `make test` where the fast path is held to the model.
 	CBN_TEST_DRAWS=all $(BIN)/python -m pytest -q -n $(JOBS) --dist loadfile $$(git grep -l 'import draws' -- tests)
@@ -328,7 +333,8 @@ $(STAMPS)/runtime: $(STAMPS)/build
 $(STAMPS)/tables: $(STAMPS)/runtime
 $(STAMPS)/analysis: $(STAMPS)/tables
 $(STAMPS)/dev: $(STAMPS)/analysis
-$(addprefix $(STAMPS)/,build runtime tables analysis dev): $(STAMPS)/%: requirements/%.txt
+$(STAMPS)/fuzz: $(STAMPS)/dev
+$(addprefix $(STAMPS)/,build runtime tables analysis dev fuzz): $(STAMPS)/%: requirements/%.txt
 	$(SAY) "Installing Python packages: requirements/$*.txt"
 	$(PIP) install --quiet --no-build-isolation --requirement $< || { $(SAY) "pip could not install requirements/$*.txt: \
 	see above. Usual causes: no network, an index that pip's configuration does not reach, no space left." >&2; exit 1; }

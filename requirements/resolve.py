@@ -22,6 +22,7 @@ LAYERS = {
     "tables": "what decoding captures into tables needs",
     "analysis": "what analysing a run needs",
     "dev": "what tests and lint need",
+    "fuzz": "what fuzzing Python needs",
 }
 
 
@@ -36,6 +37,7 @@ def wanted(project: dict, layer: str) -> list[str]:
         # Its first entry names the layer below.
         "analysis": extras["analysis"][1:] + extras["connect"],
         "dev": extras["cluster"] + extras["dev"],
+        "fuzz": extras["fuzz"],
     }[layer]
 
 

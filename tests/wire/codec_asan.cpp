@@ -12,9 +12,9 @@
 #include <random>
 #include <string>
 
-#include "wire/codec.hpp"
+#include "../fuzz/parsers.hpp"
 
-using namespace cbn::wire;
+using namespace cbn::test;
 
 namespace {
 
@@ -26,17 +26,6 @@ struct Input {
 };
 
 using Random = std::mt19937_64;
-
-[[noreturn]] void fail(const std::string& what, Bytes data) {
-    std::printf("%s: ", what.c_str());
-    for (const std::uint8_t byte : data) std::printf("%02x", byte);
-    std::printf("\n");
-    std::exit(1);
-}
-
-void require(bool condition, const char* what, Bytes data) {
-    if (!condition) fail(what, data);
-}
 
 std::size_t below(Random& random, std::size_t end) { return end == 0 ? 0 : random() % end; }
 
@@ -53,70 +42,11 @@ std::vector<Input> read_corpus(const char* path) {
     return corpus;
 }
 
-std::string encoded(const AttributeView& attribute) {
-    std::string out;
-    put_u8(out, static_cast<std::uint8_t>(attribute.value.type));
-    put_name(out, attribute.name);
-    switch (attribute.value.type) {
-        case Type::String: put_string_value(out, attribute.value.text); break;
-        case Type::Boolean: put_u8(out, attribute.value.boolean()); break;
-        case Type::Float: put_float_value(out, attribute.value.number()); break;
-        case Type::Integer:
-        case Type::Time: put_u64(out, static_cast<std::uint64_t>(attribute.value.integer())); break;
-    }
-    return out;
-}
-
-// The attributes of a valid message, walked unchecked and written again, are the bytes they came from.
-void write_attributes_again(Bytes packet) {
-    MessageView message;
-    if (!parse_message(packet, message).ok()) return;
-    AttributeWalk walk(message);
-    std::vector<Named> attributes;
-    for (AttributeView attribute; walk.next(attribute);) {
-        attributes.emplace_back(attribute.name, encoded(attribute));
-    }
-    require(attributes.size() == message.attribute_count, "the walk loses attributes", packet);
-    std::string section;
-    require(put_sorted(section, attributes) == nullptr, "a valid message has a name twice", packet);
-    require(section == as_text(message.attributes), "attributes change when written again", packet);
-}
-
-void run_framing(Bytes data) {
-    std::vector<Frame> frames;
-    const Status status = split(data, frames);
-    require(status.ok() == check_framing(data).ok(), "split and check_framing differ", data);
-    require(status.ok() != frames.empty(), "frames without a verdict", data);
-    FrameCursor cursor(data);
-    std::size_t found = 0;
-    for (Frame frame; status.ok() && cursor.next(frame); ++found) {
-        const Bytes packet = data.subspan(frame.offset, frame.length);
-        if (validate_packet(packet).ok()) write_attributes_again(packet);
-    }
-    require(found == frames.size(), "the cursor finds other frames than split", data);
-}
-
 [[nodiscard]] Status run_parser(std::uint8_t form, Bytes data) {
     if (form == PREDICATE) return validate_predicate(data);
     if (form != PACKET) return validate_payload(form, data);
     run_framing(data);
     return validate_packet(data);
-}
-
-// All parsers on the same bytes, whatever they are.
-void run_all_parsers(Bytes data) {
-    MessageView message;
-    HelloView hello;
-    ControlView control;
-    std::size_t size = 0;
-    for (const Status& status :
-         {validate_pad(data), validate_message(data, message), parse_hello(data, hello), parse_control(data, control),
-          parse_ack(data, control), validate_filter(data), check_filter(data, size), validate_predicate(data),
-          validate_payload(1, data), validate_payload(2, data), validate_payload(3, data), validate_payload(4, data),
-          validate_payload(5, data), validate_payload(6, data)}) {
-        require(status.offset <= data.size(), "a fault past the end", data);
-        require(status.ok() || status.field[0] != '\0', "a fault without a field", data);
-    }
 }
 
 bool run_input(std::uint8_t form, const std::vector<std::uint8_t>& bytes) {
