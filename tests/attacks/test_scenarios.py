@@ -71,6 +71,13 @@ def test_repeated_messages_are_damage_even_with_seals_which_messages_have_none_o
         assert found.drops()["repeated_seal"] > 990
 
 
+def test_a_dead_neighbour_is_kept_alive_by_what_it_said_unless_that_was_sealed(run: Run) -> None:
+    off, required = (run("undead", security__neighbours=mode).verdict for mode in ("off", "required"))
+    assert off["lost"] > 0.4 * off["wanted"]
+    assert required["lost"] < 0.1 * required["wanted"]
+    assert (off["missing"], required["missing"]) == (0, 0)
+
+
 SIDES = ("honest", "through", "attackers")
 
 
