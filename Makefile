@@ -22,6 +22,8 @@ BIN := $(VENV)/bin
 STAMPS := $(VENV)/stamps
 PIP := $(BIN)/python -m pip --disable-pip-version-check --no-input
 KERNELS := $(foreach end,pyx pxd pxi hpp,$(wildcard fastpath/*.$(end) fastpath/*/*.$(end)))
+# What mypyc compiles (`tool.compiled`), and all whose types it goes by.
+TYPED := $(shell find nodes testbed/sim testbed/plan/model.py -name '*.py') $(shell find fastpath -name '*.pyi')
 PACKED := analysis cbn fastpath nodes testbed topologies
 JOBS := $(shell nproc)
 # Compiled Python is kept, whatever the caller's environment says: tests start hundreds of processes.
@@ -310,7 +312,8 @@ pins: $(STAMPS)/venv ## Resolve pyproject.toml anew into the pinned requirements
 clean: ## Remove what building made, and .venv; runs/ is kept.
 	$(SAY) "Removing what was built (runs/ is kept)"
 	rm -rf $(VENV) build dist *.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
-	rm -f fastpath/*/*.so fastpath/*/*.cpp fastpath/*/*.html
+	rm -f fastpath/*/*.so fastpath/*/*.cpp fastpath/*/*.html nodes/compiled.json
+	find nodes testbed -name '*.so' -delete
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 # --- Set-up, step by step ----------------------------------------------------
@@ -336,12 +339,12 @@ $(STAMPS)/dev: $(STAMPS)/analysis
 $(STAMPS)/fuzz: $(STAMPS)/dev
 $(addprefix $(STAMPS)/,build runtime tables analysis dev fuzz): $(STAMPS)/%: requirements/%.txt
 	$(SAY) "Installing Python packages: requirements/$*.txt"
-	$(PIP) install --quiet --no-build-isolation --requirement $< || { $(SAY) "pip could not install requirements/$*.txt: \
+	$(PIP) install --quiet --no-build-isolation --requirement $< --constraint requirements/runtime.txt || { $(SAY) "pip could not install requirements/$*.txt: \
 	see above. Usual causes: no network, an index that pip's configuration does not reach, no space left." >&2; exit 1; }
 	touch $@
 
-$(STAMPS)/extensions: $(KERNELS) setup.py $(STAMPS)/build
-	$(SAY) "Compiling the fast path"
+$(STAMPS)/extensions: $(KERNELS) $(TYPED) setup.py pyproject.toml $(STAMPS)/build
+	$(SAY) "Compiling the fast path and the control plane"
 	$(BIN)/python setup.py --quiet build_ext --inplace --parallel=$(JOBS)
 	touch $@
 

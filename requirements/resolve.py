@@ -1,8 +1,9 @@
 """Write the pinned requirement files from what pyproject.toml asks for (`make pins`).
 
 Each layer is resolved together with those under it, so that all the files can
-be installed into one environment. Only pip decides on versions; a file of
-constraints can hold them where they are.
+be installed into one environment. What build tools and running need stands with
+what running needs, which goes to the machines of clusters. Only pip decides on
+versions; a file of constraints can hold them where they are.
 """
 
 from __future__ import annotations
@@ -52,6 +53,11 @@ def resolve(requirements: list[str], constraints: list[Path]) -> dict[str, str]:
     return {normal(p["name"]): p["version"] for p in packages}
 
 
+def names(requirements: list[str]) -> set[str]:
+    """The packages that these requirements are of."""
+    return {normal(re.split(r"[^\w.-]", text)[0]) for text in requirements}
+
+
 def normal(name: str) -> str:
     """A package's name as indexes compare it."""
     return re.sub(r"[-_.]+", "-", name).lower()
@@ -65,14 +71,17 @@ def main() -> None:
     project = tomllib.loads((HERE.parent / "pyproject.toml").read_text())
     asked: list[str] = []
     below: dict[str, str] = {}
+    shipped = resolve(wanted(project, "runtime"), constraints)
     for layer, purpose in LAYERS.items():
         asked += wanted(project, layer)
         pins = resolve(asked, constraints)
         constraints.append(HERE / f"{layer}.txt")
         lines = [f"# Pinned by `make pins`: {purpose}."]
-        lines += [f"{name}=={version}" for name, version in sorted(pins.items()) if name not in below]
+        later = shipped.keys() - names(wanted(project, "build")) if layer == "build" else ()
+        listed = {name: pins[name] for name in sorted(pins) if name not in below and name not in later}
+        lines += [f"{name}=={version}" for name, version in listed.items()]
         (HERE / f"{layer}.txt").write_text("\n".join(lines) + "\n")
-        below |= pins
+        below |= listed
         print(f"{layer}: {len(lines) - 1} packages")
 
 

@@ -19,6 +19,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from mypy_extensions import mypyc_attr
+
 from nodes.config import MILLISECOND_NS, InterfaceConfig, LinkKey, Neighbours, NodeConfig
 from nodes.routing.effects import Reason
 from nodes.wire.packets import PacketType
@@ -61,6 +63,7 @@ class Window:
             self._seen |= 1 << -ahead
 
 
+@mypyc_attr(allow_interpreted_subclasses=True)
 class Guard:
     """One end of one link."""
 

@@ -20,6 +20,8 @@ from collections import Counter
 from collections.abc import Callable
 from functools import partial
 
+from mypy_extensions import mypyc_attr
+
 from fastpath.fib import Fib, Gate
 from fastpath.wire import codec
 from fastpath.wire.codec import WireError
@@ -57,6 +59,7 @@ NO_FORWARDING = FibSpec(0, (), ())
 Handler = Callable[[int, Link, bytes], None]
 
 
+@mypyc_attr(allow_interpreted_subclasses=True)
 class Router:
     """One router.
 

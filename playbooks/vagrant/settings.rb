@@ -10,7 +10,7 @@ module Cbn
   # Made by building, or by running: the guest makes its own. And the history, which it does not need.
   MADE = %w[/.venv/ /build/ /runs/ /.vagrant/ /.git/ __pycache__/ .mypy_cache/ .ruff_cache/ .hypothesis/ .pytest_cache/].freeze
   # What the host has compiled goes along only with a box or a wheelhouse that it has made, too.
-  COMPILED = "*.so"
+  COMPILED = %w[*.so /nodes/compiled.json].freeze
   # Of Debian 12.
   FITTING = "fastpath/**/*.cpython-311-x86_64-linux-gnu.so"
 
@@ -78,7 +78,7 @@ module Cbn
     end
 
     def left_out
-      [*MADE, "/fastpath/*/*.cpp", *(COMPILED unless compiled?)]
+      [*MADE, "/fastpath/*/*.cpp", *(compiled? ? [] : COMPILED)]
     end
 
     # The variables of the host that installing in the guest sees.

@@ -55,6 +55,9 @@ def _defect(error: Exception) -> int:
     if missing is not None and str(missing).startswith("fastpath"):
         _say(f"the compiled extension {missing} is not built here: run `make build`", debug=error)
         return exits.MACHINE
+    if missing == "nodes.compiled":
+        _say(str(error), debug=error)
+        return exits.MACHINE
     _say(
         f"this is a defect of cbn, not of what you asked for: {type(error).__name__}: {error}\n"
         f"Run it again with {DEBUG}=1 and report what it then prints, the command line and, if a run was "

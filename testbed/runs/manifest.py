@@ -10,6 +10,7 @@ from functools import cache
 from importlib import metadata
 from pathlib import Path
 
+from nodes import compiled
 from testbed.plan.model import Plan
 from testbed.plan.recorded import FORMAT
 from testbed.runs.world import Outcome
@@ -19,6 +20,7 @@ PACKAGES = (
     "cython",
     "jsonschema",
     "mininet",
+    "mypy",
     "networkx",
     "pyarrow",
     "pyspark",
@@ -48,7 +50,7 @@ def manifest(plan: Plan, run_id: str, world: str, outcome: Outcome) -> dict[str,
         "machines": {name: asdict(record) for name, record in outcome.machines.items()},
         "machine": {"cores": os.cpu_count(), "memory_bytes": memory_bytes()},
         "versions": versions(),
-        "implementation": dict(outcome.implementation),
+        "implementation": {"control_plane": compiled.form, **outcome.implementation},
         "convergence": [asdict(entry) for entry in outcome.convergence],
         "captures": {"frames": outcome.captured_frames, "drops": outcome.capture_drops},
         "dilate": outcome.dilate,

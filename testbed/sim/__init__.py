@@ -2,3 +2,5 @@
 
 No real clock, no real socket, no root. The same plan and seed give the same bytes.
 """
+
+import nodes as nodes  # before the modules of this package: it decides how they are imported

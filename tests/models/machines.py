@@ -123,6 +123,13 @@ class Machines(Generic[Core]):
         return core
 
 
+def names_of(thing: object) -> set[str]:
+    """The attributes that an object has, also one of a compiled class, which keeps none in a dict."""
+    compiled = (name for kind in type(thing).__mro__ for name in kind.__dict__.get("__mypyc_attrs__", ()))
+    kept = {name for name in compiled if name != "__dict__" and hasattr(thing, name)}
+    return kept | vars(thing).keys() if hasattr(thing, "__dict__") else kept
+
+
 Writers = Mapping[type, Callable[..., object]]
 
 
@@ -152,7 +159,7 @@ def content(thing: object, left_out: Collection[tuple[type, str]], writers: Writ
         return (type(thing).__name__, *((name, walk(value)) for name, value in attributes(thing)))
 
     def attributes(thing: object) -> Iterable[tuple[str, object]]:
-        names = [f.name for f in fields(thing)] if is_dataclass(thing) else sorted(vars(thing))
+        names = [f.name for f in fields(thing)] if is_dataclass(thing) else sorted(names_of(thing))
         kinds = type(thing).__mro__
         return [(n, getattr(thing, n)) for n in names if not any((kind, n) in left_out for kind in kinds)]
 

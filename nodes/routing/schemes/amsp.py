@@ -18,6 +18,8 @@ from __future__ import annotations
 import random
 from collections.abc import Iterable, Iterator
 
+from mypy_extensions import mypyc_attr
+
 from nodes.config import MILLISECOND_NS
 from nodes.matchmaker.problem import Link as Directed
 from nodes.routing.effects import Reason
@@ -35,6 +37,7 @@ LIST_BYTES = 32 * 1024
 """A change carries descriptors up to this size; what is more comes after it, or before a reply."""
 
 
+@mypyc_attr(allow_interpreted_subclasses=True)
 class Amsp(Matchmaker):
     """The adaptive scheme."""
 

@@ -23,6 +23,8 @@ from collections.abc import Callable, Collection, Mapping
 from functools import lru_cache
 from typing import ClassVar
 
+from mypy_extensions import mypyc_attr
+
 from nodes.routing.effects import Reason
 from nodes.routing.predicates import predicate_of
 from nodes.routing.schemes.base import FibSpec, Options, Talk, View, learned
@@ -47,6 +49,7 @@ NETWORK_OF_ONE = Topology.intern((1,), ())
 Handler = Callable[[int, int, bytes], None]
 
 
+@mypyc_attr(allow_interpreted_subclasses=True)
 class Matchmaker:
     """What the schemes have in common; how links are marked is theirs."""
 
