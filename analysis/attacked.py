@@ -14,17 +14,17 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
-from typing import Any
-
-import numpy as np
+from typing import TYPE_CHECKING, Any
 
 from analysis import network
-from analysis.columns import Numbers, groups
 from analysis.counts import Counts
 from analysis.history import NetworkChange
 from analysis.rundir import Run, attacked_events
 from topologies.fault_kinds import KINDS
 from topologies.ideal import ShortestPaths
+
+if TYPE_CHECKING:
+    from analysis.columns import Numbers
 
 SIDES = ("honest", "through", "attackers")
 HONEST, THROUGH, ATTACKERS = range(len(SIDES))
@@ -55,6 +55,10 @@ class Attacked:
 
     def sides_of(self, source: Numbers, client: Numbers) -> Numbers:
         """The side of each pair; that of a source that is no client goes by the subscriber."""
+        import numpy as np  # here: `cbn run` reads SIDES on machines that have no packages of the analysis
+
+        from analysis.columns import groups
+
         kind, first = groups(source, client)
         each = zip(source[first].tolist(), client[first].tolist(), strict=True)
         found = np.array([self._side(*pair) for pair in each], dtype=np.int64)
