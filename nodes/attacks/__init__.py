@@ -1,1 +1,1 @@
-"""Attackers, sans-IO: what somebody on a link hears, repeats and invents. No honest node comes here."""
+"""Attackers: what somebody on a link hears, repeats and invents, and compromised nodes."""

@@ -77,6 +77,10 @@ class Turned:
             self._slander_ns = None
         return deed.acts
 
+    def does(self, do: str) -> bool:
+        """Whether it attacks so."""
+        return do in self._deeds
+
     # As a core.
 
     def receive(self, now_ns: int, interface: int, packet: bytes) -> None:

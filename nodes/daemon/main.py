@@ -10,7 +10,7 @@ import argparse
 import signal
 import sys
 import traceback
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from random import Random
 
 from nodes.config import NodeConfig
@@ -30,13 +30,21 @@ EXIT_BIND = 3
 EXIT_DEFECT = 70
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
-    """Run one node; returns the exit code."""
+MakeNode = Callable[[NodeConfig, Clock, Journal], Node]
+
+
+def main(arguments: Sequence[str] | None = None, make: MakeNode | None = None) -> int:
+    """Run one node; returns the exit code.
+
+    Args:
+        arguments: Of the command line; by default this process's.
+        make: Makes the node; by default one that is honest.
+    """
     parser = argparse.ArgumentParser(prog="python -m nodes", description="Run one router or client.")
     parser.add_argument("--config", required=True, metavar="NODE.TOML", help="what this node is to be")
     path = parser.parse_args(arguments).config
     try:
-        return run(load_config(path))
+        return run(load_config(path), make)
     except ConfigError as error:
         print(error, file=sys.stderr)
         return EXIT_CONFIG
@@ -48,11 +56,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return EXIT_BIND
 
 
-def run(config: NodeConfig) -> int:
+def run(config: NodeConfig, make: MakeNode | None = None) -> int:
     """Run a node until SIGTERM, SIGINT or the admin's `stop`; returns the exit code."""
     clock = Clock(config.dilate, config.dilate_from_ns)
     log = Journal(config.log_path)
-    node = make_node(config, clock, log)
+    node = (make or make_node)(config, clock, log)
     loop = Loop(clock)
     loop.stop_on(signal.SIGTERM, signal.SIGINT)
     try:

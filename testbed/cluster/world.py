@@ -45,7 +45,7 @@ class ClusterWorld:
 
     def problems(self, plan: Plan) -> list[str]:
         """What this plan asks for that clusters do not offer."""
-        found = attack_problems(plan, on_links=False)
+        found = attack_problems(plan, emulated=False)
         if shutil.which("ssh") is None:
             found.append("the program `ssh` is missing: `apt install openssh-client`")
         if plan.programs:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import secrets
 import signal
+import sys
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
@@ -23,7 +24,7 @@ from nodes.daemon.kernel import Account
 from nodes.wire.packets import Role
 from nodes.wire.seal import KEY_BYTES
 from testbed.emu.cgroups import Shares
-from testbed.emu.children import Watch, stop_all
+from testbed.emu.children import SOURCE_ROOT, Watch, stop_all
 from testbed.emu.fork_server import ForkedNode, ForkServer
 from testbed.emu.programs import Ended, Programs
 from testbed.emu.resources import Resources, process_row
@@ -34,6 +35,7 @@ from testbed.plan.keys import Keys
 from testbed.plan.model import LinkPlan, NodePlan, Plan
 from testbed.plan.rendering import node_config
 from testbed.runs.directory import RunDirectory
+from testbed.runs.faults import compromised
 
 STOP_TIMEOUT_S = 10.0
 DEATH_NOTICE_S = 0.5
@@ -364,14 +366,15 @@ class Nodes:
         return [*told, *said]
 
     def _fork(self, node: NodeProcess) -> None:
-        if node.program:
+        if node.name in self.programs:
             self.programs.before_start(node.name)
         process = self.fork_server.fork(node)
-        name = f"the program of {node.name}" if node.program else f"node {node.name}"
+        a_program = node.name in self.programs
+        name = f"the program of {node.name}" if a_program else f"node {node.name}"
         errors = self.files.errors(node.name)
-        child = ForkedNode(name, process, errors if node.program else self.files.log(node.name), errors)
+        child = ForkedNode(name, process, errors if a_program else self.files.log(node.name), errors)
         self.children[node.name] = child
-        if node.program:
+        if a_program:
             self.programs.note_start(node.name, process.pid)
             self.life[node.name] = Life.PROGRAM
             return
@@ -383,12 +386,15 @@ class Nodes:
         if node.run:
             return self.programs.described(node, config)
         errors, groups = str(self.files.errors(node.name)), self.shares.members(node.name)
+        attacks = node.name in compromised(self.plan)
         return NodeProcess(
             node.name,
             str(config),
             self.namespace_of(node.name),
             errors,
             groups,
+            (sys.executable, "-m", "nodes.attacks", "--config", str(config)) if attacks else (),
+            str(SOURCE_ROOT) if attacks else "",
             account=self.account or (),
         )
 

@@ -103,11 +103,15 @@ class LiveFaults:
 
     def look_at_attacks(self) -> None:
         """Note the attacks that have ended."""
-        if self._live.attackers is not None:
-            for fault, acts in self._live.attackers.ended():
-                began_ns = self._began.pop((fault.do, fault.target, fault.at_ns))
-                now_ns = max(self._clock.now_ns(), self.tracker.recorded_ns)
-                self.tracker.note_attacked(fault, began_ns, now_ns, acts)
+        for fault, acts in self._live.ended_attacks():
+            began_ns = self._began.pop((fault.do, fault.target, fault.at_ns))
+            now_ns = max(self._clock.now_ns(), self.tracker.recorded_ns)
+            self.tracker.note_attacked(fault, began_ns, now_ns, acts)
+
+    def end_attacks(self) -> None:
+        """The workload is over: what goes on ends."""
+        self._live.end_attacks()
+        self.look_at_attacks()
 
     def ask_again(self) -> None:
         """The workload is over, and all disturbances: `look` sees whether the network agrees on it."""

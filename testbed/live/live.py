@@ -19,7 +19,7 @@ from nodes.wire.seal import KEY_BYTES
 from testbed.live.fabric import Attackers, Life, Links, Nodes, Status
 from testbed.plan.keys import number_after
 from testbed.plan.model import Fault, Plan
-from testbed.runs.faults import FaultState
+from testbed.runs.faults import FaultState, compromised
 from topologies.fault_kinds import KINDS
 
 
@@ -45,6 +45,9 @@ class Live:
         self.state = FaultState(plan)
         self.attackers: Attackers | None = None
         """Who attacks links; None: nobody."""
+        self._turned: dict[tuple[str, str], Fault] = {}
+        """What compromised routers do, by kind and router."""
+        self._ended: list[tuple[Fault, int]] = []
         self.applied: list[Fault] = []
         """All faults so far, of the plan or by hand."""
         self._links = {link.name: link for link in plan.links}
@@ -155,6 +158,36 @@ class Live:
             raise FaultError(f"{fault.do} {fault.target}: nobody here attacks links")
         self.attackers.begin(fault)
 
+    def _turn(self, fault: Fault) -> None:
+        if fault.attack is None or fault.target not in compromised(self.plan):
+            raise FaultError(f"{fault.do} {fault.target}: it is no compromised router of the scenario")
+        by = [*fault.attack.by]
+        self.ask(fault.target, "attack", what=fault.do, by=by, share=fault.attack.share)
+        self._turned[fault.do, fault.target] = fault
+
+    def _turn_back(self, fault: Fault) -> None:
+        repairs = KINDS[fault.do].repairs
+        assert repairs is not None
+        self._end_attack(repairs.name, fault.target)
+
+    def _end_attack(self, do: str, target: str) -> None:
+        acts = self.ask(target, "behave", what=do)["acts"]
+        self._ended.append((self._turned.pop((do, target)), int(acts)))
+
+    def end_attacks(self) -> None:
+        """The workload is over: routers that attack are honest again.
+
+        Raises:
+            FaultError: One of them does not run.
+        """
+        for do, target in [*self._turned]:
+            self._end_attack(do, target)
+
+    def ended_attacks(self) -> list[tuple[Fault, int]]:
+        """The attacks that have ended since this was asked before, and how many acts they had."""
+        ended, self._ended = self._ended, []
+        return ended + (self.attackers.ended() if self.attackers is not None else [])
+
     def _rekey(self, fault: Fault) -> None:
         """Both ends know the key before one of them uses it."""
         self._rekeyed[fault.target] += 1
@@ -163,17 +196,31 @@ class Live:
             self.nodes.give_key(self._links[fault.target], key, used=used)
 
 
-def attack_problems(plan: Plan, *, on_links: bool) -> list[str]:
+CARRIED_OUT: Mapping[str, tuple[str, ...]] = {
+    **{k.name: k.attacking.ways for k in KINDS.values() if k.attacking and not k.attacking.compromised},
+    "mute": ("hello", "control", "ack", "message"),
+    "lie": ("attract", "drop", "slander"),
+}
+"""The attacks that the emulated world carries out, and in which ways."""
+
+
+def attack_problems(plan: Plan, *, emulated: bool) -> list[str]:
     """What attacks a plan asks for that this world does not carry out.
 
     Args:
         plan: Of the run.
-        on_links: Whether it carries out those of somebody on a link.
+        emulated: Whether it is the emulated one; others carry out none.
     """
-    kinds = dict.fromkeys(fault.do for fault in plan.faults if KINDS[fault.do].is_attack)
-    refused = [do for do in kinds if not (on_links and KINDS[do].target == "link")]
-    what = "attacks on links alone" if on_links else "no attacks"
-    return [f"this world carries out {what}, not {', '.join(refused)}: use `--world sim`"] if refused else []
+    attacks = [(fault.do, fault.attack) for fault in plan.faults if fault.attack is not None]
+    carried = CARRIED_OUT if emulated else {}
+    refused = dict.fromkeys(
+        f"{do} by {way}" for do, attack in attacks for way in attack.by if way not in carried.get(do, ())
+    )
+    if any(attack.share < 1 for _, attack in attacks):
+        refused["a share of packets"] = None
+    if not refused:
+        return []
+    return [f"this world does not carry out some attacks ({', '.join(refused)}): use `--world sim`"]
 
 
 def _no_attack(_: Live, fault: Fault) -> None:
@@ -192,5 +239,7 @@ ACTIONS: Mapping[str, Callable[[Live, Fault], None]] = {
     **{kind.name: _no_attack for kind in KINDS.values() if kind.is_attack},
     "replay": Live._attack_link,
     "forge": Live._attack_link,
+    **dict.fromkeys(("mute", "lie"), Live._turn),
+    **dict.fromkeys(("speak", "behave"), Live._turn_back),
 }
 """What each kind of fault does."""

@@ -148,6 +148,7 @@ class Stages:
             if self._worked:
                 return True
             self._worked = True
+            self._faults.end_attacks()
             self._faults.ask_again()
         grace_ns = int(WORKLOAD_GRACE_S * NS) // self._clock.dilate
         if at_work and now_ns > planned_ns + grace_ns:

@@ -105,6 +105,12 @@ class FaultState:
                 self.repaired_ns |= dict.fromkeys((link.a_interface, link.b_interface), now_ns)
 
 
+def compromised(plan: Plan) -> set[str]:
+    """The nodes that attack at one time or another, by name."""
+    kinds = ((fault, KINDS[fault.do].attacking) for fault in plan.faults)
+    return {fault.target for fault, kind in kinds if kind is not None and kind.compromised}
+
+
 class FaultTracker:
     """What has disturbed a network, and when it has converged again.
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -16,9 +17,10 @@ from testbed.sim.frames import Framer
 from tests.attacks.played import ATTACKS, REFUSED, Played, play
 
 
-def attacked(bed: Any, name: str, neighbours: str) -> Played:
+def attacked(bed: Any, name: str, neighbours: str, **overrides: str) -> Played:
     path = ATTACKS / f"{name}.yaml"
-    return play(path, bed.out, EmulatedWorld(), bed.run_id, security__neighbours=neighbours)
+    overrides |= {"security__neighbours": neighbours}
+    return play(path, bed.out, EmulatedWorld(), bed.run_id, **overrides)
 
 
 def refused(found: Played) -> int:
@@ -53,10 +55,38 @@ def test_repeated_messages_arrive_twice_there_too(bed: Any) -> None:
     assert refused(found) > 900
 
 
-@pytest.mark.parametrize("name", ["liar", "silent", "flood"])
-def test_compromised_nodes_are_refused_with_a_word_on_where_they_can_be_had(name: str) -> None:
+@pytest.mark.emu
+def test_a_router_that_keeps_messages_to_itself_costs_those_that_go_through_it(bed: Any) -> None:
+    found = attacked(bed, "liar", "required", parameters__by="drop", parameters__share="1")
+    assert found.complete, found.outcome.message
+    assert found.attacks["through"]["missing"] > 100
+    assert [found.attacks["honest"][kind] for kind in ("missing", "duplicate", "spurious")] == [0, 0, 0]
+    [attack] = found.attacks["attacks"]
+    assert (attack["do"], attack["target"]) == ("lie", "r2")
+    assert attack["acts"] > 100
+
+
+@pytest.mark.emu
+def test_a_router_is_silent_attracts_and_slanders_until_the_workload_is_over(
+    bed: Any, tmp_path: Path
+) -> None:
+    """How much slander costs depends on how fast others contradict it, which a busy machine decides."""
+    text = (ATTACKS / "silent.yaml").read_text(encoding="utf-8").replace(", for: 4s", "")
+    more = "  - at attack + 1s: lie r2 by attract, slander\nexpect:"
+    (tmp_path / "both.yaml").write_text(text.replace("expect:", more), encoding="utf-8")
+    found = play(tmp_path / "both.yaml", bed.out, EmulatedWorld(), bed.run_id, parameters__by="ack")
+    assert found.complete, found.outcome.message
+    assert {each["do"]: each["acts"] > 1 for each in found.attacks["attacks"]} == {"mute": True, "lie": True}
+    assert found.attacks["honest"]["owed"] > 500
+
+
+REFUSALS = [("liar", "lie by duplicate"), ("liar", "a share of packets"), ("flood", "flood by filters")]
+
+
+@pytest.mark.parametrize(("name", "what"), REFUSALS)
+def test_what_only_the_simulator_carries_out_is_refused_with_a_word_on_it(name: str, what: str) -> None:
     problems = plan_problems(load_plan(ATTACKS / f"{name}.yaml"))
-    assert any("attacks on links alone" in each and "--world sim" in each for each in problems)
+    assert any(what in each and "--world sim" in each for each in problems)
 
 
 def test_a_frame_is_made_like_one_that_was_heard() -> None:
