@@ -146,18 +146,19 @@ _MATCHMAKER = (
 _AMSP = (
     *_MATCHMAKER,
     Option("interval_ms", 5_000, "over how long a router counts how often its descriptors change", least=1),
-    Option("alpha", 0.25, "the weight of the latest interval in the smoothed rates", least=0.001, most=1),
+    Option("alpha", 0.125, "the weight of the latest interval in the smoothed rates", least=0.001, most=1),
     Option("announce_share", 0.2, "by what share a rate has to change to be announced", least=0),
     Option(
         "announce_deviations",
-        1.5,
+        2.0,
         "by how many standard deviations, besides: by more than chance makes of it; 0: that is announced too",
         least=0,
     ),
     Option(
         "restart_deviations",
-        4.0,
-        "by how many an interval has to differ from the smoothed rate to begin smoothing anew; 0: never",
+        3.5,
+        "by how many the latest intervals have to differ from the rate smoothed before them to begin "
+        "smoothing anew; 0: never",
         least=0,
     ),
     Option(

@@ -33,9 +33,10 @@ from nodes.routing.records import Records
 from nodes.routing.schemes.amsp import Amsp
 from nodes.routing.schemes.base import Source, View, of_client, of_publisher
 from nodes.routing.schemes.matchmaker import Matchmaker
-from nodes.routing.schemes.matchmaker_costs import Costs, Rates
+from nodes.routing.schemes.matchmaker_costs import Costs
 from nodes.routing.schemes.matchmaker_marks import Shape
 from nodes.routing.schemes.matchmaker_own import Own
+from nodes.routing.schemes.matchmaker_rates import Rates
 from nodes.routing.schemes.matchmaker_state import _Pairs
 from nodes.routing.schemes.matchmaker_trees import Key, Trees
 from nodes.routing.schemes.siena_relations import Clients

@@ -25,9 +25,9 @@ from nodes.matchmaker.problem import Link as Directed
 from nodes.routing.effects import Reason
 from nodes.routing.schemes.base import Options, Talk
 from nodes.routing.schemes.matchmaker import Matchmaker
-from nodes.routing.schemes.matchmaker_costs import MILLION, Measuring, Rates
 from nodes.routing.schemes.matchmaker_links import Link, toggle
 from nodes.routing.schemes.matchmaker_marks import preference
+from nodes.routing.schemes.matchmaker_rates import MILLION, Measuring, Rates
 from nodes.routing.schemes.matchmaker_state import Update
 from nodes.routing.schemes.matchmaker_trees import Key
 from nodes.wire.matchmaker_payloads import CostAnnounce, Descriptor, MarkingChange

@@ -1,35 +1,22 @@
 """What all routers publish and want, as records that are flooded: COST_ANNOUNCE (MM 5.2; decision 31).
 
 A record says whether a router publishes and subscribes at all, how often its descriptors change, and which
-of its links it prefers as s-links. Records go by the rules of all records (`numbers`, `records`). `Rates`
-measures our own: exponential smoothing over intervals with jitter. They are announced when they differ by
-more than a share and more than chance.
+of its links it prefers as s-links. Records go by the rules of all records (`numbers`, `records`).
 
-Not here: what is decided by them (`matchmaker_marks`).
+Not here: how our own rates are measured (`matchmaker_rates`), what is decided by all (`matchmaker_marks`).
 """
 
 from __future__ import annotations
 
 import hashlib
-import random
 from collections.abc import Collection, Iterable
-from dataclasses import dataclass
-from math import sqrt
 from typing import NamedTuple
 
-from nodes.config import MILLISECOND_NS
 from nodes.routing.numbers import Order
 from nodes.routing.records import HEAD, Records, head
-from nodes.routing.schemes.base import Options, Talk
+from nodes.routing.schemes.base import Talk
 from nodes.wire.matchmaker_payloads import CostAnnounce
 from nodes.wire.packets import Kind
-
-MILLION = 1_000_000
-SECOND_NS = 1000 * MILLISECOND_NS
-JITTER = 0.1
-"""An interval is longer or shorter by up to this share."""
-LEAST = 1_000
-"""A rate below a thousandth a second is none: smoothing never comes to 0."""
 
 
 class Answer(NamedTuple):
@@ -166,133 +153,3 @@ class Costs:
         ends = record.publishes, record.subscribes
         self.ends_version += before is None or (before.publishes, before.subscribes) != ends
         self.causes_version += before is None or before.causes != record.causes
-
-
-@dataclass(frozen=True, slots=True)
-class Measuring:
-    """The options of how rates are measured and when they are announced.
-
-    If changes come by chance, the standard deviation of their number is its root. Rates that differ by fewer
-    deviations than given may be the same.
-    """
-
-    interval_ms: int
-    alpha: float
-    """The weight of the latest interval."""
-    share: float
-    """By what share a rate has to differ from the announced one,"""
-    deviations: float
-    """and by how many standard deviations."""
-    restart: float
-    """By how many an interval has to differ from what is smoothed to begin the smoothing anew; 0: never."""
-
-    @classmethod
-    def of(cls, options: Options) -> Measuring:
-        """As a scenario gives them."""
-        return cls(
-            int(options["interval_ms"]),
-            float(options["alpha"]),
-            float(options["announce_share"]),
-            float(options["announce_deviations"]),
-            float(options["restart_deviations"]),
-        )
-
-    def deviation(self, rate: float, intervals: float) -> float:
-        """What chance makes of a rate, in millionths a second, that is the mean of so many intervals."""
-        return sqrt(max(rate, 0) * 1000 * MILLION / (self.interval_ms * intervals))
-
-
-class Rate:
-    """How often descriptors of one sort change, in millionths a second."""
-
-    def __init__(self, measuring: Measuring) -> None:
-        self._measuring = measuring
-        self._intervals = 0
-        """How many there were since the smoothing began anew; 0: it never has."""
-        self.value = 0
-        self.announced = 0
-
-    def take(self, latest: int) -> None:
-        """An interval has ended, and this was its rate.
-
-        Smoothed exponentially. If the interval differs by more than chance, demand has jumped: the mean of
-        those since then is taken, until the smoothing has as long a memory.
-        """
-        rules = self._measuring
-        jump = rules.restart * rules.deviation(max(latest, self.value), 1)
-        if rules.restart and abs(latest - self.value) > jump:
-            self._intervals = 1
-        elif self._intervals:
-            self._intervals += 1
-        weight = self._weight
-        smoothed = round((1 - weight) * self.value + weight * latest)
-        self.value = smoothed if smoothed >= LEAST else 0
-
-    @property
-    def _weight(self) -> float:
-        """Of the latest interval."""
-        alpha = self._measuring.alpha
-        return max(alpha, 1 / self._intervals) if self._intervals else alpha
-
-    @property
-    def differs(self) -> bool:
-        """Whether it differs by so much from what was announced that everybody should know (MM 5.2)."""
-        if not self.value:  # Nothing has changed for long.
-            return self.announced > 0
-        rules, difference = self._measuring, abs(self.value - self.announced)
-        # Of n intervals smoothed with a weight w each, as many are in effect as in a mean of 2 / w - 1; of a
-        # mean of n it is n, and w = 1 / n.
-        in_effect = 1 / self._weight if self._weight > rules.alpha else 2 / rules.alpha - 1
-        chance = rules.deviation((self.value + self.announced) / 2, in_effect)
-        return difference > rules.share * self.announced and difference > rules.deviations * chance
-
-
-class Rates:
-    """How often our descriptors change: f for those of publishers, g for those of subscribers.
-
-    Args:
-        measuring: How.
-        rng: Of the jitter.
-    """
-
-    def __init__(self, measuring: Measuring, rng: random.Random) -> None:
-        self._interval_ms = measuring.interval_ms
-        self._rng = rng
-        self._counts = [0, 0]
-        self._began = 0
-        self.at: int | None = None
-        """When the interval ends; None while nothing changes."""
-        self._rates = Rate(measuring), Rate(measuring)
-
-    @property
-    def announced(self) -> tuple[int, int]:
-        """The rates f and g as last announced, in millionths a second."""
-        return self._rates[0].announced, self._rates[1].announced
-
-    def count(self, now_ns: int, published: int, wanted: int) -> None:
-        """So many of ours have changed."""
-        self._counts[0] += published
-        self._counts[1] += wanted
-        if self.at is None and published + wanted:
-            self._begin(now_ns)
-
-    def take(self, now_ns: int) -> bool:
-        """End the interval, if it is time; whether anything is to be announced."""
-        if self.at is None or now_ns < self.at:
-            return False
-        for rate, count in zip(self._rates, self._counts, strict=True):
-            rate.take(count * MILLION * SECOND_NS // (now_ns - self._began))
-        self._counts = [0, 0]
-        self.at = None
-        if any(rate.value for rate in self._rates):
-            self._begin(now_ns)
-        if not any(rate.differs for rate in self._rates):
-            return False
-        for rate in self._rates:
-            rate.announced = rate.value
-        return True
-
-    def _begin(self, now_ns: int) -> None:
-        self._began = now_ns
-        factor = 1 + JITTER * (2 * self._rng.random() - 1)
-        self.at = now_ns + max(1, round(self._interval_ms * factor * MILLISECOND_NS))

@@ -310,6 +310,7 @@ def scenario(sweep: Sweep, case: Case, seed: int) -> dict[str, Any]:
             SUBSCRIBES: {"count": sweep.subscribers, **stub},
         },
         "record": {"captures": False},
-        "timers": {"hello_ms": 5000, "hold_ms": 30000},
+        # A router that waits for more changes tells of the last alone: less would cross links than is drawn.
+        "timers": {"hello_ms": 5000, "hold_ms": 30000, "install_delay_ms": 0},
         "timing": {"ready_timeout": "600s", "settle": "1s"},
     }
