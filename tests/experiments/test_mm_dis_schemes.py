@@ -32,7 +32,7 @@ def test_all_schemes_deliver_the_same_and_have_the_same_work(measured: Results[R
         work.setdefault((row.run, row.begin_s), set()).add((row.changes, row.descriptors))
         assert row.signal_bytes >= 32 * row.signals, "a header each"
         assert 0 <= row.wasted <= row.crossings
-        assert row.marking == 0, "no scheme here changes a marking"
+        assert row.marking == 0 or row.scheme == "amsp", "no other scheme changes a marking"
     assert all(len(each) == 1 for each in work.values())
     assert len({row.run for row in measured.rows}) == 2
     assert all(line.rate > 0 for line in lines(measured))
