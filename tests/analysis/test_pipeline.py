@@ -65,6 +65,7 @@ def test_a_faultless_run_is_found_so(spark, hand_made):
         "judged": 1.0,
         "not_owed": {},
         "lost_by": {},
+        "attacks": None,
         "publications": 3,
         "unadvertised": 0,
         "patterns": None,
