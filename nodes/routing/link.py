@@ -9,8 +9,9 @@ from __future__ import annotations
 import random
 from collections.abc import Hashable
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import final
 
+from fastpath.wire import codec
 from nodes.config import InterfaceConfig, LinkKey, NodeConfig
 from nodes.routing.adjacency import Adjacency, Change, State
 from nodes.routing.channel import UDP_OVERHEAD_BYTES, Channel
@@ -18,7 +19,7 @@ from nodes.routing.effects import Drop, Log, Output, Reason, Send
 from nodes.routing.guard import SEALS_REFUSED, Guard
 from nodes.routing.outbound import Promise
 from nodes.wire.codec import WireError, bundle, decode, encode
-from nodes.wire.packets import Ack, Control, Hello, Packet, Pad
+from nodes.wire.packets import Ack, Control, Hello, Packet, PacketType, Pad
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,13 +32,18 @@ class LinkDown:
     """The session is over; what was under way in it is lost."""
 
 
-class Arrived(NamedTuple):
+@final
+class Arrived:
     """A whole control payload."""
 
-    kind: int
-    payload: bytes
+    __slots__ = ("kind", "payload")
+
+    def __init__(self, kind: int, payload: bytes) -> None:
+        self.kind = kind
+        self.payload = payload
 
 
+CONTROL, ACK = int(PacketType.CONTROL), int(PacketType.ACK)
 LinkEvent = LinkUp | LinkDown | Arrived
 
 
@@ -119,7 +125,7 @@ class Link:
         if self._guard.watches and not self._admits(now_ns, packet):
             return []
         try:
-            events = self._dispatch(now_ns, decode(packet))
+            events = self._dispatch(now_ns, _decoded(packet))
         except WireError:
             self.drop(Reason.MALFORMED)
             return []
@@ -199,7 +205,9 @@ class Link:
             if self._guard.watches:
                 packets = [self._guard.seal(self._now_ns, packet) for packet in packets]
             index = self.interface.index
-            outputs += [Send(index, datagram) for datagram in bundle(packets, self.datagram_bytes)]
+            datagrams = packets if len(packets) == 1 else bundle(packets, self.datagram_bytes)
+            for datagram in datagrams:
+                outputs.append(Send(index, datagram))
         return outputs
 
     def _stir(self) -> None:
@@ -245,7 +253,8 @@ class Link:
         changes = adjacency.prove(now_ns)
         events = self._changes(changes) if changes else []
         assert self._channel is not None
-        events += [Arrived(*each) for each in self._channel.receive(now_ns, packet)]
+        for kind, payload in self._channel.receive(now_ns, packet):
+            events.append(Arrived(kind, payload))
         return events
 
     def _changes(self, changes: list[Change]) -> list[LinkEvent]:
@@ -280,3 +289,13 @@ class Link:
             self.drop(reason, limit_bytes=self._node.limits.payload_bytes, setting="limits.payload_bytes")
         else:
             self.drop(reason)
+
+
+def _decoded(packet: bytes) -> Packet:
+    """As `decode`, which most packets, those of a session without a seal, need not go through."""
+    kind, fields = codec.decode_packet(packet)
+    if kind == CONTROL and fields[-1] is None:
+        return Control._make(fields)
+    if kind == ACK and fields[-1] is None:
+        return Ack._make(fields)
+    return decode(packet)

@@ -24,7 +24,7 @@ from collections import OrderedDict, deque
 from collections.abc import Callable, Collection, Hashable, Iterator
 from dataclasses import dataclass, field
 from itertools import islice
-from typing import NamedTuple
+from typing import NamedTuple, final
 
 from nodes.config import MILLISECOND_NS, LimitConfig, TimerConfig
 
@@ -48,17 +48,22 @@ Promise = Callable[[], Made | None]
 """Called once its turn has come; None if there is nothing to send any more."""
 
 
-@dataclass(slots=True)
+@final
 class Fragment:
     """A piece of a payload under way."""
 
-    kind: int
-    first: bool
-    last: bool
-    data: bytes
-    ticket: int
-    sent_ns: int = -1
-    resent: bool = False
+    __slots__ = ("data", "first", "kind", "last", "resent", "sent_ns", "ticket")
+
+    def __init__(
+        self, kind: int, data: bytes, ticket: int, *, first: bool, last: bool, sent_ns: int = -1
+    ) -> None:
+        self.kind = kind
+        self.first = first
+        self.last = last
+        self.data = data
+        self.ticket = ticket
+        self.sent_ns = sent_ns
+        self.resent = False
 
 
 @dataclass(slots=True)
@@ -230,7 +235,9 @@ class Outbound:
         if self.has_more or len(flights) >= self._window or len(payload) > self._fragment_bytes or self.spent:
             return None
         self._tickets += not urgent
-        fragment = Fragment(kind, True, True, payload, 0 if urgent else self._tickets, now_ns)
+        fragment = Fragment(
+            kind, payload, 0 if urgent else self._tickets, first=True, last=True, sent_ns=now_ns
+        )
         flights.append(fragment)
         if self._expires_at is None:
             self._expires_at = now_ns + self._round_trip.timeout_ns
@@ -343,7 +350,7 @@ class Outbound:
             return None
         end = payload.offset + self._fragment_bytes
         data, last = payload.data[payload.offset : end], end >= len(payload.data)
-        fragment = Fragment(payload.kind, payload.offset == 0, last, data, payload.ticket)
+        fragment = Fragment(payload.kind, data, payload.ticket, first=payload.offset == 0, last=last)
         payload.offset = end
         if last:
             lane.cutting = None

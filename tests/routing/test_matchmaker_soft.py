@@ -92,7 +92,7 @@ def held_from(net: Network, router: str, of: int) -> DescriptorUpdate:
     """What a router holds of another's descriptors, as its withdrawal."""
     meeting = net.router(router)._scheme._meeting  # type: ignore[attr-defined]
     [key] = [key for key in meeting._held if not key.is_match and key.owner == of]
-    return DescriptorUpdate(*key, None, withdrawn=True)
+    return DescriptorUpdate(*key.fields, None, withdrawn=True)
 
 
 def test_K9_what_somebody_has_withdrawn_in_anothers_name_comes_back_when_it_is_told_again() -> None:

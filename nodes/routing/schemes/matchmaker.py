@@ -383,7 +383,7 @@ def _read(payload: bytes) -> tuple[DescriptorUpdate, Key]:
 
 
 def _written(key: Key, filter_: bytes | None, withdrawn: bool, again: bool, kept: bool) -> bytes:
-    return DescriptorUpdate(*key, filter_, withdrawn, again, kept).encode()
+    return DescriptorUpdate(*key.fields, filter_, withdrawn, again, kept).encode()
 
 
 _read_known = lru_cache(maxsize=REMEMBERED)(_read)

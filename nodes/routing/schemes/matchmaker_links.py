@@ -86,4 +86,4 @@ def toggle(digest: SetDigest, key: Key) -> None:
 
 @lru_cache(maxsize=4_096)
 def _hashed(key: Key) -> int:
-    return hashed(0, _KEY.pack(*key))  # counted at both ends of many links
+    return hashed(0, _KEY.pack(*key.fields))  # counted at both ends of many links

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
-from typing import NamedTuple
+from typing import final
 
 from fastpath import cover
 from nodes.routing.schemes.matchmaker_trees import Key, Trees
@@ -25,27 +25,45 @@ OURS = -1
 SORTS = ("PCD", "SCD", "MCD")
 
 
-class Update(NamedTuple):
+@final
+class Update:
     """One thing to be told to a neighbour, or to be withdrawn from it."""
 
-    interface: int
-    key: Key
-    filter: bytes | None
-    withdrawn: bool = False
-    kept: bool = False
-    """It is withdrawn from there alone, and the matches that it made stay."""
-    told: bool = True
-    """Whether it was told there: a withdrawal also follows matches."""
-    again: bool = False
-    """It was told there before, and is there still (`matchmaker_soft`)."""
+    __slots__ = ("again", "filter", "interface", "kept", "key", "told", "withdrawn")
+
+    def __init__(
+        self,
+        interface: int,
+        key: Key,
+        filter_: bytes | None,
+        *,
+        withdrawn: bool = False,
+        kept: bool = False,
+        told: bool = True,
+        again: bool = False,
+    ) -> None:
+        self.interface = interface
+        self.key = key
+        self.filter = filter_
+        self.withdrawn = withdrawn
+        self.kept = kept
+        """It is withdrawn from there alone, and the matches that it made stay."""
+        self.told = told
+        """Whether it was told there: a withdrawal also follows matches."""
+        self.again = again
+        """It was told there before, and is there still (`matchmaker_soft`)."""
 
 
-class Change(NamedTuple):
+@final
+class Change:
     """A filter by which messages are to be forwarded towards a subscriber, or no longer."""
 
-    subscriber: int
-    filter: bytes
-    came: bool
+    __slots__ = ("came", "filter", "subscriber")
+
+    def __init__(self, subscriber: int, filter_: bytes, came: bool) -> None:
+        self.subscriber = subscriber
+        self.filter = filter_
+        self.came = came
 
 
 class Meeting:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from functools import cached_property
-from typing import NamedTuple
+from typing import final
 
 from nodes.routing.schemes.base import View
 from nodes.routing.schemes.matchmaker_marks import Shape
@@ -18,28 +18,49 @@ Carries = Callable[[int, bool], bool]
 """Whether the link at an interface carries PCDs away from us (True), or SCDs (False)."""
 
 
-class Key(NamedTuple):
-    """What is told between routers: a PCD (no subscriber), an SCD (no publisher), or a match."""
+@final
+class Key:
+    """What is told between routers: a PCD (no subscriber), an SCD (no publisher), or a match.
 
-    publisher: int
-    pcd: int
-    subscriber: int
-    scd: int
+    Equal ones are equal and have one hash; they are ordered as their fields are.
+    """
+
+    __slots__ = ("_hash", "is_match", "owner", "pcd", "publisher", "scd", "subscriber")
+
+    def __init__(self, publisher: int, pcd: int, subscriber: int, scd: int) -> None:
+        self.publisher = publisher
+        self.pcd = pcd
+        self.subscriber = subscriber
+        self.scd = scd
+        self.is_match = publisher != 0 and subscriber != 0
+        """Whether it is an MCD."""
+        self.owner = publisher or subscriber
+        """Of a PCD or SCD: whose it is."""
+        self._hash = hash((publisher, pcd, subscriber, scd))
 
     @property
-    def is_match(self) -> bool:
-        """Whether it is an MCD."""
-        return bool(self.publisher and self.subscriber)
+    def fields(self) -> tuple[int, int, int, int]:
+        """What it consists of."""
+        return self.publisher, self.pcd, self.subscriber, self.scd
 
     @property
     def descriptors(self) -> tuple[Key, Key]:
         """Of a match: its PCD and its SCD."""
         return Key(self.publisher, self.pcd, 0, 0), Key(0, 0, self.subscriber, self.scd)
 
-    @property
-    def owner(self) -> int:
-        """Of a PCD or SCD: whose it is."""
-        return self.publisher or self.subscriber
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Key):
+            return NotImplemented
+        return self is other or (self._hash == other._hash and self.fields == other.fields)
+
+    def __hash__(self) -> int:
+        return self._hash
+
+    def __lt__(self, other: Key) -> bool:
+        return self.fields < other.fields
+
+    def __repr__(self) -> str:
+        return f"Key{self.fields}"
 
 
 class Trees:
