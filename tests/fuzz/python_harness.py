@@ -9,6 +9,8 @@ import sys
 
 import atheris
 
+import nodes  # noqa: F401  (how its modules are found is decided first, then who instruments them)
+
 with atheris.instrument_imports(include=["nodes", "testbed.plan"], enable_loader_override=False):
     from tests.fuzz.targets import TARGETS
 

@@ -98,7 +98,7 @@ class Harness:
         began = time.monotonic()
         log = self.folder / "log"
         with log.open("w", encoding="utf-8") as file:
-            environment = {**os.environ, "CBN_INTERPRETED": "1"}
+            environment = {**os.environ, "CBN_CONTROL_PLANE": "interpreted"}
             done = subprocess.run(
                 self.command(*options),
                 stdout=file,
