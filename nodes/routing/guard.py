@@ -5,9 +5,9 @@
     required     all is sealed; without a right seal nothing is taken
 
 Counters make repeated packets known. Ours begin at the clock, so those of a node that has started again
-are higher than before. If a clock was set back, the neighbour refuses us until it has given up our silence:
-then it forgets which counters it has seen (`forget`). Sessions have names that are drawn anew, so what was
-recorded in another session never comes into one.
+are higher than before. If its clock was set back, they are lower. Then it is believed once no session is
+open, when its HELLO lists our end of the next one: that has a name which is drawn anew whenever a session
+ends, so nobody can have recorded it before.
 
 Keys are changed while the link carries (`use`): the neighbour, which is told a little earlier or later, may
 go on with its old key for as long as it may be silent.
@@ -29,6 +29,8 @@ from nodes.wire.seal import SEAL_BYTES, direction_key, proves, seal, seal_of
 SEALED = frozenset((PacketType.HELLO, PacketType.CONTROL, PacketType.ACK))
 """Types of packets that two neighbours say to each other alone."""
 TYPE_AT = 1
+SEEN = slice(24, 32)
+"""Where a HELLO has the name of our end of the session."""
 WINDOW = 4096
 """By how many counters a packet may have been overtaken."""
 COUNTERS = 1 << 64
@@ -107,8 +109,11 @@ class Guard:
         key_id, key = self._ours
         return seal(packet, key, key_id, self._counter)
 
-    def refusal(self, now_ns: int, packet: bytes) -> Reason | None:
-        """Why a packet that came must not be taken, if so. One that may be is known from then on."""
+    def refusal(self, now_ns: int, packet: bytes, opening: int = 0) -> Reason | None:
+        """Why a packet that came must not be taken, if so. One that may be is known from then on.
+
+        While no session is open, `opening` names our end of the next one.
+        """
         if not self.watches or len(packet) <= TYPE_AT or packet[TYPE_AT] not in SEALED:
             return None
         found = seal_of(packet)
@@ -120,7 +125,9 @@ class Guard:
         if not proves(packet, found, key):
             return Reason.WRONG_SEAL
         if self._window.has(found.counter):
-            return Reason.REPEATED_SEAL
+            if not opening or not _lists(packet, opening):
+                return Reason.REPEATED_SEAL
+            self._window = Window()
         self._window.add(found.counter)
         return None
 
@@ -128,6 +135,7 @@ class Guard:
         """Whether such a packet is counted and taken nevertheless."""
         return reason is Reason.NO_SEAL and self._mode is Neighbours.PERMISSIVE
 
-    def forget(self) -> None:
-        """The neighbour is gone: what it sends next may have lower counters."""
-        self._window = Window()
+
+def _lists(packet: bytes, incarnation: int) -> bool:
+    """Whether it is a HELLO of somebody who has heard this end."""
+    return packet[TYPE_AT] == PacketType.HELLO and packet[SEEN] == incarnation.to_bytes(8, "big")

@@ -171,13 +171,6 @@ class Link:
         """Do what is due."""
         self._stir()
         self._now_ns = now_ns
-        before = self.state
-        events = self._do_due(now_ns)
-        if self.state is State.DOWN and before is not State.DOWN:
-            self._guard.forget()
-        return events
-
-    def _do_due(self, now_ns: int) -> list[LinkEvent]:
         events = self._changes(self._adjacency.handle_timer(now_ns))
         if self._channel is not None:
             self._channel.handle_timer(now_ns)
@@ -215,7 +208,8 @@ class Link:
 
     def _admits(self, now_ns: int, packet: bytes) -> bool:
         """Whether a packet may be the neighbour's."""
-        reason = self._guard.refusal(now_ns, packet)
+        opening = 0 if self.up else self._adjacency.incarnation
+        reason = self._guard.refusal(now_ns, packet, opening)
         if reason is None:
             return True
         permitted = self._guard.permits(reason)

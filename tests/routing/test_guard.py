@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from nodes.config import Action, Neighbours
 from nodes.model import parse_predicate
+from nodes.routing.adjacency import State
 from nodes.routing.effects import Reason
 from nodes.routing.guard import WINDOW, Guard, Window
 from nodes.wire.codec import encode
@@ -262,6 +263,20 @@ def test_a_dead_neighbour_is_kept_alive_by_repeating_it_unless_counters_are_know
         net.after("r1")
         net.run(SECOND // 2)
     assert net.router("r1").links[0].up is (mode is Neighbours.OFF)
+
+
+def test_recorded_packets_of_a_dead_neighbour_begin_no_adjacency() -> None:
+    net = network()
+    said = [d for _, name, to, d in net.sent if (name, net.wires[name, to].target) == ("r2", "r1")]
+    recorded = [packet for datagram in said for _, packet in split(datagram)]
+    net.kill("r2")
+    net.run(5 * SECOND)
+    for packet in recorded:
+        net.router("r1").receive(net.now_ns, 0, packet)
+        net.after("r1")
+    assert net.router("r1").links[0].state is State.DOWN
+    assert drops(net) == {Reason.REPEATED_SEAL: len(recorded)}
+    assert len(recorded) > 5
 
 
 def test_what_one_end_sent_is_not_taken_when_it_comes_back() -> None:
