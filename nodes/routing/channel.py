@@ -31,6 +31,8 @@ UDP_OVERHEAD_BYTES = 28
 """IPv4 and UDP headers."""
 CONTROL_HEADER_BYTES = 32
 ACKNOWLEDGE_EVERY = 4
+IMPOSSIBLE_IN_A_ROW = 8
+"""So many packets that acknowledge what was never sent mean that the neighbour took it from somebody else."""
 URGENT = frozenset((Kind.LINK_STATE, Kind.RECORD_REQUEST))
 """Kinds of small payloads that pass between the fragments of large ones of other kinds."""
 STREAMED = frozenset((Kind.MATCH,))
@@ -177,6 +179,8 @@ class Channel:
         self._out = Outbound(mtu - UDP_OVERHEAD_BYTES - CONTROL_HEADER_BYTES, timers, limits)
         self._in = Inbound(timers, limits)
         self._packets: list[bytes] = []
+        self._impossible = 0
+        """How many packets in a row acknowledged what was never sent."""
 
     @property
     def idle(self) -> bool:
@@ -185,8 +189,8 @@ class Channel:
 
     @property
     def spent(self) -> bool:
-        """Whether the session ran out of sequence numbers and must be renewed."""
-        return self._out.spent
+        """Whether the session must be renewed: no number is left, or the ends differ on what was sent."""
+        return self._out.spent or self._impossible >= IMPOSSIBLE_IN_A_ROW
 
     @property
     def acknowledged_ticket(self) -> int:
@@ -233,7 +237,9 @@ class Channel:
         """Take a packet of this session; returns the (kind, payload)s it completes, in order."""
         if not self._out.plausible(packet.ack):
             self.drops.append(Reason.IMPOSSIBLE_ACK)
+            self._impossible += 1
             return []
+        self._impossible = 0
         payloads: list[tuple[int, bytes]] = []
         if isinstance(packet, Control):
             payloads, reasons = self._in.accept(now_ns, packet)

@@ -236,6 +236,20 @@ def test_without_seals_an_attack_succeeds(attack: Attack) -> None:
     assert attacked(network(Neighbours.OFF), attack)
 
 
+def test_without_seals_numbers_that_were_stolen_end_the_session_and_the_next_is_right() -> None:
+    net = network(Neighbours.OFF)
+    speaker = Impostor(net, 0)
+    for _ in range(5):
+        speaker.send(99, b"anything")
+    before = net.router("r2").links[0].incarnation
+    net.router("r1").links[0].send(net.now_ns, Kind.RECORD_REQUEST, (7).to_bytes(4, "big"))
+    net.after("r1")
+    net.run(5 * SECOND)
+    assert net.router("r2").links[0].incarnation != before
+    assert drops(net, "r2")[Reason.IMPOSSIBLE_ACK] >= 8
+    assert net.converge(within_ns=5 * SECOND) < 5 * SECOND
+
+
 @EVERY_ATTACK
 def test_permissive_neighbours_are_attacked_as_well_and_count_it(
     attack: Attack,
