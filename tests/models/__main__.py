@@ -1,12 +1,12 @@
-"""Searches all that can happen in small networks of `amsp`: `make test-models`.
+"""Searches all that can happen in small networks of `amsp`, and on a channel: `make test-models`.
 
     python -m tests.models [--only NAME ...] [--limit STATES]
     python -m tests.models --replay FILE
 
-Prints a line for each model: how many changes happen at once, the states of single routers that the real
-code came to, the states of the whole and the steps between them, and how many of them are quiet. If
-something is wrong in any of them, the shortest way there is printed and written to build/models, from
-where --replay takes it step by step. The exit code is then 1.
+Prints a line for each model: how many changes happen at once, the states of single routers (or ends of the
+channel) that the real code came to, the states of the whole and the steps between them, and how many of them
+are quiet. If something is wrong in any of them, the shortest way there is printed and written to
+build/models, from where --replay takes it step by step. The exit code is then 1.
 """
 
 from __future__ import annotations
@@ -15,12 +15,14 @@ import argparse
 import json
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+from tests.models.channels import CHANNELS, ChannelScenario
 from tests.models.scenarios import SCENARIOS, Scenario
 from tests.models.search import Counterexample, Found, Search, SearchTooLargeError, replay
 
+MODELS: Mapping[str, Scenario | ChannelScenario] = {**SCENARIOS, **CHANNELS}
 COLUMNS = (
     ("model", 14), ("changes", 7), ("router states", 13), ("states", 11), ("transitions", 12), ("quiet", 9),
     ("depth", 6), ("s", 7),
@@ -40,7 +42,7 @@ def _progress(states: int, expanded: int) -> None:
     print(f"  {states:,} states, {expanded:,} of them expanded", file=sys.stderr, flush=True)
 
 
-def _search(name: str, scenario: Scenario, limit: int) -> Found:
+def _search(name: str, scenario: Scenario | ChannelScenario, limit: int) -> Found:
     began = time.monotonic()
     model, machines = scenario.model()
     try:
@@ -66,12 +68,12 @@ def report(name: str, wrong: Counterexample, folder: Path) -> None:
 def _replay(file: Path) -> int:
     """Take the steps of a counterexample; 1 if something is wrong on the way."""
     recorded = json.loads(file.read_text())
-    model, machines = SCENARIOS[recorded["model"]].model()
+    model, machines = MODELS[recorded["model"]].model()
     found = []
     for number, (step, state, wrong) in enumerate(replay(model, recorded["steps"])):
         print(f"{number:>3}. {step}")
-        for router in state.routers:
-            print(f"       {machines.looks[router]}")
+        for machine in state.machines:
+            print(f"       {machines.looks[machine]}")
         print("".join(f"     WRONG: {each}\n" for each in wrong), end="")
         found += wrong
     return 1 if found else 0
@@ -82,7 +84,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(
         prog="tests.models", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--only", action="append", choices=list(SCENARIOS), metavar="NAME")
+    parser.add_argument("--only", action="append", choices=list(MODELS), metavar="NAME")
     parser.add_argument("--limit", type=int, default=5_000_000, help="more states than this are an error")
     parser.add_argument("--replay", type=Path, metavar="FILE", help="a counterexample")
     parser.add_argument("--out", type=Path, default=Path("build/models"))
@@ -91,8 +93,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return _replay(args.replay)
     print(line(tuple(name for name, _ in COLUMNS)))
     wrong = 0
-    for name in args.only or SCENARIOS:
-        found = _search(name, SCENARIOS[name], args.limit)
+    for name in args.only or MODELS:
+        found = _search(name, MODELS[name], args.limit)
         if found.counterexample is not None:
             wrong += 1
             report(name, found.counterexample, args.out)

@@ -57,6 +57,11 @@ class State(NamedTuple):
     done: tuple[int, ...]
     """By chain, how many of its changes have happened."""
 
+    @property
+    def machines(self) -> tuple[int, ...]:
+        """The states of all that runs real code."""
+        return self.routers
+
 
 class Judge(Protocol):
     """What must hold."""
