@@ -123,13 +123,15 @@ FAULTS = Table(
             "until_ns",
             LONG,
             "ns",
-            "When it was repaired, or followed by another of its kind; null if that never happened.",
+            "When it was repaired, or followed by another of its kind; null if that never happened. Of a "
+            "`rekey` the same moment.",
         ),
         Column(
             "episode",
             INT,
             "",
-            "The row of `convergence` of which it is a cause; null if the network was not ready yet.",
+            "The row of `convergence` of which it is a cause; null if the network was not ready yet, and for "
+            "what may do no harm (`rekey`, attacks).",
         ),
         Column("published", LONG, "messages", "How many messages were published while it lasted."),
         *OF_MESSAGES,

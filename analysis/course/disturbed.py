@@ -17,6 +17,7 @@ from analysis.course.records import learned
 from analysis.course.sums import PacketSums
 from analysis.history import FOREVER, History, NetworkChange
 from analysis.rundir import Run
+from topologies.fault_kinds import KINDS
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +65,7 @@ def _faults(run: Run, disturbed: Disturbed, outcomes: Outcomes) -> Iterator[dict
             "planned_ns": fault.step.planned_ns,
             "time_ns": change.time_ns,
             "until_ns": fault.until_ns,
-            "episode": _episode_at(change.time_ns, disturbed.episodes),
+            "episode": _episode_at(change.time_ns, disturbed.episodes) if KINDS[change.do].disturbs else None,
             **outcomes.within(change.time_ns, _end(fault)),
         }
 

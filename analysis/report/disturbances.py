@@ -17,9 +17,9 @@ Row = Mapping[str, Any]
 
 def _data(findings: Findings, verdict: Data) -> Data | None:
     judged: Sequence[Row] = verdict["faults"]
-    if not judged:
-        return None
     tables = findings.over_time or {}
+    if not judged and not (tables and tables["faults"].num_rows):
+        return None
     episodes = tables["convergence"].to_pylist() if tables else []
     faults = tables["faults"].to_pylist() if tables else []
     names = [listed([in_words(c["do"], c["target"]) for c in row["causes"]]) for row in judged]

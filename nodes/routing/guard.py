@@ -29,7 +29,7 @@ from nodes.wire.seal import SEAL_BYTES, direction_key, proves, seal, seal_of
 SEALED = frozenset((PacketType.HELLO, PacketType.CONTROL, PacketType.ACK))
 """Types of packets that two neighbours say to each other alone."""
 TYPE_AT = 1
-SEEN = slice(24, 32)
+SEEN_AT, SEEN_END = 24, 32
 """Where a HELLO has the name of our end of the session."""
 WINDOW = 4096
 """By how many counters a packet may have been overtaken."""
@@ -138,4 +138,4 @@ class Guard:
 
 def _lists(packet: bytes, incarnation: int) -> bool:
     """Whether it is a HELLO of somebody who has heard this end."""
-    return packet[TYPE_AT] == PacketType.HELLO and packet[SEEN] == incarnation.to_bytes(8, "big")
+    return packet[TYPE_AT] == PacketType.HELLO and packet[SEEN_AT:SEEN_END] == incarnation.to_bytes(8, "big")
