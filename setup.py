@@ -24,7 +24,7 @@ CONTROL = [Path(*name.split(".")).with_suffix(".py") for name in TOOLS["compiled
 """The Python sources that are compiled, too: together, and as one name in CBN_EXT."""
 CONTROL_NAME = "control"
 LIBRARY, RECORD = "nodes.compiled", Path("nodes/compiled.json")
-"""The one library they are in, and what each was compiled from, which `nodes.forms` looks at."""
+"""The one library they are in, and what each was compiled from, which `nodes.compiled` looks at."""
 TYPING = ["--config-file=", "--strict", "--ignore-missing-imports", "--follow-imports=silent"]
 TYPING += ["--python-version=3.11", "--cache-dir=build/mypy"]
 STRICT = ["-std=c++20", "-O3", "-fvisibility=hidden", "-Wall", "-Wextra", "-Werror"]

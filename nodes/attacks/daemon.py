@@ -10,7 +10,8 @@ from __future__ import annotations
 from random import Random
 
 from fastpath.fib import Fib
-from nodes.attacks.turned import Turned
+from nodes.attacks.compromised import CompromisedCore
+from nodes.attacks.ways import OF_PROCESSES
 from nodes.config import NodeConfig
 from nodes.daemon.admin import Command, Request, RequestError
 from nodes.daemon.clock import Clock
@@ -19,8 +20,6 @@ from nodes.daemon.router import RouterNode
 from nodes.daemon.shell import Node
 from nodes.wire.packets import Role
 
-WAYS = {"mute": ("hello", "control", "ack", "message"), "lie": ("attract", "drop", "slander")}
-"""What a process can do of the ways of each attack."""
 KEPT_BACK = {("mute", "message"), ("lie", "drop")}
 """Ways in which no message is forwarded."""
 
@@ -30,7 +29,7 @@ class CompromisedRouter(RouterNode):
 
     def __init__(self, config: NodeConfig, rng: Random, clock: Clock, log: Journal) -> None:
         super().__init__(config, rng, clock, log)
-        self._turned = Turned(self._router, rng)
+        self._turned = CompromisedCore(self._router, rng)
         self.shell.core = self._turned
         self._clock = clock
         clients = [i.peer_id if i.peer_role is Role.CLIENT else 0 for i in config.interfaces]
@@ -51,9 +50,9 @@ class CompromisedRouter(RouterNode):
 
     def _attack(self, request: Request) -> object:
         what, by, share = request.get("what"), request.get("by"), request.get("share", 1.0)
-        known = WAYS.get(str(what))
+        known = OF_PROCESSES.get(str(what))
         if known is None or not isinstance(by, list) or not {*by} <= {*known} or share != 1:
-            expected = "; ".join(f"{name} by {', '.join(ways)}" for name, ways in WAYS.items())
+            expected = "; ".join(f"{name} by {', '.join(ways)}" for name, ways in OF_PROCESSES.items())
             raise RequestError(f"expected what, by, and share 1: {expected}")
         self._turned.begin(self._clock.now_ns(), str(what), by, 1.0)
         if any((what, way) in KEPT_BACK for way in by):

@@ -7,8 +7,10 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass, field
 
+from nodes.routing.records import head
 from nodes.wire.codec import WireError, decode, split_datagram
 from nodes.wire.packets import Control, Hello, Kind, Message, PacketType
 
@@ -22,7 +24,6 @@ SORTS = {
 }
 RECORDS = (Kind.LINK_STATE, Kind.INTEREST, Kind.INTEREST_CHANGE)
 """Payloads that begin with whom they are about, and a number that grows."""
-_HEAD_BYTES = 12
 
 
 def _sorts() -> dict[str, deque[bytes]]:
@@ -73,26 +74,20 @@ class Heard:
                 self._learn(self.ways[way], packet)
 
     def _learn(self, way: Way, packet: bytes) -> None:
-        try:
-            said = decode(packet)
-        except WireError:
-            return
-        match said:
-            case Hello():
-                way.hello = said
-            case Control():
-                self._learn_control(way, said)
-            case Message():
-                highest = self.sequences.get(said.source, 0)
-                self.sequences[said.source] = max(highest, said.sequence)
+        with suppress(WireError):  # a link may have changed bits
+            match decode(packet):
+                case Hello() as hello:
+                    way.hello = hello
+                case Control() as control:
+                    self._learn_control(way, control)
+                case Message() as message:
+                    highest = self.sequences.get(message.source, 0)
+                    self.sequences[message.source] = max(highest, message.sequence)
 
     def _learn_control(self, way: Way, said: Control) -> None:
         way.next_number = said.sequence + 1
-        if said.first and said.kind in RECORDS and len(said.fragment) >= _HEAD_BYTES:
-            origin, number = (
-                int.from_bytes(said.fragment[:4], "big"),
-                int.from_bytes(said.fragment[4:12], "big"),
-            )
+        if said.first and said.kind in RECORDS:
+            origin, number = head(said.fragment)
             key = said.kind == Kind.LINK_STATE, origin
             self.numbers[key] = max(self.numbers.get(key, 0), number)
 

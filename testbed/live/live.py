@@ -12,6 +12,7 @@ from collections import Counter
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from nodes.attacks.ways import OF_PROCESSES
 from nodes.config import LinkKey
 from nodes.convergence import unconverged
 from nodes.daemon.clock import Clock
@@ -198,8 +199,7 @@ class Live:
 
 CARRIED_OUT: Mapping[str, tuple[str, ...]] = {
     **{k.name: k.attacking.ways for k in KINDS.values() if k.attacking and not k.attacking.compromised},
-    "mute": ("hello", "control", "ack", "message"),
-    "lie": ("attract", "drop", "slander"),
+    **OF_PROCESSES,
 }
 """The attacks that the emulated world carries out, and in which ways."""
 

@@ -11,10 +11,10 @@ from dataclasses import dataclass
 from random import Random
 
 from fastpath.fib import count_messages
+from nodes.attacks.compromised import CompromisedCore
 from nodes.attacks.flooding import Flooding
 from nodes.attacks.heard import Heard
 from nodes.attacks.on_path import OnPath
-from nodes.attacks.turned import Turned
 from nodes.client.script import ScriptedClient
 from nodes.routing.router import Router
 from testbed.plan.model import Attack, Fault, Plan
@@ -112,9 +112,9 @@ class Attacks:
         """A router begins to lie, or falls silent."""
         attack = fault.attack
         assert attack is not None
-        if router.turned is None:
-            router.turn(Turned(core, self._rng(fault)))
-        turned = router.turned
+        if router.compromised is None:
+            router.turn(CompromisedCore(core, self._rng(fault)))
+        turned = router.compromised
         assert turned is not None
         turned.begin(self._scheduler.now_ns, fault.do, attack.by, attack.share)
         router.look_again()
@@ -123,7 +123,7 @@ class Attacks:
     def turn_back(self, do: str, target: str) -> None:
         """It is honest again in this."""
         fault, began_ns, router = self._turned.pop((do, target))
-        acts = router.turned.end(self._scheduler.now_ns, do) if router.turned is not None else 0
+        acts = router.compromised.end(self._scheduler.now_ns, do) if router.compromised is not None else 0
         router.look_again()
         self._ended(fault, began_ns, acts)
 

@@ -54,7 +54,7 @@ class Application(Protocol):
         """What happened since the last call."""
 
 
-class Dishonest(Core, Protocol):
+class Compromised(Core, Protocol):
     """What stands between a router that attacks and the world (`nodes.attacks`)."""
 
     def forwarding(self, forward: Forward) -> Forward:
@@ -218,7 +218,7 @@ class SimulatedRouter(SimulatedNode):
     def __init__(self, config: NodeConfig, core: Core, scheduler: Scheduler, log: Record) -> None:
         super().__init__(config, core, scheduler, log)
         self._forward: Forward = forward_without_fib
-        self.turned: Dishonest | None = None
+        self.compromised: Compromised | None = None
         """What stands before its core, once it attacks."""
         self._honest = core
         self._dropped = [0] * (max(DropReason) + 1)
@@ -235,14 +235,14 @@ class SimulatedRouter(SimulatedNode):
     def restart(self, core: Core) -> None:
         """Start anew, with a core that knows nothing yet, and is honest."""
         self._core = self._honest = core
-        self.turned = None
+        self.compromised = None
         self._life = Life.RUNNING
         self._settle()
 
-    def turn(self, turned: Dishonest) -> None:
+    def turn(self, compromised: Compromised) -> None:
         """From now on somebody stands between its core and the world."""
-        self._core = self.turned = turned
-        self._forward = turned.forwarding(self._forward)
+        self._core = self.compromised = compromised
+        self._forward = compromised.forwarding(self._forward)
 
     @property
     def core(self) -> Core:
@@ -291,7 +291,7 @@ class SimulatedRouter(SimulatedNode):
 
     def _install(self, fib: Fib) -> None:
         forward = fib.forward_datagram
-        self._forward = forward if self.turned is None else self.turned.forwarding(forward)
+        self._forward = forward if self.compromised is None else self.compromised.forwarding(forward)
 
 
 NO_ACTION = ("deliver", "deliver_match")

@@ -53,6 +53,7 @@ def kept(name: str) -> list[bytes]:
 def keep(name: str, inputs: list[bytes]) -> None:
     """Keep these, and no others."""
     lines = (each.hex() + "\n" for each in sorted(set(inputs), key=lambda each: (len(each), each)))
+    kept_path(name).parent.mkdir(exist_ok=True)
     kept_path(name).write_text("".join(lines), encoding="ascii")
 
 

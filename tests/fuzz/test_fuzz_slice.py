@@ -61,5 +61,7 @@ def changed(rng: random.Random, inputs: list[bytes]) -> bytes:
     return bytes(data)
 
 
-def test_what_was_kept_belongs_to_a_harness() -> None:
-    assert {path.stem for path in kept_path("x").parent.glob("*.txt")} <= {*NAMES}
+def test_inputs_are_kept_of_every_kernel_and_of_nothing_that_is_not_fuzzed() -> None:
+    found = {path.stem for path in kept_path("x").parent.glob("*.txt")}
+    assert {*KERNELS} <= found <= {*NAMES}
+    assert all(kept(name) for name in KERNELS)

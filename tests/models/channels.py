@@ -20,6 +20,7 @@ from nodes.routing.outbound import Fragment, Outbound
 from nodes.wire.codec import decode
 from nodes.wire.packets import Ack, Control, Kind
 from tests.models.machines import Input, Machines, content
+from tests.models.network import put
 from tests.models.search import Successor
 
 NAMES = ("a", "b")
@@ -156,7 +157,7 @@ class Between:
         for place in (0, 1):
             said = state.said[place]
             if said < len(self._payloads[place]):
-                after = state._replace(said=_put(state.said, place, said + 1))
+                after = state._replace(said=put(state.said, place, said + 1))
                 given = ("send", int(Kind.INTEREST), self._payloads[place][said])
                 yield self._give(f"{NAMES[place]} says {said + 1}", after, place, given)
             yield from self._packets(state, place)
@@ -182,7 +183,7 @@ class Between:
         for packet in dict.fromkeys(flying):
             without = list(flying)
             without.remove(packet)
-            gone = state._replace(flying=_put(state.flying, place, tuple(without)))
+            gone = state._replace(flying=put(state.flying, place, tuple(without)))
             what, given = _described(packet), ("receive", packet)
             yield self._give(f"{NAMES[place]}'s {what} arrives", gone, 1 - place, given)
             if state.lost < self._lost:
@@ -204,13 +205,13 @@ class Between:
         after, did = self._machines.step(state.ends[place], given)
         assert isinstance(did, Did)
         flying = tuple(sorted((*state.flying[place], *did.sent)))
-        state = state._replace(ends=_put(state.ends, place, after), flying=_put(state.flying, place, flying))
+        state = state._replace(ends=put(state.ends, place, after), flying=put(state.flying, place, flying))
         other, wrong = 1 - place, ""
         for _, payload in did.arrived:
             at = state.arrived[other]
             if self._payloads[other][at : min(at + 1, state.said[other])] != (payload,):
                 wrong = f"{payload!r} arrives as payload {at + 1} of {NAMES[other]}"
-            state = state._replace(arrived=_put(state.arrived, other, at + 1))
+            state = state._replace(arrived=put(state.arrived, other, at + 1))
         return Successor(what, state, wrong)
 
     def _looks(self, state: State) -> list[Look]:
@@ -249,10 +250,6 @@ def _described(packet: bytes) -> str:
         return f"packet {decoded.sequence} (ack {decoded.ack})"
     assert isinstance(decoded, Ack)
     return f"ack {decoded.ack}"
-
-
-def _put(pair: tuple[object, object], place: int, thing: object) -> tuple[object, object]:  # type: ignore[misc]
-    return (thing, pair[1]) if place == 0 else (pair[0], thing)
 
 
 def _many(count: int, size: int = 1) -> tuple[bytes, ...]:

@@ -137,7 +137,7 @@ class Network(Generic[Core]):
         for chain, done in enumerate(state.done):
             if done < len(self._chains[chain]):
                 found = self._change(state, self._chains[chain][done])
-                after = _put(state.done, chain, done + 1)
+                after = put(state.done, chain, done + 1)
                 yield found._replace(state=found.state._replace(done=after))
 
     def quiet(self, state: State) -> bool:
@@ -163,7 +163,7 @@ class Network(Generic[Core]):
         for router, seen in enumerate(state.seen):
             for link, sees in enumerate(seen):
                 if sees is not (state.ends[link] == (UP, UP)):
-                    after = _put(state.seen, router, _put(seen, link, not sees))
+                    after = put(state.seen, router, put(seen, link, not sees))
                     what = f"r{router + 1} hears that {self._name(link)} is {'down' if sees else 'up'}"
                     yield self._look(what, state._replace(seen=after), router)
 
@@ -198,7 +198,7 @@ class Network(Generic[Core]):
         router, peer = self._links[link][side], self._links[link][1 - side]
         place = 2 * link + 1 - side
         first, *others = state.queues[place]
-        state = state._replace(queues=_put(state.queues, place, tuple(others)))
+        state = state._replace(queues=put(state.queues, place, tuple(others)))
         given = ("take", self._interface(router, link), *first[1:])
         return self._give(f"r{peer + 1} -> r{router + 1} {self._judge.describe(first)}", state, router, given)
 
@@ -211,7 +211,7 @@ class Network(Generic[Core]):
         link, cut = change.target, change.what == "cut"
         begun = state.ends[link] != (NEW, NEW)
         state = state._replace(
-            cut=_put(state.cut, link, cut), over=_put(state.over, link, state.over[link] or (cut and begun))
+            cut=put(state.cut, link, cut), over=put(state.over, link, state.over[link] or (cut and begun))
         )
         return Successor(f"{change.what} {self._name(link)}", state)
 
@@ -219,13 +219,13 @@ class Network(Generic[Core]):
         life = state.lives[router] + 1
         held = self._held(state, router)
         state = state._replace(
-            lives=_put(state.lives, router, life),
-            routers=_put(state.routers, router, self._machines.new((router + 1, life))),
-            seen=_put(state.seen, router, (False,) * len(self._links)),
+            lives=put(state.lives, router, life),
+            routers=put(state.routers, router, self._machines.new((router + 1, life))),
+            seen=put(state.seen, router, (False,) * len(self._links)),
         )
         for link, ends in enumerate(self._links):
             if router in ends and state.ends[link] != (NEW, NEW):
-                state = state._replace(over=_put(state.over, link, True))
+                state = state._replace(over=put(state.over, link, True))
                 state = self._gone(state, link, ends.index(router))
         found = Successor(f"r{router + 1} restarts", state)
         for given in held:
@@ -235,12 +235,12 @@ class Network(Generic[Core]):
     def _gone(self, state: State, link: int, side: int) -> State:
         """An end has lost the session: what comes is dropped; a new one can begin if the other has, too."""
         state = self._with_end(state, link, side, GONE)
-        state = state._replace(queues=_put(state.queues, 2 * link + 1 - side, ()))
+        state = state._replace(queues=put(state.queues, 2 * link + 1 - side, ()))
         if state.ends[link] != (GONE, GONE):
             return state
-        queues = _put(_put(state.queues, 2 * link, ()), 2 * link + 1, ())
-        ended = _put(state.over, link, False)
-        return state._replace(ends=_put(state.ends, link, (NEW, NEW)), over=ended, queues=queues)
+        queues = put(put(state.queues, 2 * link, ()), 2 * link + 1, ())
+        ended = put(state.over, link, False)
+        return state._replace(ends=put(state.ends, link, (NEW, NEW)), over=ended, queues=queues)
 
     # What a router does.
 
@@ -255,7 +255,7 @@ class Network(Generic[Core]):
             assert isinstance(sent, tuple)
             look = self._machines.looks
             wrong = wrong or self._judge.about_step(each, look[before], look[after], sent, looks)
-            state = self._sent(state._replace(routers=_put(state.routers, router, after)), router, sent)
+            state = self._sent(state._replace(routers=put(state.routers, router, after)), router, sent)
         return Successor(what, state, wrong)
 
     def _sent(self, state: State, router: int, sent: Sequence[Payload]) -> State:
@@ -297,7 +297,7 @@ class Network(Generic[Core]):
         return self._mine[router].index(link)
 
     def _with_end(self, state: State, link: int, side: int, now: str) -> State:
-        return state._replace(ends=_put(state.ends, link, _put(state.ends[link], side, now)))
+        return state._replace(ends=put(state.ends, link, put(state.ends[link], side, now)))
 
     def _looks(self, state: State) -> list[Hashable]:
         return [self._machines.looks[each] for each in state.routers]
@@ -316,5 +316,5 @@ class Network(Generic[Core]):
 Item = TypeVar("Item")
 
 
-def _put(things: tuple[Item, ...], at: int, thing: Item) -> tuple[Item, ...]:
+def put(things: tuple[Item, ...], at: int, thing: Item) -> tuple[Item, ...]:
     return (*things[:at], thing, *things[at + 1 :])

@@ -17,6 +17,7 @@ from nodes.attacks.on_path import EVERYTHING, NOTHING
 from nodes.config import LinkKey
 from nodes.model import Value
 from nodes.routing.effects import Output, Send
+from nodes.routing.records import head
 from nodes.routing.router import Router
 from nodes.wire.codec import decode, encode
 from nodes.wire.packets import Kind, Message, PacketType, Role
@@ -36,7 +37,7 @@ SLANDER_NS = 100_000_000
 
 
 @dataclass(slots=True)
-class Deed:
+class OngoingAttack:
     """What it does, and to how many packets it has."""
 
     by: frozenset[str]
@@ -44,7 +45,7 @@ class Deed:
     acts: int = 0
 
 
-class Turned:
+class CompromisedCore:
     """Stands before the core of a router, as a core (`nodes.routing.effects.Core`).
 
     Args:
@@ -55,31 +56,31 @@ class Turned:
     def __init__(self, core: Router, rng: Random) -> None:
         self._core = core
         self._rng = rng
-        self._deeds: dict[str, Deed] = {}
+        self._ongoing: dict[str, OngoingAttack] = {}
         self._slander_ns: int | None = None
         self._drawn: Predicate | None = None
 
     def begin(self, now_ns: int, do: str, by: Sequence[str], share: float) -> None:
         """From now on `lie` or be `mute`, in these ways, to this share of packets."""
-        self._deeds[do] = deed = Deed(frozenset(by), share)
-        if "attract" in deed.by and self._drawn is None:
-            self._attract(now_ns, deed)
-        if "slander" in deed.by:
+        self._ongoing[do] = attack = OngoingAttack(frozenset(by), share)
+        if "attract" in attack.by and self._drawn is None:
+            self._attract(now_ns, attack)
+        if "slander" in attack.by:
             self._slander_ns = now_ns
 
     def end(self, now_ns: int, do: str) -> int:
         """Be honest again in this; how many packets something became of."""
-        deed = self._deeds.pop(do)
-        if "attract" in deed.by and self._drawn is not None:
+        attack = self._ongoing.pop(do)
+        if "attract" in attack.by and self._drawn is not None:
             self._core.interest.originate(now_ns, self._drawn, Predicate(self._core.store.pool))
             self._drawn = None
-        if "slander" in deed.by:
+        if "slander" in attack.by:
             self._slander_ns = None
-        return deed.acts
+        return attack.acts
 
     def does(self, do: str) -> bool:
         """Whether it attacks so."""
-        return do in self._deeds
+        return do in self._ongoing
 
     # As a core.
 
@@ -92,7 +93,7 @@ class Turned:
         self._core.handle_timer(now_ns)
         if self._slander_ns is not None and now_ns >= self._slander_ns:
             self._slander_ns = now_ns + SLANDER_NS
-            self._slander(now_ns, self._deeds["lie"])
+            self._slander(now_ns, self._ongoing["lie"])
 
     def next_deadline(self) -> int | None:
         """The router's, or its own."""
@@ -105,10 +106,10 @@ class Turned:
 
     def take_outputs(self) -> list[Output]:
         """As the router, but for what it keeps to itself."""
-        outputs, deed = self._core.take_outputs(), self._deeds.get("mute")
-        if deed is None:
+        outputs, attack = self._core.take_outputs(), self._ongoing.get("mute")
+        if attack is None:
             return outputs
-        said = (self._muted(o, deed) if isinstance(o, Send) else o for o in outputs)
+        said = (self._muted(o, attack) if isinstance(o, Send) else o for o in outputs)
         return [output for output in said if output is not None]
 
     def status(self) -> dict[str, object]:
@@ -117,16 +118,16 @@ class Turned:
 
     # Silence.
 
-    def _muted(self, output: Send, deed: Deed) -> Send | None:
-        kept = self._audible(output.datagram, deed)
+    def _muted(self, output: Send, attack: OngoingAttack) -> Send | None:
+        kept = self._audible(output.datagram, attack)
         return Send(output.interface, kept) if kept else None
 
-    def _audible(self, datagram: bytes, deed: Deed) -> bytes:
+    def _audible(self, datagram: bytes, attack: OngoingAttack) -> bytes:
         """What is left of a datagram."""
         kept = []
         for kind, at, size in split_datagram(datagram):
-            if MUTED.get(PacketType(kind)) in deed.by and self._rng.random() < deed.share:
-                deed.acts += 1
+            if MUTED.get(PacketType(kind)) in attack.by and self._rng.random() < attack.share:
+                attack.acts += 1
             else:
                 kept.append(datagram[at : at + size])
         return b"".join(kept)
@@ -145,26 +146,28 @@ class Turned:
         return turned
 
     def _silenced(self, outputs: Sequence[tuple[int, bytes]]) -> Sequence[tuple[int, bytes]]:
-        deed = self._deeds.get("mute")
-        if deed is None:
+        attack = self._ongoing.get("mute")
+        if attack is None:
             return outputs
-        said = [(egress, self._audible(bundle, deed)) for egress, bundle in outputs]
+        said = [(egress, self._audible(bundle, attack)) for egress, bundle in outputs]
         return [(egress, bundle) for egress, bundle in said if bundle]
 
     def _lied(self, outputs: Sequence[tuple[int, bytes]]) -> Sequence[tuple[int, bytes]]:
-        deed = self._deeds.get("lie")
-        ways = sorted(deed.by.intersection(OF_MESSAGES)) if deed else []
-        if deed is None or not ways:
+        attack = self._ongoing.get("lie")
+        ways = sorted(attack.by.intersection(OF_MESSAGES)) if attack else []
+        if attack is None or not ways:
             return outputs
-        return [each for egress, bundle in outputs for each in self._told(egress, bundle, deed, ways)]
+        return [each for egress, bundle in outputs for each in self._told(egress, bundle, attack, ways)]
 
-    def _told(self, egress: int, bundle: bytes, deed: Deed, ways: Sequence[str]) -> list[tuple[int, bytes]]:
+    def _told(
+        self, egress: int, bundle: bytes, attack: OngoingAttack, ways: Sequence[str]
+    ) -> list[tuple[int, bytes]]:
         """What becomes of the messages for one interface; copies go in datagrams of their own."""
         kept, more = [], []
         for _, at, size in split_datagram(bundle):
             packet = bundle[at : at + size]
-            way = self._rng.choice(ways) if self._rng.random() < deed.share else ""
-            deed.acts += bool(way)
+            way = self._rng.choice(ways) if self._rng.random() < attack.share else ""
+            attack.acts += bool(way)
             if way != "drop":
                 kept.append(_rewritten(packet) if way == "rewrite" else packet)
             if way == "duplicate":
@@ -173,16 +176,16 @@ class Turned:
 
     # Lies about the network.
 
-    def _attract(self, now_ns: int, deed: Deed) -> None:
+    def _attract(self, now_ns: int, attack: OngoingAttack) -> None:
         """Say that its clients want everything, in its own name, if nobody does."""
         pool = self._core.store.pool
         everything, nothing = pool.read(EVERYTHING), Predicate(pool)
         if self._core.interest.database.predicate(self._core.config.node_id).fits(nothing, everything):
             self._drawn = everything
             self._core.interest.originate(now_ns, nothing, everything)
-            deed.acts += 1
+            attack.acts += 1
 
-    def _slander(self, now_ns: int, deed: Deed) -> None:
+    def _slander(self, now_ns: int, attack: OngoingAttack) -> None:
         """Say in the name of every other router that it has no links, and that its clients want nothing."""
         core = self._core
         for link in core.links:
@@ -191,7 +194,7 @@ class Turned:
             for origin in sorted(core.linkstate.database.listed() - {core.config.node_id}):
                 for kind, payload in _untrue(core, origin):
                     link.send(now_ns, kind, payload)
-                    deed.acts += 1
+                    attack.acts += 1
 
 
 def _untrue(core: Router, origin: int) -> list[tuple[Kind, bytes]]:
@@ -199,11 +202,10 @@ def _untrue(core: Router, origin: int) -> list[tuple[Kind, bytes]]:
     found = []
     links, interest = core.linkstate.database.records.payload(origin), core.interest.database.state(origin)
     if links is not None:
-        number = int.from_bytes(links[4:12], "big") + 1
-        found.append((Kind.LINK_STATE, encode_link_state(origin, number, ())))
+        found.append((Kind.LINK_STATE, encode_link_state(origin, head(links)[1] + 1, ())))
     if interest is not None:
-        head = origin.to_bytes(4, "big") + (interest.sequence + 1).to_bytes(8, "big")
-        found.append((Kind.INTEREST, head + NOTHING))
+        above = origin.to_bytes(4, "big") + (interest.sequence + 1).to_bytes(8, "big")
+        found.append((Kind.INTEREST, above + NOTHING))
     return found
 
 
