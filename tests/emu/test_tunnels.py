@@ -30,6 +30,7 @@ pytestmark = [pytest.mark.emu, pytest.mark.timed]
 
 NOTHING = Impairment()
 MACS = {"a": "02:00:00:00:00:0a", "b": "02:00:00:00:00:0b"}
+ADDRESSES = {"a": "10.9.0.1", "b": "10.9.0.2"}
 HOSTS = {"a": "127.0.0.1", "b": "127.0.0.2"}
 Ends = dict[str, WireProcess]
 Start = Callable[..., WireProcess]
@@ -71,9 +72,13 @@ def start(lab: Lab, tmp_path: Path) -> Iterator[Start]:
             place = Place(dict(os.environ), folder, folder)
             process = WireProcess([], place, [replace(tunnel, **changes)])
             made.callback(process.stop)
-            address = "10.9.0.1" if end == "a" else "10.9.0.2"
-            with inside_network_of(lab.pid(end), end):
-                for words in (f"address add {address}/24 dev {end}-eth0", f"link set {end}-eth0 up"):
+            for words in (
+                f"address add {ADDRESSES[end]}/24 dev {end}-eth0",
+                f"link set {end}-eth0 up",
+                # Told from the start: a question for it that a link loses is asked again a second later.
+                f"neighbour replace {ADDRESSES[other]} lladdr {MACS[other]} dev {end}-eth0 nud permanent",
+            ):
+                with inside_network_of(lab.pid(end), end):
                     subprocess.run(["ip", *words.split()], check=True)
             return process
 
@@ -81,7 +86,7 @@ def start(lab: Lab, tmp_path: Path) -> Iterator[Start]:
 
 
 def ping(lab: Lab, *options: str) -> subprocess.CompletedProcess[str]:
-    command = ["mnexec", "-a", str(lab.pid("a")), "ping", "-n", "-W", "1", *options, "10.9.0.2"]
+    command = ["mnexec", "-a", str(lab.pid("a")), "ping", "-n", "-W", "1", *options, ADDRESSES["b"]]
     return subprocess.run(command, capture_output=True, text=True, check=False)
 
 
@@ -114,7 +119,7 @@ def test_a_link_that_is_down_carries_nothing_and_then_again(lab: Lab, start: Sta
     ends["b"].ask("take_down", link="a--b")
     assert times_ms(ping(lab, "-c", "1")) == []
     ends["b"].ask("bring_up", link="a--b")
-    assert len(times_ms(ping(lab, "-c", "1"))) == 1
+    assert len(times_ms(ping(lab, "-c", "1", "-W", "10"))) == 1
 
 
 def test_an_end_that_nobody_listens_at_yet_is_reached_once_somebody_does(lab: Lab, start: Start) -> None:
