@@ -318,7 +318,10 @@ cdef class Fib:
     have advertised. UsageError if the parts do not fit together.
     """
 
-    def __cinit__(
+    def __cinit__(self, *_, **__):
+        self.data = <FibPointer>make_shared[FibData]()
+
+    def __init__(
         self, origin_class, clients, classes, tables, max_datagram_bytes=None, route=None, gate=None
     ):
         cdef shared_ptr[FibData] data = make_shared[FibData]()
@@ -331,6 +334,18 @@ cdef class Fib:
         for entry in classes:
             add_class(data.get(), entry)
         self.data = <FibPointer>data
+
+    def over(self, tables):
+        """The same over these tables, as they were committed last. UsageError if there are more or fewer."""
+        cdef shared_ptr[FibData] data = make_shared[FibData](self.data.get()[0])
+        cdef size_t at, count = len(tables)
+        if count != data.get().tables.size():
+            raise UsageError(f"{count} tables in the place of {data.get().tables.size()}")
+        for at in range(count):
+            data.get().tables[at] = (<ForwardingTable?>tables[at]).table.get().current()
+        cdef Fib made = Fib.__new__(Fib)
+        made.data = <FibPointer>data
+        return made
 
     cdef uint32_t port(self, object ingress) except? 0xFFFFFFFF:
         count = self.data.get().clients.size()

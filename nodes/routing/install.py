@@ -100,8 +100,6 @@ class Installer:
             self._datagram_bytes.append(INNER_BYTES)
         self._tables: list[_Table] = []
         self._spec: FibSpec | None = None
-        self._entries: list[ClassEntry] = []
-        self._route: Route | None = None
         self._fib: Fib | None = None
         self._places: dict[Hashable, list[tuple[_Table, int]]] = {}
         store.watch(self._note)
@@ -123,16 +121,14 @@ class Installer:
         if spec == self._spec and not any(changes):
             return None
         self._spec = spec
-        self._entries = [
-            ClassEntry(c.header_class, c.accept, c.out, c.table, c.rewrite, c.routed) for c in spec.classes
-        ]
-        self._route = _route(self._node, spec.route) if spec.route else None
-        return self._make(spec)
+        return self._note_made(self._make(spec))
 
     def refresh(self) -> Fib | None:
         """The same for the specification of the last FIB: predicates alone may have changed."""
         changes = [table.editor.settle() for table in self._tables]
-        return self._make(self._spec) if self._spec is not None and any(changes) else None
+        if self._fib is None or not any(changes):
+            return None
+        return self._note_made(self._fib.over([table.compiled for table in self._tables]))
 
     def contents(self) -> tuple[dict[int, frozenset[bytes]], ...]:
         """The filters at each interface of each table, as they were installed."""
@@ -159,11 +155,17 @@ class Installer:
                     self._places.setdefault(source, []).append((table, interface))
 
     def _make(self, spec: FibSpec) -> Fib:
+        entries = [
+            ClassEntry(c.header_class, c.accept, c.out, c.table, c.rewrite, c.routed) for c in spec.classes
+        ]
         tables = [table.compiled for table in self._tables]
-        about = (self._clients, self._entries, tables, self._datagram_bytes, self._route, self._gate)
-        made = Fib(spec.origin_class, *about)
-        self._fib, self.serial = made, self.serial + 1
-        return made
+        route = _route(self._node, spec.route) if spec.route else None
+        about = (self._clients, entries, tables, self._datagram_bytes, route, self._gate)
+        return Fib(spec.origin_class, *about)
+
+    def _note_made(self, fib: Fib) -> Fib:
+        self._fib, self.serial = fib, self.serial + 1
+        return fib
 
 
 def _route(node: int, spec: RouteSpec) -> Route:

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from mypy_extensions import mypyc_attr
+
 from nodes.config import MILLISECOND_NS
 
 QUIET = 8
 """After so many delays without work, the next work waits the shortest delay again."""
 
 
+@mypyc_attr(allow_interpreted_subclasses=True)
 class Pending:
     """One piece of work and when it is due; in a storm of causes it waits longer and longer.
 

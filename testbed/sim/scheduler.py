@@ -11,6 +11,8 @@ from collections.abc import Callable
 from heapq import heapify, heappop, heappush
 from typing import Any
 
+from mypy_extensions import mypyc_attr
+
 Action = Callable[[Any, Any], None]
 Event = tuple[int, int, Action, Any, Any]
 
@@ -18,6 +20,7 @@ EVENTS_PER_INSTANT = 1_000_000
 """More events than this without the clock moving is taken for a livelock."""
 
 
+@mypyc_attr(native_class=False)
 class SimulationStuckError(RuntimeError):
     """The simulated clock stands still: events keep making events of the same instant."""
 

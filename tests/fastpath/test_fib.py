@@ -164,6 +164,14 @@ def test_a_fib_keeps_the_table_it_was_made_with():
     table.commit()
     assert len(fib.forward(encode(message()), 0)[1]) == 1
     assert Fib(1, [CLIENT, 0], [ClassEntry(1, 0, 2, 0, 1)], [table]).forward(encode(message()), 0) == (0, [])
+    assert fib.over([table]).forward(encode(message()), 0) == (0, [])
+
+
+def test_a_fib_goes_over_as_many_tables_as_it_has():
+    with pytest.raises(UsageError, match="2 tables in the place of 1"):
+        line().over([ForwardingTable()] * 2)
+    with pytest.raises(TypeError):
+        line().over([None])
 
 
 def test_interfaces_beyond_a_machine_word_work():
@@ -258,7 +266,7 @@ def test_T1_forwarding_agrees_with_the_rules_on_any_fib_and_message(strategies):
             hop_count=hop_count,
             attributes=attributes,
         )
-        fib = fib_of(clients, entry_list, filed)
+        fib = fib_of(clients, entry_list, []).over([table_of(filed)])
         by_class = {entry.header_class: entry for entry in entry_list}
         reason, interfaces = account((1, clients, by_class, filed), sent, ingress)
         drop, outputs = fib.forward(encode(sent), ingress)
