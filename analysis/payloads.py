@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import NamedTuple
 
 from analysis.findings import KeptPacket
+from fastpath.wire.codec import split_signature
 from nodes.wire.codec import WireError, decode
 from nodes.wire.packets import Control
 
@@ -23,7 +24,7 @@ class Session(NamedTuple):
 
 
 class Payload(NamedTuple):
-    """A payload, and when its last fragment was first captured."""
+    """A payload, without a signature, and when its last fragment was first captured."""
 
     session: Session
     time_ns: int
@@ -62,4 +63,13 @@ def _payloads(session: Session, channel: Mapping[int, tuple[int, Control]]) -> I
             continue  # its front was not kept
         parts[control.kind].append(control.fragment)
         if control.last:
-            yield Payload(session, time_ns, control.kind, b"".join(parts.pop(control.kind)))
+            yield Payload(session, time_ns, control.kind, _unsigned(control.kind, parts.pop(control.kind)))
+
+
+def _unsigned(kind: int, fragments: Iterable[bytes]) -> bytes:
+    """The payload without the signature that a record may end with."""
+    whole = b"".join(fragments)
+    try:
+        return split_signature(kind, whole)[0]
+    except WireError:
+        return whole  # of a scheme, or malformed: who reads it will see

@@ -13,6 +13,7 @@ from enum import IntEnum
 
 from nodes.wire.packets import PORT, Role
 
+MICROSECOND_NS = 1_000
 MILLISECOND_NS = 1_000_000
 MOST_DILATE = 1000
 """How many times slower than real time a node's time may go at most."""
@@ -26,16 +27,29 @@ class Neighbours(IntEnum):
     REQUIRED = 2
 
 
+class RecordSigning(IntEnum):
+    """Whether what routers pass on of each other is signed by whom it is of (`nodes.routing.signatures`)."""
+
+    OFF = 0
+    SIGNED = 1
+
+
 @dataclass(frozen=True, slots=True)
 class SecurityConfig:
     """Who is believed."""
 
     neighbours: Neighbours = Neighbours.OFF
+    records: RecordSigning = RecordSigning.OFF
 
     @property
     def seals(self) -> bool:
         """Whether packets between neighbours are sealed, and links have keys for it."""
         return self.neighbours is not Neighbours.OFF
+
+    @property
+    def signs(self) -> bool:
+        """Whether records are signed, and routers have keys for it."""
+        return self.records is not RecordSigning.OFF
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,7 +131,13 @@ class NodeConfig:
     admin_socket: str = ""
     """Path of the Unix socket on which the daemon answers; empty: none."""
     keys_path: str = ""
-    """The keys of its links (`config_file.load_keys`); empty: it has none."""
+    """Its secret keys: of its links, and its own (`config_file.load_keys`); empty: it has none."""
+    signing_seed: bytes = field(default=b"", repr=False)
+    """What its own key is made of, with which it signs its records; with the keys of its links."""
+    signers_path: str = ""
+    """The public keys of all routers (`config_file.load_signers`); empty: they are not needed."""
+    signers: Mapping[int, bytes] = field(default_factory=dict, repr=False)
+    """These keys, by the id of the router."""
     script_path: str = ""
     """A client's script (JSON lines); empty: the client does nothing by itself."""
     dilate: int = 1

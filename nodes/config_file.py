@@ -13,12 +13,16 @@ import os
 import stat
 import tomllib
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import NamedTuple, TypeVar
 
 from nodes.config import ACTIONS, MOST_DILATE, Action, InterfaceConfig, LinkKey, NodeConfig
 from nodes.records import RecordError, from_plain, to_plain
+from nodes.wire.packets import Role
 from nodes.wire.seal import KEY_BYTES
+
+T = TypeVar("T")
 
 
 class ConfigError(ValueError):
@@ -48,6 +52,7 @@ def dump_config(config: NodeConfig) -> str:
     plain = to_plain(config)
     tables = {k: plain.pop(k) for k in ("scheme_options", "timers", "limits", "security")}
     interfaces = plain.pop("interfaces")
+    del plain["signing_seed"], plain["signers"]
     for interface in interfaces:
         del interface["keys"]
     lines = ["# Written by the testbed; the keys are those of nodes/config.py.", *_pairs(plain)]
@@ -59,8 +64,17 @@ def dump_config(config: NodeConfig) -> str:
     return "\n".join(lines) + "\n"
 
 
-def load_keys(path: str | Path) -> dict[str, tuple[LinkKey, ...]]:
-    """The keys of a node's links, by the name of the interface.
+class NodeKeys(NamedTuple):
+    """What only one node may know."""
+
+    links: Mapping[str, tuple[LinkKey, ...]]
+    """By the name of the interface."""
+    signing_seed: bytes
+    """What its own key is made of; empty: it has none."""
+
+
+def load_keys(path: str | Path) -> NodeKeys:
+    """The keys of a node.
 
     Raises:
         ConfigError: The file cannot be read, others may read it, or it does not hold keys.
@@ -68,18 +82,44 @@ def load_keys(path: str | Path) -> dict[str, tuple[LinkKey, ...]]:
     text = _read(path)
     if (mode := stat.S_IMODE(Path(path).stat().st_mode)) & 0o077:
         raise ConfigError(f"{path}: others may read the keys: its mode is {mode:04o}, not 0600")
+    found = _parsed(_Keys, text, path)
     try:
-        found = from_plain(_Keys, tomllib.loads(text)).keys
-        return {name: tuple(_key_of(text, f"keys.{name}") for text in of) for name, of in found.items()}
-    except tomllib.TOMLDecodeError as error:
-        raise ConfigError(f"{path}: not TOML: {error}") from None
+        links = {name: tuple(_key_of(text, f"keys.{name}") for text in of) for name, of in found.keys.items()}
+        return NodeKeys(links, _bytes_of(found.signing_seed, "signing_seed") if found.signing_seed else b"")
     except RecordError as error:
         raise ConfigError(f"{path}: {error}") from None
 
 
+def load_signers(path: str | Path) -> dict[int, bytes]:
+    """The public keys of routers, by id.
+
+    Raises:
+        ConfigError: The file cannot be read, or does not hold keys.
+    """
+    found = _parsed(_Signers, _read(path), path).signers
+    try:
+        return {_id_of(name): _bytes_of(text, f"signers.{name}") for name, text in found.items()}
+    except RecordError as error:
+        raise ConfigError(f"{path}: {error}") from None
+
+
+def dump_signers(config: NodeConfig) -> str:
+    """The text of the file that `load_signers` reads."""
+    lines = ["# The id of each router, and its public key in hexadecimal digits.", "[signers]"]
+    return "\n".join([*lines, *(f'{node} = "{key.hex()}"' for node, key in config.signers.items())]) + "\n"
+
+
 def dump_keys(config: NodeConfig) -> str:
     """The text of the file that `load_keys` reads."""
-    lines = ["# NUMBER:KEY, the key in hexadecimal digits; what is sent is sealed with the first.", "[keys]"]
+    lines = []
+    if config.signing_seed:
+        lines += [
+            "# What the router signs its records with, in hexadecimal digits.",
+            f'signing_seed = "{config.signing_seed.hex()}"',
+        ]
+    if not config.security.seals:
+        return "\n".join(lines) + "\n"
+    lines += ["# NUMBER:KEY, the key in hexadecimal digits; what is sent is sealed with the first.", "[keys]"]
     for interface in config.interfaces:
         keys = ", ".join(_quoted(f"{key.key_id}:{key.secret.hex()}") for key in interface.keys)
         lines.append(f"{_key(interface.name)} = [{keys}]")
@@ -96,7 +136,38 @@ def write_keys(config: NodeConfig, path: Path) -> None:
 
 @dataclass(frozen=True, slots=True)
 class _Keys:
-    keys: Mapping[str, tuple[str, ...]]
+    keys: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    signing_seed: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class _Signers:
+    signers: Mapping[str, str]
+
+
+def _parsed(kind: type[T], text: str, path: str | Path) -> T:
+    try:
+        return from_plain(kind, tomllib.loads(text))
+    except tomllib.TOMLDecodeError as error:
+        raise ConfigError(f"{path}: not TOML: {error}") from None
+    except RecordError as error:
+        raise ConfigError(f"{path}: {error}") from None
+
+
+def _id_of(name: str) -> int:
+    if not name.isascii() or not name.isdecimal() or not 0 < int(name) < 2**32:
+        raise RecordError(f"signers.{name}: expected the id of a router, 1 to {2**32 - 1}")
+    return int(name)
+
+
+def _bytes_of(digits: str, key: str) -> bytes:
+    try:
+        found = bytes.fromhex(digits)
+    except ValueError:
+        found = b""
+    if len(found) != KEY_BYTES:
+        raise RecordError(f"{key}: expected {2 * KEY_BYTES} hexadecimal digits")
+    return found
 
 
 def _key_of(text: str, key: str) -> LinkKey:
@@ -111,23 +182,45 @@ def _key_of(text: str, key: str) -> LinkKey:
 
 
 def with_keys(config: NodeConfig) -> NodeConfig:
-    """The settings with the keys that stand in their file now, if links have keys.
+    """The settings with the keys that stand in their files now, if links or routers have keys.
 
     Raises:
-        ConfigError: The file cannot be used.
+        ConfigError: A file cannot be used.
         RecordError: It, or one of the keys, is not there.
     """
-    if not config.security.seals:
+    security = config.security
+    signs = security.signs and config.role is Role.ROUTER
+    if not security.seals and not signs:
         return config
     if not config.keys_path:
-        raise RecordError(
-            f"keys_path: missing, as security.neighbours is {config.security.neighbours.name.lower()}"
-        )
+        asks = "records is signed" if signs else f"neighbours is {security.neighbours.name.lower()}"
+        raise RecordError(f"keys_path: missing, as security.{asks}")
     keys = load_keys(config.keys_path)
+    if security.seals:
+        config = _with_link_keys(config, keys.links)
+    return _with_signing_keys(config, keys.signing_seed) if signs else config
+
+
+def _with_link_keys(config: NodeConfig, keys: Mapping[str, tuple[LinkKey, ...]]) -> NodeConfig:
     without = [i.name for i in config.interfaces if not keys.get(i.name)]
     if without:
         raise RecordError(f"{config.keys_path}: no key for {', '.join(without)}")
     return replace(config, interfaces=tuple(replace(i, keys=keys[i.name]) for i in config.interfaces))
+
+
+def _with_signing_keys(config: NodeConfig, seed: bytes) -> NodeConfig:
+    from nodes.wire.signature import Signer  # clients need none of it, and start sooner without
+
+    if not seed:
+        raise RecordError(f"{config.keys_path}: signing_seed: missing, as security.records is signed")
+    if not config.signers_path:
+        raise RecordError("signers_path: missing, as security.records is signed")
+    signers = load_signers(config.signers_path)
+    if signers.get(config.node_id) != Signer(seed).public:
+        raise RecordError(
+            f"{config.signers_path}: the key of router {config.node_id} is not the one in {config.keys_path}"
+        )
+    return replace(config, signing_seed=seed, signers=signers)
 
 
 def load_script(path: str | Path) -> tuple[Action, ...]:

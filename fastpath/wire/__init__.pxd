@@ -191,6 +191,7 @@ cdef extern from "wire/codec.hpp" namespace "cbn::wire" nogil:
 
     Status parse_interest_change(Bytes, ChangeView &)
     Status parse_record_request(Bytes, uint32_t &)
+    Status find_record(uint8_t, Bytes, Bytes &)
 
     cdef cppclass DestinationCursor:
         DestinationCursor()

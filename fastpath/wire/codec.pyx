@@ -406,6 +406,13 @@ def decode_interest_change(bytes data not None):
     return (change.origin, change.sequence, copy(change.digest), removed, added)
 
 
+def split_signature(kind, bytes data not None):
+    """The record without the signature, and the signature; both are checked for their form alone."""
+    cdef Bytes record
+    check(find_record(unsigned(kind, "kind", 0, U8), view(data), record))
+    return (copy(record), data[record.size():])
+
+
 def encode_record_request(origin):
     return number_bytes(origin, "origin", 1)
 

@@ -246,8 +246,22 @@ namespace detail {
     return in.status();
 }
 
-// One whole control payload of any kind.
-[[nodiscard]] inline Status validate_payload(std::uint8_t kind, Bytes payload) noexcept {
+// Records may end with a signature of their origin.
+constexpr std::size_t SIGNATURE = 64;
+
+[[nodiscard]] inline bool is_signed(std::uint8_t kind) noexcept {
+    switch (static_cast<Kind>(kind)) {
+        case Kind::LinkState:
+        case Kind::Interest:
+        case Kind::InterestChange:
+        case Kind::Offer:
+        case Kind::OfferChange: return true;
+        default: return false;
+    }
+}
+
+// One whole control payload of any kind, without a signature.
+[[nodiscard]] inline Status validate_unsigned(std::uint8_t kind, Bytes payload) noexcept {
     PredicateView view;
     ChangeView change;
     RefusedView refused;
@@ -275,6 +289,24 @@ namespace detail {
         case Kind::Match: return validate_match(payload);
     }
     return {Fault::BadKind, "kind", 0};
+}
+
+// The record in front of a signature, or all of a payload without one. Where a record ends its own bytes say,
+// so at most one of the two is valid.
+[[nodiscard]] inline Status find_record(std::uint8_t kind, Bytes payload, Bytes& record) noexcept {
+    record = payload;
+    const Status whole = validate_unsigned(kind, payload);
+    if (whole.ok() || !is_signed(kind) || payload.size() < SIGNATURE) return whole;
+    const Bytes front = payload.first(payload.size() - SIGNATURE);
+    if (!validate_unsigned(kind, front).ok()) return whole;
+    record = front;
+    return {};
+}
+
+// One whole control payload of any kind.
+[[nodiscard]] inline Status validate_payload(std::uint8_t kind, Bytes payload) noexcept {
+    Bytes record;
+    return find_record(kind, payload, record);
 }
 
 }  // namespace cbn::wire

@@ -198,7 +198,7 @@ class CompromisedCore:
 
 
 def _untrue(core: Router, origin: int) -> list[tuple[Kind, bytes]]:
-    """Records in another's name, above those that are held."""
+    """Records in another's name, above those that are held; signed with its own key, if at all."""
     found = []
     links, interest = core.linkstate.database.records.payload(origin), core.interest.database.state(origin)
     if links is not None:
@@ -206,7 +206,7 @@ def _untrue(core: Router, origin: int) -> list[tuple[Kind, bytes]]:
     if interest is not None:
         above = origin.to_bytes(4, "big") + (interest.sequence + 1).to_bytes(8, "big")
         found.append((Kind.INTEREST, above + NOTHING))
-    return found
+    return [(kind, core.rules.signatures.signed(kind, record)) for kind, record in found]
 
 
 def _rewritten(packet: bytes) -> bytes:

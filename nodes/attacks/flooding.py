@@ -59,7 +59,8 @@ class Flooding:
 
     def _invent(self, core: Router, now_ns: int) -> bool:
         """A record of a router that is not there, to every neighbour that is a router."""
-        payload = encode_link_state(FIRST + self._count, 1, ((core.config.node_id, 1),))
+        record = encode_link_state(FIRST + self._count, 1, ((core.config.node_id, 1),))
+        payload = core.rules.signatures.signed(Kind.LINK_STATE, record)  # it has no key but its own
         links = [link for link in core.links if link.up and link.interface.peer_role is Role.ROUTER]
         for link in links:
             link.send(now_ns, Kind.LINK_STATE, payload)

@@ -42,6 +42,8 @@ class Reason(StrEnum):
     UNKNOWN_KEY = "unknown_key"
     WRONG_SEAL = "wrong_seal"
     REPEATED_SEAL = "repeated_seal"
+    WRONG_SIGNATURE = "wrong_signature"
+    UNKNOWN_SIGNER = "unknown_signer"
     OTHER_SESSION = "other_session"
     DUPLICATE_CONTROL = "duplicate_control"
     OUTSIDE_WINDOW = "outside_window"

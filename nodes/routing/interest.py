@@ -28,6 +28,7 @@ from nodes.routing.numbers import OwnNumber
 from nodes.routing.predicates import COUNT
 from nodes.routing.records import HEAD
 from nodes.routing.schemes.base import Source, of_router, offer_of_router
+from nodes.routing.signatures import UNSIGNED, Signatures
 from nodes.routing.store import PredicateStore
 from nodes.wire.packets import Kind
 
@@ -73,6 +74,7 @@ class Step(NamedTuple):
 @dataclass(slots=True)
 class _Record:
     state: State
+    signature: bytes
     steps: deque[Step] = field(default_factory=deque)
     step_bytes: int = 0
 
@@ -81,14 +83,21 @@ class InterestDatabase:
     """What the clients of every router want, or what they advertise."""
 
     def __init__(
-        self, node: int, store: PredicateStore, renumber_ms: int, subject: Subject = INTEREST
+        self,
+        node: int,
+        store: PredicateStore,
+        renumber_ms: int,
+        subject: Subject = INTEREST,
+        signatures: Signatures = UNSIGNED,
     ) -> None:
-        self.own = OwnNumber(renumber_ms)
+        self.own = OwnNumber(renumber_ms, from_clock=signatures.required)
         self.version = 0
         """Another number when an origin came, went, or began or ceased to want anything."""
         self._node = node
         self._store = store
         self._named = subject.named
+        self._kind = subject.record
+        self._signatures = signatures
         self._records: dict[int, _Record] = {}
         self._encoded: OrderedDict[int, tuple[State, bytes]] = OrderedDict()
         self._encoded_bytes = 0
@@ -114,11 +123,27 @@ class InterestDatabase:
         before = self.state(self._node)
         digest = self.predicate(self._node).digest_after(removed, added)
         after = State(self.own.take_next(now_ns), digest)
+        signature = self._sign(after, removed, added)
         step = None
         if before is not None and after.sequence == before.sequence + 1:
-            step = HEAD.pack(self._node, after.sequence) + digest + removed.encode() + added.encode()
-        self.take(self._node, after, removed, added, step)
+            step = (
+                HEAD.pack(self._node, after.sequence) + digest + removed.encode() + added.encode() + signature
+            )
+        self.take(self._node, after, removed, added, step, signature=signature)
         return True
+
+    def _sign(self, after: State, removed: Predicate, added: Predicate) -> bytes:
+        """The signature of our own record that a change leads to."""
+        if not self._signatures.required:
+            return b""
+        record = self.record_after(self._node, after, removed, added)
+        return self._signatures.split(self._signatures.signed(self._kind, record))[1]
+
+    def record_after(self, origin: int, after: State, removed: Predicate, added: Predicate) -> bytes:
+        """The whole record that a change leads to, without its signature."""
+        predicate = self.predicate(origin).minus(Predicate(self._store.pool))
+        predicate.change(removed, added)
+        return predicate.encode(HEAD.pack(origin, after.sequence))
 
     def withdraw(self) -> None:
         """Forget what we announced, so that the next `originate` announces all, under another number."""
@@ -126,14 +151,30 @@ class InterestDatabase:
         self.version += 1
 
     def take(
-        self, origin: int, after: State, removed: Predicate, added: Predicate, step: bytes | None = None
+        self,
+        origin: int,
+        after: State,
+        removed: Predicate,
+        added: Predicate,
+        step: bytes | None = None,
+        *,
+        signature: bytes = b"",
     ) -> None:
-        """Hold a later state of an origin; `step` is the change as announced, None if it was not."""
+        """Hold a later state of an origin.
+
+        Args:
+            origin: Whose.
+            after: The state.
+            removed: What it does not have of the one that is held.
+            added: What it has besides.
+            step: The change as announced; None if it was not.
+            signature: Of the whole record that it is, where records are signed.
+        """
         wanted = self._wants(origin)
         self._store.change(self._named(origin), removed, added)
         record = self._records.get(origin)
         if record is None:
-            record = self._records[origin] = _Record(after)
+            record = self._records[origin] = _Record(after, signature)
             step = None
             self.version += 1
         elif self._wants(origin) is not wanted:
@@ -144,7 +185,7 @@ class InterestDatabase:
         else:
             record.steps.append(Step(record.state, after, step))
             record.step_bytes += len(step)
-        record.state = after
+        record.state, record.signature = after, signature
         whole = HEAD.size + self.predicate(origin).encoded_bytes
         while record.steps and (record.step_bytes > whole or len(record.steps) > STEPS_MAX):
             record.step_bytes -= len(record.steps.popleft().payload)
@@ -165,10 +206,10 @@ class InterestDatabase:
 
     def payload(self, origin: int) -> bytes:
         """All of an origin's record, as it is flooded."""
-        state = self._records[origin].state
-        held = self._encoded.get(origin)
+        record = self._records[origin]
+        state, held = record.state, self._encoded.get(origin)
         if held is None or held[0] != state:
-            encoded = self.predicate(origin).encode(HEAD.pack(origin, state.sequence))
+            encoded = self.predicate(origin).encode(HEAD.pack(origin, state.sequence)) + record.signature
             self.remember(origin, encoded)
             return encoded
         self._encoded.move_to_end(origin)

@@ -127,7 +127,7 @@ class InterestExchange:
         changed: Callable[[int], None],
         subject: Subject = INTEREST,
     ) -> None:
-        self.database = InterestDatabase(node, store, renumber_ms, subject)
+        self.database = InterestDatabase(node, store, renumber_ms, subject, rules.signatures)
         self.numbering = Numbering(renumber_ms)
         self.announcement = announcement
         self._subject = subject
@@ -195,10 +195,11 @@ class InterestExchange:
             WireError: It is malformed; nothing was changed.
         """
         head(payload)
-        origin, sequence, digest, removed, added = read_change(self._pool, payload)
+        change, signature = self._rules.signatures.split(payload)
+        origin, sequence, digest, removed, added = read_change(self._pool, change)
         after = State(sequence, digest)
         if origin == self._node:
-            self._take_own(now_ns, link, after)
+            self._take_own_change(now_ns, link, after)
             return
         order = self.numbering.compare(now_ns, origin, self.database.state(origin), after)
         if order is not Order.NEWER:
@@ -207,9 +208,11 @@ class InterestExchange:
             link.drop(self._subject.gap)
             self._announcements.learned(link, origin, after)
             self.ask(now_ns, link, origin)
+        elif not self._admits_change(link, origin, after, (removed, added), signature):
+            return
         elif self._room(link, origin, removed, added):
             self.numbering.store(now_ns, origin, after.sequence - 1, after.sequence)
-            self.database.take(origin, after, removed, added, payload)
+            self.database.take(origin, after, removed, added, payload, signature=signature)
             self._announcements.learned(link, origin, after)
             self._spread(now_ns, origin)
         else:
@@ -253,20 +256,24 @@ class InterestExchange:
 
     def _take_state(self, now_ns: int, link: Link, payload: bytes) -> None:
         origin, sequence = head(payload)
-        predicate = self._pool.read(payload[HEAD.size :])
+        record, signature = self._rules.signatures.split(payload)
+        predicate = self._pool.read(record[HEAD.size :])
         after = State(sequence, predicate.digest())
         if origin == self._node:
-            self._take_own(now_ns, link, after)
+            self._take_own(now_ns, link, after, record, signature)
             return
         order = self.numbering.compare(now_ns, origin, self.database.state(origin), after)
         if order is not Order.NEWER:
             self._take_no_news(now_ns, link, after, order, origin)
+        elif not self._rules.signatures.admits(link, self._subject.record, origin, record, signature):
+            return
         elif not self._rules.holdings.admits_origin(link, self._subject.record, origin, len(payload)):
             self._rules.ageing.refused(origin)
         elif self._rules.holdings.charge(link, self._subject.record, origin, len(payload)):
             before = self.database.predicate(origin)
             returned = self._note(now_ns, origin, after)
-            self.database.take(origin, after, before.minus(predicate), predicate.minus(before))
+            changes = before.minus(predicate), predicate.minus(before)
+            self.database.take(origin, after, *changes, signature=signature)
             if not returned:
                 self._announcements.learned(link, origin, after)
             self.database.remember(origin, payload)
@@ -275,8 +282,21 @@ class InterestExchange:
         else:
             self._refuse((link.interface.index, origin))
 
-    def _take_own(self, now_ns: int, link: Link, state: State) -> None:
-        """A state in our own name, which may be later than ours (`Identity`)."""
+    def _take_own(self, now_ns: int, link: Link, state: State, record: bytes, signature: bytes) -> None:
+        """A record in our own name, which may be later than ours (`Identity`)."""
+        signatures = self._rules.signatures
+        later = state != self.database.state(self._node) and state.sequence >= self.database.own.value
+        if not later or signatures.admits(link, self._subject.record, self._node, record, signature):
+            self._take_own_state(now_ns, link, state)
+
+    def _take_own_change(self, now_ns: int, link: Link, state: State) -> None:
+        """A change in our own name; what record it leads to only we could know, if we had made it."""
+        if not self._rules.signatures.required:
+            self._take_own_state(now_ns, link, state)
+        elif state != self.database.state(self._node) and state.sequence >= self.database.own.value:
+            self.ask(now_ns, link, self._node)
+
+    def _take_own_state(self, now_ns: int, link: Link, state: State) -> None:
         database, identity = self.database, self._rules.identity
         order = database.own.receive(now_ns, database.state(self._node), state)
         if order is Order.STALE:
@@ -310,6 +330,16 @@ class InterestExchange:
             return False
         predicate = self.database.predicate(origin)
         return predicate.fits(removed, added) and predicate.digest_after(removed, added) == after.digest
+
+    def _admits_change(
+        self, link: Link, origin: int, after: State, change: tuple[Predicate, Predicate], signature: bytes
+    ) -> bool:
+        """Whether the origin has signed the record that its change (removed, added) leads to."""
+        signatures = self._rules.signatures
+        if not signatures.required:
+            return True
+        record = self.database.record_after(origin, after, *change)
+        return signatures.admits(link, self._subject.record, origin, record, signature)
 
     def _room(self, link: Link, origin: int, removed: Predicate, added: Predicate) -> bool:
         predicate = self.database.predicate(origin)

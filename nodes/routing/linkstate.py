@@ -20,6 +20,7 @@ from nodes.routing.link import Link
 from nodes.routing.numbers import Order
 from nodes.routing.pending import Pending
 from nodes.routing.records import HEAD, Records, Rules, head
+from nodes.routing.signatures import UNSIGNED, Signatures
 from nodes.routing.trees import Edge, Topology
 from nodes.wire.packets import Kind
 
@@ -29,8 +30,9 @@ NO_LINKS = codec.encode_link_state(1, 0, [])[HEAD.size :]
 class LinkStateDatabase:
     """The records of all routers' links."""
 
-    def __init__(self, node: int, renumber_ms: int) -> None:
-        self.records = Records(Kind.LINK_STATE, node, NO_LINKS, renumber_ms)
+    def __init__(self, node: int, renumber_ms: int, signatures: Signatures = UNSIGNED) -> None:
+        self.records = Records(Kind.LINK_STATE, node, NO_LINKS, renumber_ms, signatures)
+        self._signatures = signatures
         self._node = node
         self._listed: dict[int, dict[int, int]] = {}
         self._topology: Topology | None = None
@@ -97,7 +99,7 @@ class LinkStateDatabase:
         return self._topology
 
     def _learn(self, payload: bytes) -> None:
-        origin, _, neighbours = codec.decode_link_state(payload)
+        origin, _, neighbours = codec.decode_link_state(self._signatures.record(payload))
         self._listed[origin] = dict(neighbours)
         self._forget_found()
 
@@ -140,7 +142,7 @@ class LinkStateExchange:
         changed: Callable[[int], None],
         returned: Callable[[int, list[int]], None],
     ) -> None:
-        self.database = LinkStateDatabase(node, renumber_ms)
+        self.database = LinkStateDatabase(node, renumber_ms, rules.signatures)
         self.announcement = announcement
         self._records = self.database.records
         self._node = node
@@ -179,6 +181,8 @@ class LinkStateExchange:
         Raises:
             WireError: It is malformed; nothing was changed.
         """
+        if not self._records.admits(link, payload):
+            return
         origin, sequence = head(payload)
         order, rules = self._records.consider(now_ns, payload), self._rules
         if order in (Order.NEWER, Order.SAME):
@@ -189,7 +193,7 @@ class LinkStateExchange:
             rules.identity.superseded(now_ns, Kind.LINK_STATE, sequence, self.announcement)
             self._records.withdraw()
         elif order is Order.NEWER:
-            codec.decode_link_state(payload)
+            codec.decode_link_state(rules.signatures.record(payload))
             self._take_newer(now_ns, link, payload)
 
     def _lacks_ours(self, now_ns: int, link: Link, origin: int) -> bool:

@@ -32,7 +32,7 @@ from __future__ import annotations
 
 from enum import Enum
 
-from nodes.config import MILLISECOND_NS
+from nodes.config import MICROSECOND_NS, MILLISECOND_NS
 
 LAST = (1 << 63) - 1
 LAST_CLASS = 1 << 62
@@ -128,7 +128,7 @@ class Numbering:
 class OwnNumber:
     """The number of what we announce, which nobody else may raise."""
 
-    def __init__(self, renumber_ms: int) -> None:
+    def __init__(self, renumber_ms: int, from_clock: bool = False) -> None:
         self.value = 0
         """The highest that was used in our name."""
         self.returns_at: int | None = None
@@ -137,9 +137,14 @@ class OwnNumber:
         """Whether something else may stand in our name, and we cannot go above it yet."""
         self._hold_ns = renumber_ms * MILLISECOND_NS
         self._ordinary = 0
+        self._from_clock = from_clock
+        """Whether the first number is the time in microseconds, above all that were used before a restart."""
 
     def take_next(self, now_ns: int) -> int:
         """The number of what we announce now."""
+        if self._from_clock:
+            self._from_clock = False
+            self.value = max(self.value, min(now_ns // MICROSECOND_NS, FAR - 1))
         self.contradicted |= self.value == LAST
         self._go_to(now_ns, min(self.value + 1, LAST))
         return self.value

@@ -8,11 +8,13 @@ arrivals are news. (Interest is large and changes in steps: `interest` keeps it.
 A router that restarts has forgotten the number it used. It learns it
 from its neighbours, who send it its own older record, and goes above it (`numbers`).
 
-Both exchanges of records, `linkstate` and `interest_exchange`, go by the same rules:
-`Holdings` bounds what a neighbour can make us hold, `Ageing` decides when records of a
-router that is gone are deleted, and `Identity` notices what arrives in our own name.
+All exchanges of records go by the same rules: `Holdings` bounds what a neighbour can
+make us hold, `Ageing` decides when records of a router that is gone are deleted,
+`Identity` notices what arrives in our own name, and `Signatures` whether a record is its
+origin's. Where records are signed, a payload ends with the signature.
 
-Not here: which of two records is newer (`numbers`), the rules (`holdings`, `ageing`, `identity`).
+Not here: which of two records is newer (`numbers`), and the rules (`holdings`, `ageing`, `identity`,
+`signatures`).
 """
 
 from __future__ import annotations
@@ -24,7 +26,9 @@ from fastpath.wire.codec import WireError
 from nodes.routing.ageing import Ageing
 from nodes.routing.holdings import Holdings
 from nodes.routing.identity import Identity
-from nodes.routing.numbers import LAST, Mark, Numbering, Order, OwnNumber
+from nodes.routing.link import Link
+from nodes.routing.numbers import LAST, Mark, Numbering, Order, OwnNumber, of_last_class
+from nodes.routing.signatures import UNSIGNED, Signatures
 from nodes.wire.packets import Kind
 
 HEAD = struct.Struct(">IQ")
@@ -33,12 +37,15 @@ HEAD = struct.Struct(">IQ")
 class Records:
     """The records of one kind."""
 
-    def __init__(self, kind: Kind, node: int, initial: bytes, renumber_ms: int) -> None:
+    def __init__(
+        self, kind: Kind, node: int, initial: bytes, renumber_ms: int, signatures: Signatures = UNSIGNED
+    ) -> None:
         self.kind = kind
         self.version = 0
         """Counts the changes."""
-        self.own = OwnNumber(renumber_ms)
+        self.own = OwnNumber(renumber_ms, from_clock=signatures.required)
         self.numbering = Numbering(renumber_ms)
+        self._signatures = signatures
         self._node = node
         self._payloads: dict[int, bytes] = {}
         self._body = initial
@@ -51,11 +58,6 @@ class Records:
     def payloads(self) -> list[tuple[int, bytes]]:
         """(origin, payload) of every record, by origin."""
         return sorted(self._payloads.items())
-
-    def body(self, origin: int) -> memoryview | None:
-        """The record of an origin without its head; None if there is none."""
-        payload = self._payloads.get(origin)
-        return None if payload is None else memoryview(payload)[HEAD.size :]
 
     def payload(self, origin: int) -> bytes | None:
         """The record of an origin."""
@@ -72,13 +74,25 @@ class Records:
         if body == self._body and self._node in self._payloads:
             return None
         self._body = body
-        payload = HEAD.pack(self._node, self.own.take_next(now_ns)) + body
+        record = HEAD.pack(self._node, self.own.take_next(now_ns)) + body
+        payload = self._signatures.signed(self.kind, record)
         self._set(self._node, payload)
         return payload
 
     def withdraw(self) -> None:
         """Forget what we originated, so that the next `originate` makes it anew under another number."""
         self._payloads.pop(self._node, None)
+
+    def admits(self, link: Link, payload: bytes) -> bool:
+        """Whether a record may be its origin's; if not, it is dropped. What is no news needs no proof."""
+        origin, sequence = head(payload)
+        held = self._payloads.get(origin)
+        if held is not None:
+            number, _ = _mark(held)
+            older = sequence < number and of_last_class(sequence) is of_last_class(number)
+            if older or payload == held:
+                return True
+        return self._signatures.admits(link, self.kind, origin, *self._signatures.split(payload))
 
     def consider(self, now_ns: int, payload: bytes) -> Order:
         """Compare a record with what is held; the body is not looked at."""
@@ -125,8 +139,9 @@ def head(payload: bytes) -> tuple[int, int]:
 
 
 class Rules(NamedTuple):
-    """What both exchanges of records go by."""
+    """What all exchanges of records go by."""
 
     holdings: Holdings
     ageing: Ageing
     identity: Identity
+    signatures: Signatures = UNSIGNED

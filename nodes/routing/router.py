@@ -47,6 +47,7 @@ from nodes.routing.records import Rules
 from nodes.routing.scheme_exchange import SchemeExchange
 from nodes.routing.schemes import make_scheme
 from nodes.routing.schemes.base import FibSpec, Scheme, View, of_router
+from nodes.routing.signatures import Signatures
 from nodes.routing.store import PredicateStore
 from nodes.routing.subscriptions import ClientSubscriptions
 from nodes.scheme_catalog import factors_patterns
@@ -106,7 +107,7 @@ class Router:
         config, node, want_install = self.config, self.config.node_id, self._install_due.want
         to_routers = [link for link in self.links if link.interface.peer_role is Role.ROUTER]
         identity = Identity(node, self._log, self._withdraw_or_return)
-        self.rules = Rules(Holdings(config.limits), Ageing(config.timers), identity)
+        self.rules = Rules(Holdings(config.limits), Ageing(config.timers), identity, Signatures.of(config))
         floods = partial(
             InterestExchange,
             node,
@@ -362,6 +363,7 @@ class Router:
             self._install_due.want(now_ns)
             if isinstance(event, LinkUp):
                 self.rules.holdings.reset(link)
+                self.rules.signatures.reset(link)
                 self.linkstate.joined(now_ns, link)
                 for flood in self._floods:
                     flood.joined(now_ns, link)

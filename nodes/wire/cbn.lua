@@ -32,6 +32,7 @@ local STRING, INTEGER, FLOAT, BOOLEAN, TIME = 1, 2, 3, 4, 5
 local TYPES = { "string", "integer", "float", "boolean", "time" }
 local OPERATORS = { "=", "!=", "<", ">", "<=", ">=", ">*", "*<", "*", "any" }
 local ANY = 10
+local SIGNATURE_BYTES = 64
 
 -- Fields by the name they have in docs/wire-format.md; sequences are distinguished by what they count.
 local f, fields = {}, {}
@@ -61,7 +62,7 @@ declare("uint32", "cause change place publisher subscriber")
 declare("uint64", "publication_rate subscription_rate descriptor pcd scd")
 declare("uint64", "message_sequence publish_time_ns origin_sequence renewal")
 declare("uint64", "incarnation seen_incarnation peer_incarnation era nonce", base.HEX)
-declare("bytes", "padding route payload tag fragment digest")
+declare("bytes", "padding route payload tag fragment digest signature")
 declare("string", "attribute name value predicate removed added filter constraint text")
 for name, mask in pairs({ auth = 1, carries = 2, first = 2, last = 4 }) do
     f[name] = ProtoField.bool("cbn.flags." .. name, name:upper(), 8, nil, mask)
@@ -159,6 +160,12 @@ function Reader:predicate(field, goes_on)
     self:close(field or f.predicate, start, shown)
 end
 
+-- A record may end with a signature of its origin.
+function Reader:signed(what)
+    if self.to - self.at == SIGNATURE_BYTES then self:raw("signature", SIGNATURE_BYTES) end
+    self:finish(what)
+end
+
 function Reader:origin()
     self:nonzero("origin", 4)
     self:number63("origin_sequence")
@@ -175,14 +182,16 @@ end
 -- A record of a router, and how it has changed.
 local function record(r)
     r:origin()
-    r:predicate()
+    r:predicate(f.predicate, true)
+    r:signed("predicate")
 end
 
 local function record_change(r)
     r:origin()
     r:add(f.digest, r:take(16, "digest"))
     r:predicate(f.removed, true)
-    r:predicate(f.added)
+    r:predicate(f.added, true)
+    r:signed("predicate")
 end
 
 -- What begins CBCB_RA, CBCB_SR and CBCB_UR.
@@ -205,7 +214,7 @@ local PAYLOADS = {
             r:nonzero("cost", 4)
             last = node
         end
-        r:finish("LINK_STATE")
+        r:signed("LINK_STATE")
     end,
     record,
     held("subscription"),

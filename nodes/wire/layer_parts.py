@@ -35,6 +35,7 @@ from scapy.packet import Packet
 from fastpath.wire.codec import WireError, decode_destinations
 from nodes.model import Op, Type
 from nodes.wire.packets import Kind, Refusal
+from nodes.wire.signature import SIGNATURE_BYTES
 
 ALGORITHMS = {1: "HMAC-SHA-256", 2: "HMAC-SHA-256-128 and counter"}
 TYPES = {int(kind): kind.text for kind in Type}
@@ -147,6 +148,13 @@ class CBNPredicate(Part):
     ]
 
 
+class SignatureField(XStrLenField):
+    """The signature of a record's origin, or nothing: all that is left behind the record."""
+
+    def __init__(self) -> None:
+        super().__init__("signature", b"", length_from=lambda _: SIGNATURE_BYTES)
+
+
 class CBNNeighbour(Part):
     """One link of a LINK_STATE."""
 
@@ -165,6 +173,7 @@ class CBNLinkState(Part):
         PacketListField(
             "neighbours", [], CBNNeighbour, count_from=lambda part: part.count, max_count=LIST_MAX
         ),
+        SignatureField(),
     ]
 
 
@@ -178,7 +187,8 @@ def _record_head() -> list[Field[Any, Any]]:
 
 def _record_change() -> list[Field[Any, Any]]:
     digest = XStrFixedLenField("digest", bytes(16), 16)
-    return [*_record_head(), digest, _predicate_field("removed"), _predicate_field("added")]
+    changes = _predicate_field("removed"), _predicate_field("added")
+    return [*_record_head(), digest, *changes, SignatureField()]
 
 
 def _number(name: str) -> list[Field[Any, Any]]:
@@ -195,7 +205,7 @@ class CBNInterest(Part):
     """Control payload: what the clients of one router want."""
 
     name = "CBN INTEREST"
-    fields_desc = [*_record_head(), _predicate_field()]
+    fields_desc = [*_record_head(), _predicate_field(), SignatureField()]
 
 
 class CBNSubscribe(Part):
@@ -223,7 +233,7 @@ class CBNOffer(Part):
     """Control payload: what the clients of one router advertise."""
 
     name = "CBN OFFER"
-    fields_desc = [*_record_head(), _predicate_field()]
+    fields_desc = [*_record_head(), _predicate_field(), SignatureField()]
 
 
 class CBNOfferChange(Part):

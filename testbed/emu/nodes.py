@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from nodes.config import LinkKey, NodeConfig
-from nodes.config_file import dump_config, dump_script, write_keys
+from nodes.config_file import dump_config, dump_script, dump_signers, write_keys
 from nodes.daemon.clock import Clock
 from nodes.daemon.fork_server import NodeProcess
 from nodes.daemon.kernel import Account
@@ -64,7 +64,7 @@ class NodeFiles:
         return self.log(name).with_suffix(".log" if program else ".stderr")
 
     def write(self, node: NodePlan, admin_socket: Path, account: Account | None = None) -> Path:
-        """Write a node's configuration, its script if it is a client, its keys if links have some.
+        """Write a node's configuration, its script if it is a client, its keys if it has some.
 
         Args:
             node: Which.
@@ -76,12 +76,14 @@ class NodeFiles:
         """
         path = self.directory.config.resolve() / f"{node.name}.toml"
         script = path.with_suffix(".script.jsonl")
-        sealed = self.plan.security.seals
         client = node.role is Role.CLIENT
+        signs = self.plan.security.signs and not client
+        secret = self.plan.security.seals or signs
         scripted = client and not node.run
         config = replace(
             self._settings(node),
-            keys_path=str(self._keys_of(node)) if sealed else "",
+            keys_path=str(self._keys_of(node)) if secret else "",
+            signers_path=str(self._signers()) if signs else "",
             log_path=str(self.log(node.name)),
             events_path=str(self.directory.events_of(node.name)) if client else "",
             admin_socket="" if node.run else str(admin_socket),
@@ -92,12 +94,14 @@ class NodeFiles:
         if scripted:
             script.write_text(dump_script(node.script), encoding="utf-8")
         path.write_text(dump_config(config), encoding="utf-8")
-        if sealed:
+        if secret:
             self.write_keys(node, account)
+        if signs and not self._signers().exists():
+            self._signers().write_text(dump_signers(config), encoding="utf-8")
         return path
 
     def write_keys(self, node: NodePlan, account: Account | None = None) -> None:
-        """Write the keys that a node's links have now; what stands there already is replaced as a whole."""
+        """Write the keys that a node and its links have now; what stands there already is replaced."""
         path = self._keys_of(node)
         fresh = path.with_suffix(".fresh")
         write_keys(self._settings(node), fresh)
@@ -107,6 +111,10 @@ class NodeFiles:
 
     def _keys_of(self, node: NodePlan) -> Path:
         return self.directory.config.resolve() / f"{node.name}.keys.toml"
+
+    def _signers(self) -> Path:
+        """Where the public keys of all routers stand."""
+        return self.directory.config.resolve() / "signers.toml"
 
     def _settings(self, node: NodePlan) -> NodeConfig:
         return node_config(self.plan, node, self.directory.run_id, keys=self.keys)

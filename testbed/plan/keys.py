@@ -1,12 +1,15 @@
-"""The keys that the links of a run have at the moment, by the number of the link in the plan.
+"""The keys of a run: those of its routers, and those that its links have at the moment, by their number.
 
 Not here: where nodes read theirs (`nodes.config_file`), when a link gets another (the fault `rekey`).
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
+
 from nodes.config import LinkKey
 from nodes.wire.seal import link_key
+from nodes.wire.signature import Signer, signer_seed
 
 FIRST_KEY = 1
 """The number of the key that a link has at first."""
@@ -18,16 +21,28 @@ class Keys:
     """Two ends must never both lack what the other uses, so a key is offered to both before it is used.
 
     Args:
-        secret: Of the run: what the first keys of its links are made of.
+        secret: Of the run: what routers' keys, and the first keys of its links, are made of.
     """
 
     def __init__(self, secret: bytes) -> None:
         self._secret = secret
         self._given: dict[int, tuple[LinkKey, ...]] = {}
+        self._signers: dict[int, bytes] = {}
 
     def of(self, link: int) -> tuple[LinkKey, ...]:
         """What both ends take; they use the first."""
         return self._given.get(link) or (LinkKey(FIRST_KEY, link_key(self._secret, link)),)
+
+    def signing_seed(self, router: int) -> bytes:
+        """What the key is made of with which a router signs its records."""
+        return signer_seed(self._secret, router)
+
+    def signers(self, routers: Iterable[int]) -> Mapping[int, bytes]:
+        """The public keys of these routers, by id; the same object for the same routers."""
+        wanted = tuple(routers)
+        if wanted != tuple(self._signers):
+            self._signers = {router: Signer(self.signing_seed(router)).public for router in wanted}
+        return self._signers
 
     def offer(self, link: int, key: LinkKey) -> None:
         """Take another key besides."""

@@ -15,7 +15,7 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
-from nodes.config import Action, LimitConfig, Neighbours, SecurityConfig, TimerConfig
+from nodes.config import Action, LimitConfig, Neighbours, RecordSigning, SecurityConfig, TimerConfig
 from nodes.scheme_catalog import CATALOG, factors_patterns, lacking, option_problem
 from testbed.plan.addresses import lay_out
 from testbed.plan.arrivals import likely_count
@@ -301,7 +301,8 @@ def _record(spec: Mapping[str, Any]) -> RecordPlan:
 
 
 def _security(spec: Mapping[str, str]) -> SecurityConfig:
-    return SecurityConfig(Neighbours[spec.get("neighbours", "off").upper()])
+    neighbours, records = (spec.get(key, "off").upper() for key in ("neighbours", "records"))
+    return SecurityConfig(Neighbours[neighbours], RecordSigning[records])
 
 
 def _timers(source: Source, spec: Mapping[str, Any]) -> TimerConfig:

@@ -19,8 +19,8 @@ from testbed.sim.world import SimulatedWorld
 from topologies.library import SCENARIOS
 
 ATTACKS = SCENARIOS / "attacks"
-REFUSED = ("no_seal", "unknown_key", "wrong_seal", "repeated_seal")
-"""Reasons to drop what is not sealed as it should be."""
+REFUSED = ("no_seal", "unknown_key", "wrong_seal", "repeated_seal", "wrong_signature", "unknown_signer")
+"""Reasons to drop what is not sealed or signed as it should be."""
 
 
 @dataclass(frozen=True, slots=True)

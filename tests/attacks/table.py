@@ -1,4 +1,4 @@
-"""What attacks do under each mode of `security.neighbours`, from runs: the tables of docs/security.md.
+"""What attacks do under each mode of `security`, from runs: the tables of docs/security.md.
 
     python -m tests.attacks.table                    # every attack, in the simulator: minutes
     python -m tests.attacks.table --packets 1000000  # that many packets of an attacker on a link, with seals
@@ -27,7 +27,11 @@ from testbed.plan.load import plan_of
 from testbed.sim.simulation import Simulation
 from tests.attacks.played import ATTACKS, REFUSED, Played, play
 
-MODES = ("off", "permissive", "required")
+MODES: Mapping[str, Mapping[str, str]] = {
+    **{mode: {"neighbours": mode} for mode in ("off", "permissive", "required")},
+    "signed": {"neighbours": "required", "records": "signed"},
+}
+"""What `security` of a scenario is."""
 ON_LINK = "{do} r1 - r2 {times} times every {every} by {by}"
 LASTING = "{do} r2 by {by} for 4s"
 ROWS = (
@@ -40,10 +44,11 @@ ROWS = (
 )
 HEAD = (
     "attack",
-    "neighbours",
+    "security",
     "acts",
     "sessions ended",
     "FIBs more",
+    "outdone",
     "honest",
     "through",
     "settles",
@@ -62,15 +67,17 @@ class Row:
     """Sessions between neighbours."""
     installed: int
     """FIBs that routers made, more than without the attack."""
+    outdone: int
+    """Records in their own name that routers had to go above."""
     damage: Mapping[str, str]
     """By side, in words."""
     settled: bool
     """Whether the network settled again within a minute of the attack's end."""
     refused: int
-    """Packets that were dropped for their seals."""
+    """Packets that were dropped for their seals, and records for their signatures."""
 
     def cells(self) -> list[str]:
-        counts = (f"{n:,}" for n in (self.acts, self.ended, self.installed))
+        counts = (f"{n:,}" for n in (self.acts, self.ended, self.installed, self.outdone))
         return [
             self.attack,
             self.mode,
@@ -85,7 +92,7 @@ def scenario(fault: str | None, mode: str, **more: Any) -> dict[str, Any]:
     """The scenario `attacks/forge` with another attack, or none."""
     read: dict[str, Any] = YAML(typ="safe").load((ATTACKS / "forge.yaml").read_text(encoding="utf-8"))
     faults = [] if fault is None else [{"at attack": fault}]
-    return {**read, "faults": faults, "security": {"neighbours": mode}, "expect": [], **more}
+    return {**read, "faults": faults, "security": dict(MODES[mode]), "expect": [], **more}
 
 
 def row(folder: Path, fault: str | None, name: str, mode: str, without: int = 0) -> Row:
@@ -109,6 +116,7 @@ def _counted(found: Played, name: str, mode: str, without: int) -> Row:
         sum(each["acts"] for each in attacks),
         found.logged("adjacency_down"),
         installed - without,
+        sum(status["core"]["superseded"] for status in found.statuses.values()),
         {side: _damage((found.verdict["attacks"] or {}).get(side, {})) for side in ("honest", "through")},
         found.complete,
         sum(refused[reason] for reason in REFUSED) - taken,

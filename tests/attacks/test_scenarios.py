@@ -123,6 +123,16 @@ def test_slander_is_contradicted_before_it_costs_anything(run: Run) -> None:
     assert [damage(found, side) for side in SIDES] == [0, 0, 0]
 
 
+def test_slander_does_nothing_at_all_where_records_are_signed(run: Run) -> None:
+    believed, signed = (
+        run("liar", parameters__by="slander", security__records=records) for records in ("off", "signed")
+    )
+    outdone = [sum(s["core"]["superseded"] for s in found.statuses.values()) for found in (believed, signed)]
+    assert (outdone[0] > 100, outdone[1]) == (True, 0)
+    assert signed.attacks["attacks"][0]["acts"] == signed.drops()["wrong_signature"] > 300
+    assert signed.logged("own_record_received") == 0
+
+
 @pytest.mark.parametrize("by", ["control, ack", "hello"])
 def test_what_a_silent_router_does_not_pass_on_comes_another_way(by: str, run: Run) -> None:
     found = run("silent", parameters__by=by)

@@ -1,4 +1,4 @@
-"""The tables of docs/security.md, with fewer packets: what succeeds without seals does nothing with them."""
+"""The tables of docs/security.md, with fewer packets: what succeeds, and what seals and signatures do."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.attacks.table import HEAD, ON_LINK, endure, rows
+from tests.attacks.table import HEAD, LASTING, ON_LINK, endure, rows
 
 pytestmark = pytest.mark.sim
 
@@ -20,12 +20,21 @@ def test_of_very_many_packets_none_changes_anything() -> None:
 
 
 def test_a_row_says_what_an_attack_did_in_each_mode(tmp_path: Path) -> None:
-    off, permissive, required = rows(tmp_path, 300, "2ms", [(ON_LINK, "forge", "hello")])
-    assert {each.acts for each in (off, permissive, required)} == {300}
+    off, permissive, required, signed = rows(tmp_path, 300, "2ms", [(ON_LINK, "forge", "hello")])
+    assert {each.acts for each in (off, permissive, required, signed)} == {300}
     assert off.ended > 5
     assert permissive.ended > 5
     assert (required.ended, required.installed, required.settled) == (0, 0, True)
+    assert (signed.ended, signed.installed, signed.refused) == (0, 0, 300)
     assert required.refused == 300
     assert off.refused == permissive.refused == 0
     assert len(required.cells()) == len(HEAD)
-    assert required.cells()[5].startswith("0 of 2,040")
+    assert required.cells()[6].startswith("0 of 2,040")
+
+
+def test_what_a_router_with_keys_says_of_others_is_refused_where_records_are_signed(tmp_path: Path) -> None:
+    _, _, sealed, signed = rows(tmp_path, 300, "2ms", [(LASTING, "lie", "slander")])
+    assert sealed.acts > 300
+    assert (sealed.refused, sealed.outdone > 100) == (0, True)
+    assert signed.acts == signed.refused > 300
+    assert (signed.outdone, signed.installed, signed.ended, signed.settled) == (0, 0, 0, True)

@@ -30,7 +30,7 @@ def test_both_worlds_deliver_the_same_and_each_run_has_keys_of_its_own(
     assert SimulatedWorld().run(plan, simulated, progress).outcome == "complete"
     assert bed.hops() == second_bed.hops()
     assert bed.delivered() == second_bed.delivered() == bed.owed()
-    keys = [load_keys(path) for path in sorted((bed.out / "config").glob("*.keys.toml"))]
+    keys = [load_keys(path).links for path in sorted((bed.out / "config").glob("*.keys.toml"))]
     assert len(keys) == len(plan.nodes)
     secrets = [key.secret for of in keys for held in of.values() for key in held]
     assert len(secrets) == 2 * len(plan.links) == 2 * len(set(secrets))
@@ -59,7 +59,7 @@ def test_keys_are_changed_while_messages_flow_and_none_is_lost(bed: Any) -> None
     assert refused(bed.out) == {}
     for path in (bed.out / "config").glob("*.keys.toml"):
         assert path.stat().st_mode & 0o777 == 0o600
-        assert {key.key_id for of in load_keys(path).values() for key in of} == {1 + len(times)}
+        assert {key.key_id for of in load_keys(path).links.values() for key in of} == {1 + len(times)}
 
 
 def test_who_stands_still_or_is_down_meanwhile_has_the_new_keys_when_it_goes_on(bed: Any) -> None:
@@ -70,4 +70,4 @@ def test_who_stands_still_or_is_down_meanwhile_has_the_new_keys_when_it_goes_on(
     outcome = bed.run(replace(plan, security=SecurityConfig(Neighbours.REQUIRED), faults=tuple(faults)))
     assert outcome.outcome == "complete", outcome.message
     for path in (bed.out / "config").glob("*.keys.toml"):
-        assert {key.key_id for of in load_keys(path).values() for key in of} == {3}
+        assert {key.key_id for of in load_keys(path).links.values() for key in of} == {3}

@@ -14,6 +14,7 @@ from nodes.config import (
     LinkKey,
     Neighbours,
     NodeConfig,
+    RecordSigning,
     SecurityConfig,
     TimerConfig,
 )
@@ -22,12 +23,14 @@ from nodes.config_file import (
     dump_config,
     dump_keys,
     dump_script,
+    dump_signers,
     load_config,
     load_keys,
     load_script,
     write_keys,
 )
 from nodes.wire.packets import Role
+from nodes.wire.signature import Signer
 
 TEXT = st.text(st.characters(exclude_categories=["Cs"]), max_size=12)
 SMALL = st.integers(1, 2**16 - 1)
@@ -173,7 +176,7 @@ def test_keys_read_back_as_they_were_written(tmp_path_factory, keys, name):
     path = tmp_path_factory.mktemp("keys") / "keys.toml"
     write_keys(with_keys(keys, name), path)
     assert path.stat().st_mode & 0o777 == 0o600
-    assert load_keys(path) == {name: tuple(keys)}
+    assert load_keys(path) == ({name: tuple(keys)}, b"")
 
 
 def test_keys_are_in_no_other_file_and_in_no_message():
@@ -222,3 +225,68 @@ def test_keys_have_to_be_somewhere(tmp_path):
     path.write_text(dump_config(with_keys([])), encoding="utf-8")
     with pytest.raises(ConfigError, match=r"keys_path: missing, as security\.neighbours is required"):
         load_config(path)
+
+
+def with_signer(node=1, seed=b"s" * 32, neighbours=Neighbours.OFF):
+    signers = {1: Signer(b"s" * 32).public, 2: Signer(b"t" * 32).public}
+    security = SecurityConfig(neighbours, RecordSigning.SIGNED)
+    config = replace(with_keys([LinkKey(1, b"k" * 32)]), node_id=node, security=security)
+    return replace(config, signing_seed=seed, signers=signers)
+
+
+def in_files(config, folder):
+    """The same, whose keys are in files, and the path of its configuration."""
+    keys, signers, path = (folder / name for name in ("keys.toml", "signers.toml", "node.toml"))
+    write_keys(config, keys)
+    signers.write_text(dump_signers(config), encoding="utf-8")
+    config = replace(config, keys_path=str(keys), signers_path=str(signers))
+    path.write_text(dump_config(config), encoding="utf-8")
+    return config, path
+
+
+@pytest.mark.parametrize("neighbours", [Neighbours.OFF, Neighbours.REQUIRED], ids=str)
+def test_a_router_takes_what_it_signs_with_and_the_keys_of_others_from_their_files(tmp_path, neighbours):
+    config, path = in_files(with_signer(neighbours=neighbours), tmp_path)
+    found = load_config(path)
+    assert (found.signing_seed, found.signers) == (config.signing_seed, config.signers)
+    assert len(found.interfaces[0].keys) == (neighbours is Neighbours.REQUIRED)
+    assert b"s" * 32 not in path.read_bytes() + (tmp_path / "signers.toml").read_bytes()
+    assert (b"s" * 32).hex() not in path.read_text() + (tmp_path / "signers.toml").read_text()
+    assert "ssss" not in repr(config)
+
+
+@pytest.mark.parametrize(
+    ("file", "text", "complaint"),
+    [
+        ("keys", "", "signing_seed: missing, as security.records is signed"),
+        ("keys", 'signing_seed = "00"\n', "signing_seed: expected 64 hexadecimal digits"),
+        ("keys", 'signing_seed = "zz"\n', "signing_seed: expected 64 hexadecimal digits"),
+        ("signers", "[signers]\n", "the key of router 1 is not the one in"),
+        ("signers", f'[signers]\n1 = "{"0" * 64}"\n', "the key of router 1 is not the one in"),
+        ("signers", f'[signers]\nr1 = "{"0" * 64}"\n', "signers.r1: expected the id of a router"),
+        ("signers", '[signers]\n1 = "00"\n', "signers.1: expected 64 hexadecimal digits"),
+        ("signers", "signers", "not TOML"),
+    ],
+)
+def test_keys_of_routers_that_cannot_be_used_are_refused(tmp_path, file, text, complaint):
+    _, path = in_files(with_signer(), tmp_path)
+    (tmp_path / f"{file}.toml").write_text(text, encoding="utf-8")
+    with pytest.raises(ConfigError) as caught:
+        load_config(path)
+    assert complaint in str(caught.value)
+    assert f"{file}.toml" in str(caught.value)
+
+
+@pytest.mark.parametrize("missing", ["keys_path", "signers_path"])
+def test_keys_of_routers_have_to_be_somewhere(tmp_path, missing):
+    config, path = in_files(with_signer(), tmp_path)
+    path.write_text(dump_config(replace(config, **{missing: ""})), encoding="utf-8")
+    with pytest.raises(ConfigError, match=rf"{missing}: missing, as security\.records is signed"):
+        load_config(path)
+
+
+def test_clients_sign_nothing_and_need_no_keys_for_it(tmp_path):
+    config = replace(with_signer(), role=Role.CLIENT, signing_seed=b"", signers={})
+    path = tmp_path / "node.toml"
+    path.write_text(dump_config(replace(config, keys_path="")), encoding="utf-8")
+    assert load_config(path).security.signs

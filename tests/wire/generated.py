@@ -1,9 +1,12 @@
 """Random packets and control payloads of every shape the format has, each drawn from one seeded source."""
 
+from dataclasses import replace
 from random import Random
+from typing import Any
 
 from nodes.model import Constraint, Filter, Op, Predicate, Time, Type, Value, allows
 from nodes.wire.packets import Ack, Control, Hello, Message, Packet, Pad, Role, Trailer
+from nodes.wire.signature import SIGNATURE_BYTES
 from tests.wire.payloads import (
     Advertise,
     CbcbAdvertisement,
@@ -60,8 +63,11 @@ class Generator:
 
     def payload(self) -> Payload:
         kind = self._random.choice(PAYLOAD_KINDS)
-        drawn: Payload = getattr(self, f"_{kind}")()
-        return drawn
+        drawn: Any = getattr(self, f"_{kind}")()
+        if hasattr(drawn, "signature") and self._random.random() < 0.5:
+            drawn = replace(drawn, signature=self._random.randbytes(SIGNATURE_BYTES))
+        signed: Payload = drawn
+        return signed
 
     def predicate(self) -> Predicate:
         return Predicate(self._filter() for _ in range(self._few(4)))

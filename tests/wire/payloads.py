@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from fastpath.wire import codec as compiled
@@ -18,6 +18,7 @@ from nodes.routing.predicates import predicate_of
 from nodes.wire import matchmaker_payloads, scheme_payloads
 from nodes.wire.codec import decode, encode, encode_predicate, encoder, predicate_tuples, predicate_value
 from nodes.wire.packets import Kind, Message
+from nodes.wire.signature import SIGNED
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,6 +28,8 @@ class LinkState:
     origin: int
     sequence: int
     neighbours: tuple[tuple[int, int], ...]
+    signature: bytes = b""
+    """Of the origin, where records are signed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,6 +39,8 @@ class Interest:
     origin: int
     sequence: int
     predicate: Predicate
+    signature: bytes = b""
+    """Of the origin, where records are signed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +50,8 @@ class Offer:
     origin: int
     sequence: int
     predicate: Predicate
+    signature: bytes = b""
+    """Of the origin, where records are signed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,6 +79,8 @@ class InterestChange:
     """Of the predicate that the change leads to."""
     removed: Predicate
     added: Predicate
+    signature: bytes = b""
+    """Of the origin, where records are signed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,6 +93,8 @@ class OfferChange:
     """Of the predicate that the change leads to."""
     removed: Predicate
     added: Predicate
+    signature: bytes = b""
+    """Of the origin, where records are signed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -328,9 +339,13 @@ def kind_of(payload: Payload) -> Kind:
     return kind
 
 
-@encoder
 def encode_payload(payload: Payload) -> bytes:
     """The bytes of a control payload, without its kind."""
+    return _encode_unsigned(payload) + getattr(payload, "signature", b"")
+
+
+@encoder
+def _encode_unsigned(payload: Payload) -> bytes:
     match payload:
         case LinkState():
             return compiled.encode_link_state(payload.origin, payload.sequence, payload.neighbours)
@@ -426,7 +441,12 @@ def decode_payload(kind: int, data: bytes) -> Payload:
     if decoder is None:
         known = ", ".join(str(int(kind)) for kind in _DECODERS)
         raise WireError(f"control payloads of kind {kind} are unknown here; expected one of {known}")
-    return decoder(data)
+    if kind not in SIGNED:
+        return decoder(data)
+    record, signature = compiled.split_signature(kind, data)
+    decoded: Any = decoder(record)
+    signed: Payload = replace(decoded, signature=signature)
+    return signed
 
 
 def _link_state(data: bytes) -> LinkState:

@@ -14,6 +14,7 @@ from fastpath.wire.codec import WireError
 from nodes.model import Constraint, Filter, Op, Predicate, Time, Type, Value, check_message, type_of
 from nodes.wire import layers
 from nodes.wire.packets import Ack, Control, Hello, Message, Packet, Pad, Role, Trailer
+from nodes.wire.signature import SIGNATURE_BYTES
 from tests.wire.payloads import (
     Advertise,
     CbcbAdvertisement,
@@ -266,15 +267,22 @@ def payload_to_layer(payload: Payload) -> layers.Part:
     match payload:
         case LinkState():
             links = [layers.CBNNeighbour(node=node, cost=cost) for node, cost in sorted(payload.neighbours)]
-            return layers.CBNLinkState(origin=payload.origin, sequence=payload.sequence, neighbours=links)
+            return layers.CBNLinkState(
+                origin=payload.origin,
+                sequence=payload.sequence,
+                neighbours=links,
+                signature=payload.signature,
+            )
         case Interest() | Offer():
             made = layers.CBNInterest if isinstance(payload, Interest) else layers.CBNOffer
             predicate = predicate_to_layer(payload.predicate)
-            return made(origin=payload.origin, sequence=payload.sequence, predicate=predicate)
+            head = {"origin": payload.origin, "sequence": payload.sequence}
+            return made(**head, predicate=predicate, signature=payload.signature)
         case InterestChange() | OfferChange() as p:
             made = layers.CBNInterestChange if isinstance(p, InterestChange) else layers.CBNOfferChange
             removed, added = predicate_to_layer(p.removed), predicate_to_layer(p.added)
-            return made(origin=p.origin, sequence=p.sequence, digest=p.digest, removed=removed, added=added)
+            changes = {"digest": p.digest, "removed": removed, "added": added, "signature": p.signature}
+            return made(origin=p.origin, sequence=p.sequence, **changes)
         case RecordRequest():
             return layers.CBNRecordRequest(origin=payload.origin)
         case CbcbAdvertisement() | CbcbRequest() | CbcbReply() | CbcbEra():
@@ -306,7 +314,8 @@ def payload_from_layer(layer: layers.Part) -> Payload:
         case layers.CBNInterest() | layers.CBNOffer():
             require(layer, nonzero=["origin"], bits63=["sequence"])
             of = Interest if isinstance(layer, layers.CBNInterest) else Offer
-            return of(layer.origin, layer.sequence, predicate_from_layer(layer.predicate))
+            predicate = predicate_from_layer(layer.predicate)
+            return of(layer.origin, layer.sequence, predicate, _signature(layer))
         case layers.CBNInterestChange() | layers.CBNOfferChange():
             return _change(layer)
         case layers.CBNRecordRequest():
@@ -405,16 +414,23 @@ def _link_state(layer: layers.CBNLinkState) -> LinkState:
     for link in links:
         require(link, nonzero=["node", "cost"])
     # Of two links to one node, one is kept: such bytes are not canonical.
-    return LinkState(
-        layer.origin, layer.sequence, tuple({link.node: (link.node, link.cost) for link in links}.values())
-    )
+    neighbours = tuple({link.node: (link.node, link.cost) for link in links}.values())
+    return LinkState(layer.origin, layer.sequence, neighbours, _signature(layer))
+
+
+def _signature(layer: Any) -> bytes:
+    """All or nothing of it is there."""
+    found = bytes(layer.signature)
+    if found and len(found) != SIGNATURE_BYTES:
+        raise WireError(f"a signature has {SIGNATURE_BYTES} bytes; this has {len(found)}")
+    return found
 
 
 def _change(layer: layers.CBNInterestChange | layers.CBNOfferChange) -> InterestChange | OfferChange:
     require(layer, nonzero=["origin"], bits63=["sequence"])
     changes = predicate_from_layer(layer.removed), predicate_from_layer(layer.added)
     of = InterestChange if isinstance(layer, layers.CBNInterestChange) else OfferChange
-    return of(layer.origin, layer.sequence, layer.digest, *changes)
+    return of(layer.origin, layer.sequence, layer.digest, *changes, _signature(layer))
 
 
 def _cbcb_layer(payload: CbcbAdvertisement | CbcbRequest | CbcbReply | CbcbEra) -> layers.Part:

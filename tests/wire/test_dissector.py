@@ -61,7 +61,7 @@ NUMBERS = [
 ]
 TEXTS = [
     *("padding", "route", "payload", "tag", "fragment", "attribute", "predicate", "filter"),
-    *("digest", "removed", "added", "text"),
+    *("digest", "removed", "added", "text", "signature"),
 ]
 FIELDS = [f"cbn.{name}" for name in [*NUMBERS, *TEXTS]] + ["_ws.expert.message"]
 
@@ -205,6 +205,8 @@ def test_a_payload_in_one_fragment_is_shown_by_its_fields(seen, vector: Vector):
         changes = [predicate_text(vector.fields["payload"][name]) for name in ("removed", "added")]
         assert [*shown["removed"], *shown["added"]] == changes
         assert shown["digest"] == [payload.digest.hex()]
+    signature = getattr(payload, "signature", b"")
+    assert shown["signature"] == ([signature.hex()] if signature else [])
     if isinstance(payload, CbcbEra):
         records = zip(*(shown[name] for name in ("router", "renewal", "nonce")), strict=True)
         assert list(records) == list(payload.records)

@@ -47,6 +47,7 @@ PACKET_FILES = ["pad", "message", "hello", "control", "ack"]
 PAYLOAD_FILES = [
     *("link_state", "interest", "subscribe", "unsubscribe"),
     *("interest_change", "record_request", "advertise", "offer", "patterns", "cbcb", "siena", "matchmaker"),
+    "signed",
 ]
 
 Json = dict[str, Any]
@@ -85,7 +86,10 @@ def packet_of(fields: Json) -> Packet:
 
 def payload_of(kind: str, fields: Json) -> Payload:
     """The control payload a vector's `payload` object stands for."""
-    return _PAYLOADS[kind](dict(fields))
+    values = dict(fields)
+    if "signature" in values:
+        values["signature"] = bytes.fromhex(values["signature"])
+    return _PAYLOADS[kind](values)
 
 
 def predicate_of(filters: list[list[list[Any]]]) -> Predicate:
