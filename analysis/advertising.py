@@ -35,6 +35,8 @@ class Standing(IntEnum):
     """Within what its router may have known, or may not."""
     OUTSIDE = 2
     """The router takes it no further."""
+    FORBIDDEN = 3
+    """Nor does it take what the policy does not permit its publisher (`policy`)."""
 
 
 NOTHING = Due(None, False)
@@ -122,7 +124,7 @@ def advertising_of(
 
 def restricted(due: Due, standing: Standing) -> Due:
     """What is due of a message that stands so, if this is due where nobody has to advertise."""
-    if standing is Standing.OUTSIDE:
+    if standing in (Standing.OUTSIDE, Standing.FORBIDDEN):
         return NOTHING
     if standing is Standing.UNSURE and due.owed:
         return Due(False, due.wanted, "advertisement")

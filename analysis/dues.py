@@ -16,6 +16,7 @@ from analysis.columns import Lists, Numbers, coded, groups
 from analysis.history import FOREVER
 from analysis.matching import Matcher
 from analysis.oracle import NEVER, Claim, Due, Oracle, Pair
+from analysis.publishing import Publishing
 from nodes.model import Value, matches
 
 NOTHING_DUE = Due(None, False)
@@ -40,7 +41,7 @@ class Dues(NamedTuple):
     matching: tuple[Numbers, Numbers]
     """Positions of messages and of predicates that they match, ascending."""
     standing: Numbers
-    """By message: how it stands to what its publisher had advertised (`advertising.Standing`)."""
+    """By message: how it stands to what its publisher had advertised and may publish (`Standing`)."""
 
     def of(self, message: int) -> dict[int, Due]:
         """What is due of one message, by client."""
@@ -56,6 +57,7 @@ class BulkOracle:
         oracle: What is asked.
         most_candidates: As for `Matcher`.
         advertising: What was advertised; None: nobody has to advertise.
+        publishing: What may be published; None: anything.
     """
 
     def __init__(
@@ -63,9 +65,11 @@ class BulkOracle:
         oracle: Oracle,
         most_candidates: int | None = None,
         advertising: Advertising | None = None,
+        publishing: Publishing | None = None,
     ) -> None:
         self._oracle = oracle
         self._advertising = advertising
+        self._publishing = publishing if publishing is not None and publishing.is_limited else None
         self._matcher = Matcher([predicate for predicate, _ in oracle.predicates], most_candidates)
         self._claims = [claim for _, held in oracle.predicates for claim in held]
         self._clients = np.array([claim.subscriber for claim in self._claims], np.int64)
@@ -97,10 +101,15 @@ class BulkOracle:
         return Dues(message[left], client[left], due[left], list(self._kinds), matching, standing)
 
     def _standing(self, source: Numbers, time_ns: Numbers, contents: Contents) -> Numbers:
-        if self._advertising is None:
-            return np.full(len(source), Standing.ADVERTISED, np.int64)
-        of_each = zip(source.tolist(), time_ns.tolist(), contents, strict=True)
-        return np.array([self._advertising.standing(*each) for each in of_each], np.int64)
+        standing = np.full(len(source), Standing.ADVERTISED, np.int64)
+        if self._advertising is not None:
+            of_each = zip(source.tolist(), time_ns.tolist(), contents, strict=True)
+            standing = np.array([self._advertising.standing(*each) for each in of_each], np.int64)
+        if self._publishing is not None:
+            each = zip(source.tolist(), contents, strict=True)
+            by_policy = np.array([self._publishing.standing(*one) for one in each], np.int64)
+            standing = np.maximum(standing, by_policy)
+        return standing
 
     def _restricted(self, due: Numbers, standing: Numbers) -> Numbers:
         """What is left of what is due, once it is known how the message stands."""

@@ -49,8 +49,20 @@ class PublicationCounts:
     """Captured with another content than reported."""
     unadvertised: int = 0
     """Outside of what the client had advertised, in a network where it has to."""
+    not_permitted: int = 0
+    """Not permitted to the client by the policy."""
     first_otherwise: int | None = None
     """The sequence of the first of these."""
+
+
+@dataclass(frozen=True, slots=True)
+class RefusedByPolicy:
+    """What clients asked for that the policy does not permit, in order of time."""
+
+    subscriptions: Sequence[SubscriptionChange] = ()
+    advertisements: Sequence[SubscriptionChange] = ()
+    patterns: Sequence[SubscriptionChange] = ()
+    """With their texts as predicates."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -323,6 +335,8 @@ class Findings:
     """None: nobody attacked."""
     sides: Mapping[str, Counts] = field(default_factory=dict)
     """If somebody attacked: what became of pairs, by side (`analysis.attacked`)."""
+    refused: RefusedByPolicy | None = None
+    """None: there is no policy."""
 
     @property
     def published(self) -> int:
@@ -333,6 +347,11 @@ class Findings:
     def unadvertised(self) -> int:
         """Those outside of what their publishers had advertised, in a network where clients have to."""
         return sum(client.unadvertised for client in self.publications)
+
+    @property
+    def not_permitted(self) -> int:
+        """Those that the policy did not permit their publishers."""
+        return sum(client.not_permitted for client in self.publications)
 
     @property
     def phases(self) -> list[ScopeCounts]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Collection, Iterator, Sequence
 
-from analysis import pattern_counts
+from analysis import pattern_counts, refusals
 from analysis.counts import Counts
 from analysis.figures import axes
 from analysis.findings import Findings
@@ -70,6 +70,7 @@ def notes(findings: Findings) -> list[str]:
         *_judged(findings),
         *_not_owed(findings.counts),
         *_unadvertised(findings),
+        *refusals.notes(findings),
         *_patterns(findings),
         *_not_wanted(findings.counts),
         *_more_than_once(findings.counts),

@@ -16,7 +16,7 @@ from analysis.advertising import Advertising, advertising_of
 from analysis.attacked import Attacked, attacked
 from analysis.drift.correction import HostClock, with_corrected_times
 from analysis.evidence import Evidence, evidence_of
-from analysis.findings import Ingested
+from analysis.findings import Ingested, RefusedByPolicy
 from analysis.history import History, NetworkChange, history_of
 from analysis.messages.counting import Excused
 from analysis.oracle import Claim, SubscriptionChange, claims_of, readable_claims
@@ -29,6 +29,7 @@ from analysis.patterns import (
     with_unlogged,
 )
 from analysis.payloads import Payload, payloads_of
+from analysis.policy import Permitted, Policy
 from analysis.rundir import Run, advertisement_changes, network_changes, subscription_changes
 from nodes.scheme_catalog import factors_patterns
 
@@ -86,18 +87,24 @@ class Read:
         changes = sorted([*logged, *unlogged, *ends], key=lambda change: change.time_ns)
         unlogged_advertised = logs.unlogged(run, payloads, advertised, logs.ADVERTISED)
         offers = sorted([*advertised, *unlogged_advertised], key=lambda change: change.time_ns)
-        claims, odd_claims = claims_of(changes, ids, run.clock)
+        policy = Policy(run.plan)
+        permitted, permitted_offers = policy.subscriptions(changes), policy.advertisements(offers)
+        claims, odd_claims = claims_of(permitted.changes, ids, run.clock)
         claims, unreadable = readable_claims(claims)
         history = history_of(run.plan, self.network_events, run.start_ns)
-        advertising, odd_advertisements = advertising_of(run.plan, offers, ids, run.clock, history)
+        advertising, odd_advertisements = advertising_of(
+            run.plan, permitted_offers.changes, ids, run.clock, history
+        )
         return Known(
             run,
             ingested,
             payloads,
             evidence_of(run, ingested),
             changes,
+            permitted,
             unlogged,
             offers,
+            permitted_offers,
             unlogged_advertised,
             unlogged_sought,
             self.network_events,
@@ -114,7 +121,9 @@ class Read:
                 lossy=bool(network.lossy_links(run.plan)),
                 carried_ns=carried_times(run) if clocks and self.patterns.sought else {},
                 factored=factored,
+                policy=policy if policy.there_is else None,
             ),
+            policy,
             history,
             self.fixpoints,
             [*self.notes, *odd_claims, *unreadable, *odd_advertisements],
@@ -133,9 +142,12 @@ class Known:
     evidence: Evidence
     changes: Sequence[SubscriptionChange]
     """Those that were logged, and those that were captured only."""
+    permitted: Permitted
+    """What the policy has left of them."""
     unlogged: Sequence[SubscriptionChange]
     advertised: Sequence[SubscriptionChange]
     """The changes of advertisements, likewise."""
+    permitted_offers: Permitted
     unlogged_advertised: Sequence[SubscriptionChange]
     unlogged_sought: Sequence[SubscriptionChange]
     """Patterns that were captured only, with their texts as predicates."""
@@ -143,6 +155,7 @@ class Known:
     claims: Sequence[Claim]
     advertising: Advertising | None
     patterns: PatternJudge
+    policy: Policy
     history: History
     fixpoints: Sequence[calm.Fixpoint]
     notes: Sequence[str]
@@ -152,10 +165,20 @@ class Known:
 
     def seen(self, records: Mapping[str, NDArray[np.int64]]) -> calm.Seen:
         """What says whether the network had converged, with the records that routers were seen to have."""
-        offers = self.advertised if self.advertising is not None else None
+        offers = self.permitted_offers.changes if self.advertising is not None else None
         partial = self.evidence.partial_routers
         sought = self.patterns.events.sought if self.patterns.factored else ()
-        return calm.Seen(self.run, records, self.payloads, self.changes, partial, offers, sought)
+        changes = self.permitted.changes
+        return calm.Seen(self.run, records, self.payloads, changes, partial, offers, sought)
+
+    @property
+    def refused(self) -> RefusedByPolicy | None:
+        """What the policy did not permit, but for messages; None: there is none."""
+        if not self.policy.there_is:
+            return None
+        sought = [SubscriptionChange(*each) for each in self.patterns.events.sought]
+        refused = [each for each in sought if not self.policy.may_seek(each.client, each.predicate or "")]
+        return RefusedByPolicy(self.permitted.refused, self.permitted_offers.refused, refused)
 
     @property
     def excused(self) -> Excused:

@@ -313,7 +313,8 @@ def readable_claims(claims: Iterable[Claim]) -> tuple[list[Claim], list[str]]:
 
 
 def oracle_of(plan: Plan, events: Sequence[Mapping[str, Any]], start_ns: int) -> Oracle:
-    """The oracle of a complete run whose events are held in memory, in order of time."""
+    """The oracle of a complete run without a policy, whose events are held in memory, in order of time."""
+    assert not any(node.policy for node in plan.clients), "runs with a policy are judged by their directories"
     subscriptions = filter(None, map(subscription_change, events))
     clients = {node.name: node.node_id for node in plan.clients}
     claims, _ = claims_of(subscriptions, clients, Clock(start_ns, plan.timing.settle_ns))

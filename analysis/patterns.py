@@ -20,6 +20,7 @@ from analysis.pattern_calm import Calm, calm_of
 from analysis.pattern_choice import Chosen, Published
 from analysis.pattern_counts import Ids, PatternCounts, shown
 from analysis.pattern_providers import lacking
+from analysis.policy import Policy
 from analysis.rundir import Run, read_events, refused_patterns
 from nodes.model import (
     Occurrence,
@@ -131,6 +132,7 @@ class PatternJudge:
         carried_ns: The publish times that messages carry, by id, where clocks were corrected: clients go
             by these, and not by the right ones.
         factored: Whether routers recognise the patterns, and clients have no messages of them.
+        policy: What may be sought and published; None: anything.
     """
 
     events: PatternEvents
@@ -143,6 +145,7 @@ class PatternJudge:
     lossy: bool
     carried_ns: Mapping[tuple[int, int], int] = field(default_factory=dict)
     factored: bool = False
+    policy: Policy | None = None
 
     def counts(self, published: Callable[[], Iterable[Published]]) -> tuple[PatternCounts, ...] | None:
         """What became of each pattern; None: none was sought."""
@@ -195,6 +198,8 @@ class PatternJudge:
             pattern = _read(row.pattern)
             if pattern is None:
                 continue  # named in `problems_of`
+            if self.policy is not None and not self.policy.may_seek(row.client, row.pattern):
+                continue
             ends = [each for each in ends_ns if each >= row.time_ns]
             ends += [] if following is None else [following.time_ns]
             try:
@@ -212,9 +217,15 @@ class PatternJudge:
             spurious=sum(each not in found.allowed for each in told_ns),
             lost=len(lost),
             shown=shown(told_ns, found.owed, found.allowed, lost),
-            refused=self.events.refused.get((rows[-1].client, rows[-1].subscription), ""),
+            refused=self._refused(rows[-1]),
             lacking=self._lacking(rows[-1]) if not found.owed and not told_ns else (),
         )
+
+    def _refused(self, row: Sought) -> str:
+        """Why its router did not seek a pattern that it was permitted."""
+        if self.policy is not None and not self.policy.may_seek(row.client, row.pattern):
+            return ""
+        return self.events.refused.get((row.client, row.subscription), "")
 
     def _lacking(self, row: Sought) -> list[str]:
         pattern = _read(row.pattern)
@@ -261,6 +272,8 @@ class PatternJudge:
         due = Oracle((), self.history).moment(message.time_ns).due(source, claim)
         if due is not None and self.advertising is not None:
             due = restricted(due, self.advertising.standing(source, message.time_ns, message.content))
+        if due is not None and self.policy is not None:
+            due = restricted(due, self.policy.publishing.standing(source, message.content))
         return None if due is None else due.owed
 
 
@@ -285,13 +298,14 @@ def _read(text: str) -> Pattern | None:
 def judge_patterns(
     plan: Plan, events: Iterable[Mapping[str, Any]], times_ns: tuple[int, int]
 ) -> tuple[PatternCounts, ...] | None:
-    """What became of each pattern of a complete run whose events are held in memory.
+    """What became of each pattern of a complete run without a policy, whose events are held in memory.
 
     Args:
         plan: Of the run.
         events: In order of time.
         times_ns: The scenario's time zero, and when the run ended.
     """
+    assert not any(node.policy for node in plan.clients), "runs with a policy are judged by their directories"
     events, (start_ns, end_ns) = list(events), times_ns
     published = [
         Published(

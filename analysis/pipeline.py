@@ -232,6 +232,7 @@ class _Tables:
             advertised=None if known.advertising is None else known.advertised,
             patterns=known.patterns.counts(lambda: published_in(self.folder)),
             attacked=known.attacked,
+            refused=known.refused,
             sides=counting.by_side(sums.sides),
         )
         self._step()
@@ -291,6 +292,7 @@ class _Tables:
             run.names,
             self.known.advertising,
             self.known.attacked,
+            self.known.policy.publishing,
         )
 
     def _checks(self, sums: Sums, passed: PacketSums, clocks: Clocks) -> tuple[Checks, list[str]]:

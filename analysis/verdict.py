@@ -10,7 +10,7 @@ from collections.abc import Collection, Iterable, Sequence
 from dataclasses import asdict
 from typing import Any
 
-from analysis import attacked, matchmaking, pattern_counts
+from analysis import attacked, matchmaking, pattern_counts, refusals
 from analysis.expectations import to_expectations
 from analysis.findings import (
     CHECKS,
@@ -91,6 +91,7 @@ def _shared(findings: Findings) -> dict[str, Any]:
         "attacks": attacked.as_verdict(findings.attacked, findings.sides),
         "publications": findings.published,
         "unadvertised": findings.unadvertised,
+        "policy": refusals.as_verdict(findings),
         "subscriptions": findings.subscriptions,
         "patterns": pattern_counts.as_verdict(findings.patterns),
         "delivered_digest": findings.digest,

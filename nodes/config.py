@@ -53,6 +53,18 @@ class SecurityConfig:
 
 
 @dataclass(frozen=True, slots=True)
+class PolicyConfig:
+    """What a client may do, as predicates (docs/decisions/0038): `all` is anything, `none` nothing."""
+
+    subscribe: str = "all"
+    """Covers each filter that it may subscribe to, or seek as a part of a pattern."""
+    publish: str = "all"
+    """Matches each message that it may publish."""
+    advertise: str = "all"
+    """Covers, as an advertisement, each that it may advertise."""
+
+
+@dataclass(frozen=True, slots=True)
 class LinkKey:
     """A key that both ends of a link have, under a number."""
 
@@ -77,6 +89,8 @@ class InterfaceConfig:
     peer_port: int = PORT
     keys: tuple[LinkKey, ...] = field(default=(), repr=False)
     """Of the link, the one that is used first; in a file of their own (`keys_path`)."""
+    policy: PolicyConfig | None = None
+    """What the client at the other end may do; None: anything."""
 
 
 @dataclass(frozen=True, slots=True)

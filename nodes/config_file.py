@@ -17,7 +17,8 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import NamedTuple, TypeVar
 
-from nodes.config import ACTIONS, MOST_DILATE, Action, InterfaceConfig, LinkKey, NodeConfig
+from nodes.config import ACTIONS, MOST_DILATE, Action, InterfaceConfig, LinkKey, NodeConfig, PolicyConfig
+from nodes.model import PredicateSyntaxError, parse_predicate
 from nodes.records import RecordError, from_plain, to_plain
 from nodes.wire.packets import Role
 from nodes.wire.seal import KEY_BYTES
@@ -60,7 +61,9 @@ def dump_config(config: NodeConfig) -> str:
     for name, table in tables.items():
         lines += ["", f"[{name}]", *_pairs(table)]
     for interface in interfaces:
+        policy = interface.pop("policy")
         lines += ["", "[[interfaces]]", *_pairs(interface)]
+        lines += ["", "[interfaces.policy]", *_pairs(policy)] if policy else []
     return "\n".join(lines) + "\n"
 
 
@@ -286,6 +289,18 @@ def _check_interface(interface: InterfaceConfig, key: str) -> None:
     for name in ("port", "peer_port"):
         if not 0 < getattr(interface, name) < 2**16:
             raise RecordError(f"{key}.{name}: expected 1 to 65535, found {getattr(interface, name)}")
+    if interface.policy is not None:
+        _check_policy(interface, interface.policy, f"{key}.policy")
+
+
+def _check_policy(interface: InterfaceConfig, policy: PolicyConfig, key: str) -> None:
+    if interface.peer_role is not Role.CLIENT:
+        raise RecordError(f"{key}: a policy is for clients; {interface.peer_name} is a router")
+    for verb, text in to_plain(policy).items():
+        try:
+            parse_predicate(text)
+        except PredicateSyntaxError as error:
+            raise RecordError(f"{key}.{verb}: {error}") from None
 
 
 def _pairs(table: Mapping[str, object]) -> list[str]:

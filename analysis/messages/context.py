@@ -12,6 +12,7 @@ from analysis.findings import Slices
 from analysis.history import History
 from analysis.messages.counting import Excused, Timeline
 from analysis.oracle import Claim, Oracle
+from analysis.publishing import Publishing
 from topologies.ideal import Edge
 
 
@@ -41,7 +42,10 @@ class Context:
     """None: nobody has to advertise."""
     attacked: Attacked | None = None
     """None: nobody attacked."""
+    publishing: Publishing | None = None
+    """None: clients may publish anything."""
 
     def oracle(self) -> BulkOracle:
         """Who says what was owed."""
-        return BulkOracle(Oracle(self.claims, self.history), advertising=self.advertising)
+        oracle = Oracle(self.claims, self.history)
+        return BulkOracle(oracle, advertising=self.advertising, publishing=self.publishing)

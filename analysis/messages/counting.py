@@ -222,15 +222,15 @@ def count_publications(
         np.array([each is False for each in agree], bool)[which] if agree else np.zeros(len(which), bool)
     )
     clients, code = np.unique(source, return_inverse=True)
-    outside = expected.standing == Standing.OUTSIDE
+    outside, forbidden = (expected.standing == each for each in (Standing.OUTSIDE, Standing.FORBIDDEN))
     whole = np.ones(len(which), dtype=bool)
-    columns = (whole, ~captured & ~need_not, captured & ~announced, otherwise, outside)
+    columns = (whole, ~captured & ~need_not, captured & ~announced, otherwise, outside, forbidden)
     sums = [np.bincount(code[each], minlength=len(clients)).tolist() for each in columns]
     first: dict[int, int] = {}
     odd = zip(source[otherwise].tolist(), messages.sequence[which][otherwise].tolist(), strict=True)
     for client, sequence in odd:
         first[client] = min(sequence, first.get(client, sequence))
-    totals, not_captured, not_announced, differing, unadvertised = sums
+    totals, not_captured, not_announced, differing, unadvertised, not_permitted = sums
     return [
         PublicationCounts(
             client,
@@ -239,6 +239,7 @@ def count_publications(
             not_announced[at],
             differing[at],
             unadvertised[at],
+            not_permitted[at],
             first.get(client),
         )
         for at, client in enumerate(clients.tolist())
@@ -258,6 +259,7 @@ def all_publications(parts: Iterable[Sequence[PublicationCounts]]) -> list[Publi
             so_far.not_announced + each.not_announced,
             so_far.otherwise_announced + each.otherwise_announced,
             so_far.unadvertised + each.unadvertised,
+            so_far.not_permitted + each.not_permitted,
             min(firsts, default=None),
         )
     return [sums[source] for source in sorted(sums)]

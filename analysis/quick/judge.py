@@ -117,12 +117,15 @@ def _findings(run: Run) -> Findings:
         checks=checks,
         patterns=known.patterns.counts(lambda: published_of(messages)),
         attacked=known.attacked,
+        refused=known.refused,
         sides=counting.by_side(counting.sides_of(known.attacked, messages, pairs, outcomes)),
     )
 
 
 def _pairs(known: Known, rows: Rows, found: Numbered) -> Pairs:
-    oracle = BulkOracle(Oracle(known.claims, known.history), MOST_CANDIDATES, known.advertising)
+    oracle = BulkOracle(
+        Oracle(known.claims, known.history), MOST_CANDIDATES, known.advertising, known.policy.publishing
+    )
     try:
         return pairs_of(oracle, rows, found)
     except TooMuchError:

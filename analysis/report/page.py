@@ -26,6 +26,7 @@ from analysis.report import (
     network,
     overview,
     patterns,
+    policy,
     routers,
     scheme,
 )
@@ -47,6 +48,7 @@ SECTIONS = (
     routers.SECTION,
     messages.SECTION,
     advertisements.SECTION,
+    policy.SECTION,
     patterns.SECTION,
     monitors.SECTION,
     latency.SECTION,

@@ -12,6 +12,7 @@ __all__ = [
     "Fib",
     "ForwardingTable",
     "Gate",
+    "Permits",
     "Route",
     "UsageError",
     "WireError",
@@ -37,6 +38,11 @@ class Gate:
     def set(self, interface: int, predicate: bytes, part: int = 0) -> None: ...
     def refused(self, interface: int) -> tuple[int, int]: ...
 
+class Permits:
+    def __init__(self, interfaces: int) -> None: ...
+    def limit(self, interface: int, table: ForwardingTable) -> None: ...
+    def refused(self, interface: int) -> tuple[int, int]: ...
+
 class Fib:
     def __init__(
         self,
@@ -47,6 +53,7 @@ class Fib:
         max_datagram_bytes: Sequence[int] | None = None,
         route: Route | None = None,
         gate: Gate | None = None,
+        permits: Permits | None = None,
     ) -> None: ...
     def over(self, tables: Sequence[ForwardingTable]) -> Fib: ...
     def forward(self, packet: bytes, ingress: int) -> tuple[int, list[tuple[int, bytes]]]: ...

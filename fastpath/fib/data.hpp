@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "fib/gate.hpp"
+#include "fib/permits.hpp"
 #include "match/bits.hpp"
 #include "match/index.hpp"
 #include "wire/wire.hpp"
@@ -28,9 +29,10 @@ enum class Drop : std::uint8_t {
     SendFailed = 7,
     Unreachable = 8,
     Returned = 9,
-    Unadvertised = 10
+    Unadvertised = 10,
+    NotPermitted = 11
 };
-inline constexpr std::size_t DROPS = 11;
+inline constexpr std::size_t DROPS = 12;
 
 // header class -> (interface mask, predicate table, header rewrite)
 struct ClassRule {
@@ -62,7 +64,8 @@ struct FibData {
     std::unordered_map<std::uint32_t, ClassRule> classes;
     std::vector<IndexPointer> tables;
     RouteRule route;
-    GatePointer gate;  // null: clients may publish what they like
+    PermitsPointer permits;  // null: the policy permits anything
+    GatePointer gate;        // null: clients need not advertise
 
     [[nodiscard]] bool knows(std::uint32_t interface) const noexcept { return interface < clients.size(); }
     [[nodiscard]] bool is_client(std::uint32_t interface) const noexcept { return clients[interface] != 0; }

@@ -39,10 +39,15 @@ inline Drop admit(const FibData& fib, const wire::MessageView& message, std::uin
     return fib.published_here(message.source) ? Drop::Returned : Drop::None;
 }
 
-// Whether a client may publish this, where clients have to advertise.
+// Whether the policy permits a client to publish this, and if so, whether it has advertised it where it has to.
 inline Drop pass_gate(const FibData& fib, const wire::MessageView& message, std::uint32_t ingress, Workspace& work) {
-    if (fib.gate == nullptr || !fib.is_client(ingress)) return Drop::None;
-    bool admitted = false;
+    if (!fib.is_client(ingress)) return Drop::None;
+    bool admitted = true;
+    if (fib.permits != nullptr) {
+        if (!fib.permits->permits(ingress, message, work.scratch, admitted).ok()) return Drop::Malformed;
+        if (!admitted) return Drop::NotPermitted;
+    }
+    if (fib.gate == nullptr) return Drop::None;
     if (!fib.gate->admits(ingress, message, work.satisfied, admitted).ok()) return Drop::Malformed;
     return admitted ? Drop::None : Drop::Unadvertised;
 }

@@ -49,7 +49,7 @@ cdef extern from "fib/table.hpp" namespace "cbn" nogil:
 
 
 cdef extern from "fib/gate.hpp" namespace "cbn" nogil:
-    cdef cppclass Refused "cbn::Gate::Refused":
+    cdef cppclass Refused "cbn::Refusals::Refused":
         uint64_t count
         uint64_t sequence
 
@@ -60,6 +60,16 @@ cdef extern from "fib/gate.hpp" namespace "cbn" nogil:
         Refused refused(uint32_t)
 
     ctypedef shared_ptr[CppGate] GatePointer
+
+
+cdef extern from "fib/permits.hpp" namespace "cbn" nogil:
+    cdef cppclass CppPermits "cbn::Permits":
+        CppPermits(size_t) except +
+        size_t size()
+        void limit(uint32_t, TablePointer)
+        Refused refused(uint32_t)
+
+    ctypedef shared_ptr[CppPermits] PermitsPointer
 
 
 cdef extern from "fib/fib.hpp" namespace "cbn" nogil:
@@ -87,6 +97,7 @@ cdef extern from "fib/fib.hpp" namespace "cbn" nogil:
         unordered_map[uint32_t, ClassRule] classes
         vector[TablePointer] tables
         RouteRule route
+        PermitsPointer permits
         GatePointer gate
         cbool is_client(uint32_t)
         void note_own_clients() except +
@@ -100,6 +111,11 @@ cdef class ForwardingTable:
 
 cdef class Gate:
     cdef GatePointer gate
+    cdef uint32_t port(self, object interface) except? 0xFFFFFFFF
+
+
+cdef class Permits:
+    cdef PermitsPointer permits
     cdef uint32_t port(self, object interface) except? 0xFFFFFFFF
 
 

@@ -26,6 +26,7 @@ __all__ = [
     "Fib",
     "ForwardingTable",
     "Gate",
+    "Permits",
     "Route",
     "UsageError",
     "WireError",
@@ -308,6 +309,31 @@ cdef class Gate:
         return found.count, found.sequence
 
 
+cdef class Permits:
+    """What clients may publish by the policy of their router; shared by the FIBs of a router."""
+
+    def __cinit__(self, interfaces):
+        self.permits = make_shared[CppPermits](<size_t>u32(interfaces, "interfaces", MAX_INTERFACES))
+
+    cdef uint32_t port(self, object interface) except? 0xFFFFFFFF:
+        count = self.permits.get().size()
+        if not isinstance(interface, int) or not 0 <= interface < count:
+            raise UsageError(f"interface is {interface!r}; these permits have {count}")
+        return interface
+
+    def limit(self, interface, ForwardingTable table not None):
+        """The client at an interface may publish what matches a filter of the table, as it is committed now.
+
+        To be called before a FIB has these permits. Who is not limited may publish anything.
+        """
+        self.permits.get().limit(self.port(interface), table.table.get().current())
+
+    def refused(self, interface):
+        """How many messages of a client were refused, and the sequence of the last (0: of none)."""
+        cdef Refused found = self.permits.get().refused(self.port(interface))
+        return found.count, found.sequence
+
+
 cdef class Fib:
     """Immutable. `clients[i]` is the id of the client at interface i, 0 for a router.
 
@@ -315,14 +341,22 @@ cdef class Fib:
     needs a new FIB (which costs no copy of the tables). `max_datagram_bytes[i]`
     bounds the UDP payload sent at interface i, 1472 if not given; a packet
     larger than that is sent alone. With a `gate` of as many interfaces, clients may publish what they
-    have advertised. UsageError if the parts do not fit together.
+    have advertised, with `permits` what these permit. UsageError if the parts do not fit together.
     """
 
     def __cinit__(self, *_, **__):
         self.data = <FibPointer>make_shared[FibData]()
 
     def __init__(
-        self, origin_class, clients, classes, tables, max_datagram_bytes=None, route=None, gate=None
+        self,
+        origin_class,
+        clients,
+        classes,
+        tables,
+        max_datagram_bytes=None,
+        route=None,
+        gate=None,
+        permits=None,
     ):
         cdef shared_ptr[FibData] data = make_shared[FibData]()
         data.get().origin_class = u32(origin_class, "origin_class")
@@ -331,6 +365,7 @@ cdef class Fib:
             data.get().tables.push_back((<ForwardingTable?>table).table.get().current())
         add_route(data.get(), route)
         add_gate(data.get(), gate)
+        add_permits(data.get(), permits)
         for entry in classes:
             add_class(data.get(), entry)
         self.data = <FibPointer>data

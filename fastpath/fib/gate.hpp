@@ -126,17 +126,33 @@ class Advertised {
     std::unordered_map<Key, std::vector<Term>, Hash> terms_;
 };
 
-// All clients of a router. One that has advertised nothing may publish nothing.
-//
-// What a client has advertised may be told in parts, so that one of many advertisements can change at the cost
-// of the part it is in.
-class Gate {
+// How many messages of a client were refused. The data plane counts while the control plane asks.
+class Refusals {
   public:
     struct Refused {
         std::uint64_t count = 0;
         std::uint64_t sequence = 0;  // of the last message
     };
 
+    void note(const wire::MessageView& message) noexcept {
+        sequence_.store(message.sequence, std::memory_order_relaxed);
+        count_.fetch_add(1, std::memory_order_relaxed);
+    }
+    [[nodiscard]] Refused refused() const noexcept {
+        return {count_.load(std::memory_order_relaxed), sequence_.load(std::memory_order_relaxed)};
+    }
+
+  private:
+    std::atomic<std::uint64_t> count_{0};
+    std::atomic<std::uint64_t> sequence_{0};
+};
+
+// All clients of a router. One that has advertised nothing may publish nothing.
+//
+// What a client has advertised may be told in parts, so that one of many advertisements can change at the cost
+// of the part it is in.
+class Gate {
+  public:
     explicit Gate(std::size_t interfaces) : lanes_(interfaces) {
         for (Lane& lane : lanes_) lane.parts.set(std::make_shared<const Parts>());
     }
@@ -163,24 +179,19 @@ class Gate {
         for (std::size_t each = 1; status.ok() && !admitted && each < parts->size(); ++each) {
             status = (*parts)[each]->admits(message, satisfied, admitted);
         }
-        if (status.ok() && !admitted) {
-            lane.sequence.store(message.sequence, std::memory_order_relaxed);
-            lane.count.fetch_add(1, std::memory_order_relaxed);
-        }
+        if (status.ok() && !admitted) lane.refusals.note(message);
         return status;
     }
 
-    [[nodiscard]] Refused refused(std::uint32_t interface) const noexcept {
-        const Lane& lane = lanes_[interface];
-        return {lane.count.load(std::memory_order_relaxed), lane.sequence.load(std::memory_order_relaxed)};
+    [[nodiscard]] Refusals::Refused refused(std::uint32_t interface) const noexcept {
+        return lanes_[interface].refusals.refused();
     }
 
   private:
     using Parts = std::vector<std::shared_ptr<const Advertised>>;
     struct Lane {
         Published<Parts> parts;
-        std::atomic<std::uint64_t> count{0};
-        std::atomic<std::uint64_t> sequence{0};
+        Refusals refusals;
     };
     std::shared_ptr<const Advertised> none_ = std::make_shared<const Advertised>();
     std::vector<Lane> lanes_;

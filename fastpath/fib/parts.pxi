@@ -73,6 +73,16 @@ cdef int add_gate(FibData *data, object gate) except -1:
     return 0
 
 
+cdef int add_permits(FibData *data, object permits) except -1:
+    if permits is None:
+        return 0
+    size = (<Permits?>permits).permits.get().size()
+    if size != data.clients.size():
+        raise UsageError(f"permits of {size} interfaces for {data.clients.size()}")
+    data.permits = (<Permits>permits).permits
+    return 0
+
+
 cdef int add_interfaces(FibData *data, object clients, object max_datagram_bytes) except -1:
     for client in clients:
         data.clients.push_back(u32(client, "client id"))

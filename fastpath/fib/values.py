@@ -26,6 +26,8 @@ class DropReason(IntEnum):
     """A router sent us, by a way we take messages from, what a client of ours published."""
     UNADVERTISED = 10
     """A client of ours published what is outside of all that it has advertised."""
+    NOT_PERMITTED = 11
+    """A client of ours published what the policy does not permit it to."""
 
 
 @dataclass(frozen=True)

@@ -26,7 +26,7 @@ from nodes.client.core import ClientCore, NotAttached
 from nodes.client.delivery import Advertisement, Callback, Delivery, Inbox, Subscription, Wanted
 from nodes.client.environment import configuration, left_on_sigterm
 from nodes.client.recording import Recording
-from nodes.client.refused import PatternRefused
+from nodes.client.refused import NotPermitted, PatternRefused
 from nodes.client.seeking import Match, MatchCallback, PatternSubscription, Seeking
 from nodes.config import MILLISECOND_NS, InterfaceConfig, NodeConfig
 from nodes.daemon.clock import Clock
@@ -184,12 +184,17 @@ class Client:
 
         Raises:
             PredicateSyntaxError: the text is no predicate; the error points at the column.
+            NotPermitted: the policy of our router does not permit it.
         """
         wanted = parse_predicate(predicate) if isinstance(predicate, str) else predicate
         self._check()
         now_ns = self._clock.now_ns()
         subscription = self._subscribed(now_ns, wanted, callback)
         await self._acknowledged()
+        why_not = subscription.refused
+        if why_not is not None:
+            await self.unsubscribe(subscription)
+            raise NotPermitted(why_not)
         return subscription
 
     async def unsubscribe(self, subscription: Subscription) -> None:
@@ -234,7 +239,7 @@ class Client:
         return sought
 
     def why_refused(self, number: int) -> str | None:
-        """See `PatternSubscription.refused`."""
+        """See `Subscription.refused` and `PatternSubscription.refused`."""
         return self._core.why_refused(number)
 
     def _sought(self, now_ns: int, pattern: Pattern, callback: MatchCallback | None) -> PatternSubscription:
@@ -261,6 +266,13 @@ class Client:
         why = self._core.why_refused(number)
         if why is not None:
             raise PatternRefused(why)
+        return False
+
+    def _check_permitted(self, number: int) -> bool:
+        """Raise if our router does not take a subscription; else False."""
+        why = self._core.why_refused(number)
+        if why is not None:
+            raise NotPermitted(why)
         return False
 
     async def unsubscribe_pattern(self, sought: PatternSubscription) -> None:
@@ -308,6 +320,7 @@ class Client:
         Raises:
             PredicateSyntaxError: the text is none; the error points at the column.
             UsageError: one of them declares no attribute: no message but the empty one is within it.
+            NotPermitted: the policy of our router does not permit it.
         """
         meant = parse_predicate(advertisements) if isinstance(advertisements, str) else advertisements
         self._check()
@@ -316,6 +329,10 @@ class Client:
         if self._recording is not None:
             self._recording.events.advertised(now_ns, number, meant)
         await self._acknowledged()
+        why_not = self._core.why_not_advertised(number)
+        if why_not is not None:
+            self._take_back(number)
+            raise NotPermitted(why_not)
         return Advertisement(number, meant)
 
     async def unadvertise(self, advertisement: Advertisement) -> None:
@@ -329,7 +346,7 @@ class Client:
 
     @property
     def refused(self) -> Mapping[str, int]:
-        """How many of our messages, and patterns, the router has not taken in this session, by why not.
+        """How much of what we sent the router has not taken in this session, by why not.
 
         The router tells of them from time to time, not of each at once.
         """
@@ -437,7 +454,7 @@ class Client:
         number = self._core.subscribe(now_ns, wanted, self._next_number())
 
         def waits(condition: Callable[[], bool]) -> Awaitable[bool]:
-            return self._wait(condition, number)
+            return self._wait(lambda: condition() or self._check_permitted(number), number)
 
         inbox: Inbox[Delivery] = Inbox(self._queue_limit, waits)
         known_ns = self._known_ns(now_ns)

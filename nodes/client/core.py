@@ -33,7 +33,16 @@ from nodes.routing.effects import Deliver, DeliverMatch, Drop, Log, Output, Reas
 from nodes.routing.link import Arrived, Link, LinkEvent, LinkUp
 from nodes.scheme_catalog import factors_patterns
 from nodes.wire.codec import WireError, decode, encode, encode_messages, encode_predicate
-from nodes.wire.packets import OF_PATTERNS, Kind, Message, PacketType, Role
+from nodes.wire.packets import (
+    OF_PATTERNS,
+    OF_POLICY,
+    Kind,
+    Message,
+    PacketType,
+    Refusal,
+    Refused,
+    Role,
+)
 
 TYPE_AT = 1
 
@@ -69,6 +78,11 @@ class ClientCore:
         self._subscriptions = Held("subscription", Kind.SUBSCRIBE, Kind.UNSUBSCRIBE, self.link.send)
         self._advertisements = Held("advertisement", Kind.ADVERTISE, Kind.UNADVERTISE, self.link.send)
         self._patterns = Held("pattern", Kind.SUBSCRIBE_PATTERN, Kind.UNSUBSCRIBE_PATTERN, self.link.send)
+        self._held = {
+            "subscription": self._subscriptions,
+            "advertisement": self._advertisements,
+            "pattern": self._patterns,
+        }
         self._factors_patterns = factors_patterns(config.scheme_options)
         self._changes = 0
         self._sequence = last_sequence
@@ -148,15 +162,25 @@ class ClientCore:
         Raises:
             UsageError: There is none of this id.
         """
-        refused = self.refused_patterns.pop(number, None) is not None
+        refused = self.refused_patterns.pop(number, None) in OF_PATTERNS
         if not self._patterns.discard(now_ns, number, attached=self.attached and not refused):
             raise UsageError(f"{self.config.name} has no pattern {number}")
         self._changes += 1
 
     def why_refused(self, number: int) -> str | None:
-        """Why the router does not seek a pattern, as a sentence; None: it does, as far as we know."""
+        """Why the router has not taken a subscription or a pattern; None: it has, as far as we know."""
         reason = self.refused_patterns.get(number)
-        return None if reason is None else why_not(self.config.name, self.link.interface.peer_name, reason)
+        if reason is None and self._subscriptions.is_refused(number):
+            reason = Refusal.SUBSCRIPTION_NOT_PERMITTED
+        return None if reason is None else self._why_not(reason)
+
+    def why_not_advertised(self, number: int) -> str | None:
+        """Likewise of an advertisement."""
+        refused = self._advertisements.is_refused(number)
+        return self._why_not(Refusal.ADVERTISEMENT_NOT_PERMITTED) if refused else None
+
+    def _why_not(self, reason: int) -> str:
+        return why_not(self.config.name, self.link.interface.peer_name, reason)
 
     @property
     def last_sequence(self) -> int:
@@ -278,6 +302,7 @@ class ClientCore:
             "published": self._published,
             "delivered": self._delivered,
             "refused": dict(sorted(self.refused.items())),
+            "not_permitted": {what: held.refused for what, held in self._held.items() if held.refused},
             "retransmissions": self.link.retransmissions,
             "drops": dict(sorted(self.drops.items())),
         }
@@ -320,11 +345,22 @@ class ClientCore:
     def _take_refused(self, payload: bytes) -> None:
         reason, count, number = codec.decode_refused(payload)
         self.refused[name_of(reason)] = count
-        what = "pattern" if reason in OF_PATTERNS else "sequence"
-        self._outputs.append(Log("refused", {"reason": name_of(reason), "count": count, what: number}))
-        if reason in OF_PATTERNS and number in self._patterns.ids:
+        what = OF_POLICY.get(reason)
+        if what is not None:
+            refused = Refused.read(number)
+            number = refused.number
+            self._take_not_permitted(what, refused)
+        elif reason in OF_PATTERNS and number in self._patterns.ids:
             self.refused_patterns[number] = reason
             self._changes += 1
+        what = what or ("pattern" if reason in OF_PATTERNS else "sequence")
+        self._outputs.append(Log("refused", {"reason": name_of(reason), "count": count, what: number}))
+
+    def _take_not_permitted(self, what: str, refused: Refused) -> None:
+        if self._held[what].refuse(refused):
+            self._changes += 1
+            if what == "pattern":
+                self.refused_patterns[refused.number] = Refusal.PATTERN_NOT_PERMITTED
 
     def _take_match(self, payload: bytes) -> None:
         number, packets = codec.decode_match(payload)

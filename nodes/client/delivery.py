@@ -118,6 +118,14 @@ class Subscription:
         """Deliveries that were dropped because the application did not take them in time."""
         return self.inbox.overflows
 
+    @property
+    def refused(self) -> str | None:
+        """Why our router has not taken it, as a sentence, if it has said so since we were last attached.
+
+        Who waits for a delivery is raised `NotPermitted`. When we are attached anew, it is asked for again.
+        """
+        return self._client.why_refused(self.number)
+
     async def settled(self) -> None:
         """Wait until every router knows of it, unless the network is disturbed meanwhile.
 

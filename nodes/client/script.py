@@ -128,7 +128,7 @@ class ScriptedClient:
         return self._execute(now_ns, _Step(now_ns, "subscribe_pattern", subscription, pattern=pattern))
 
     def why_refused(self, subscription: int) -> str | None:
-        """As of the core: why our router does not seek the pattern of this id."""
+        """As of the core: why our router has not taken the subscription or the pattern of this id."""
         return self.core.why_refused(subscription)
 
     def unsubscribe(self, now_ns: int, subscription: int) -> EventRecord:
@@ -154,8 +154,13 @@ class ScriptedClient:
         return event
 
     def advertises(self, text: str) -> bool:
-        """Whether a message is within what is advertised now."""
-        return any(advertised(each, _message(text)) for each in self._advertised.values())
+        """Whether a message is within what is advertised now, and permitted as far as is known."""
+        message = _message(text)
+        return any(
+            advertised(each, message)
+            for number, each in self._advertised.items()
+            if self.core.why_not_advertised(number) is None
+        )
 
     def unadvertise(self, now_ns: int, advertisement: int) -> EventRecord:
         """Withdraw an advertisement now; returns the event.

@@ -157,7 +157,10 @@ class Client:
         self.wait(self._inner.attach(timeout_s))
 
     def subscribe(self, predicate: str | Predicate) -> Subscription:
-        """Want what matches; returns when our router has taken note."""
+        """Want what matches; returns when our router has taken note.
+
+        `NotPermitted` if its policy does not permit it.
+        """
         return Subscription(self, self.wait(self._inner.subscribe(predicate)))
 
     def subscribe_pattern(self, pattern: str | Pattern) -> PatternSubscription:
@@ -168,7 +171,10 @@ class Client:
         return PatternSubscription(self, self.wait(self._inner.subscribe_pattern(pattern)))
 
     def advertise(self, advertisements: str | Predicate) -> Advertisement:
-        """Announce what will be published; returns when our router knows."""
+        """Announce what will be published; returns when our router knows.
+
+        `NotPermitted` if its policy does not permit it.
+        """
         return self.wait(self._inner.advertise(advertisements))
 
     def unadvertise(self, advertisement: Advertisement) -> None:
@@ -177,7 +183,7 @@ class Client:
 
     @property
     def refused(self) -> Mapping[str, int]:
-        """How many of our messages and patterns the router has not taken: see `aio.Client.refused`."""
+        """How much of what we sent the router has not taken: see `aio.Client.refused`."""
         return self._inner.refused
 
     def publish(self, message: aio.Content, payload: bytes = b"") -> tuple[int, int]:

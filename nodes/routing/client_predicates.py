@@ -17,7 +17,9 @@ from nodes.routing.digests import SetDigest
 from nodes.routing.effects import Reason
 from nodes.routing.holdings import Holdings
 from nodes.routing.link import Link
+from nodes.routing.policy import Policy
 from nodes.routing.predicates import COUNT, filter_count
+from nodes.wire.packets import Refusal, Refused
 
 
 class Predicates:
@@ -91,6 +93,8 @@ class Words:
     """The control payload that withdraws one."""
     unknown: Reason
     """Why a withdrawal is dropped that names none."""
+    refusal: Refusal
+    """What a client is told of one that the policy does not permit."""
 
 
 class FromClients(ABC, Generic[HeldT]):
@@ -100,6 +104,7 @@ class FromClients(ABC, Generic[HeldT]):
         by_interface: What takes it, by the interface to each client.
         words: What it is called.
         holdings: How much a client may hold.
+        policy: What it may be.
     """
 
     def __init__(
@@ -107,20 +112,26 @@ class FromClients(ABC, Generic[HeldT]):
         by_interface: Mapping[int, HeldT],
         words: Words,
         holdings: Holdings,
+        policy: Policy,
     ) -> None:
         self.by_interface = by_interface
         self._words = words
         self._holdings = holdings
+        self._policy = policy
 
     def take(self, now_ns: int, link: Link, payload: bytes) -> None:
-        """One is added or replaced.
+        """One is added or replaced; what the policy does not permit takes the place of none, and is refused.
 
         Raises:
             WireError: It is malformed; nothing was changed.
         """
         number, predicate = self._number(payload), payload[COUNT.size :]
         held = self.by_interface[link.interface.index]
-        if self._holdings.admits_filters(link, held.filters_with(number, predicate)):
+        if not self._permits(link.interface.index, predicate):
+            if held.discard(number):
+                self._touch(now_ns, link)
+            self._policy.refuse(now_ns, link, self._words.refusal, Refused.of(number, predicate))
+        elif self._holdings.admits_filters(link, held.filters_with(number, predicate)):
             held.set(number, predicate)
             self._touch(now_ns, link)
 
@@ -145,6 +156,10 @@ class FromClients(ABC, Generic[HeldT]):
         if len(held):
             held.clear()
             self._touch(now_ns, link)
+
+    @abstractmethod
+    def _permits(self, interface: int, predicate: bytes) -> bool:
+        """Whether the policy permits it to the client there; WireError if it is malformed."""
 
     @abstractmethod
     def _touch(self, now_ns: int, link: Link) -> None:

@@ -60,6 +60,7 @@ class Reason(StrEnum):
     UNLISTED_ORIGIN = "unlisted_origin"
     INTEREST_GAP = "interest_gap"
     OFFER_GAP = "offer_gap"
+    NOT_PERMITTED = "not_permitted"
     UNKNOWN_SUBSCRIPTION = "unknown_subscription"
     UNKNOWN_ADVERTISEMENT = "unknown_advertisement"
     EXPIRED_DESCRIPTOR = "expired_descriptor"

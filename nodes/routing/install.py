@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable
 
-from fastpath.fib import ClassEntry, Fib, ForwardingTable, Gate, Route
+from fastpath.fib import ClassEntry, Fib, ForwardingTable, Gate, Permits, Route
 from fastpath.interests import Predicate, TableEditor
 from fastpath.wire import codec
 from nodes.config import NodeConfig
@@ -81,17 +81,25 @@ class Installer:
     Args:
         config: The router's.
         store: What its tables are made of.
-        gate: What its clients may publish; None: anything.
+        gate: What its clients have advertised; None: they need not.
+        permits: What they may publish; None: anything.
         inner: Whether there is an interface to its own monitors, after the last.
     """
 
     def __init__(
-        self, config: NodeConfig, store: PredicateStore, gate: Gate | None = None, *, inner: bool = False
+        self,
+        config: NodeConfig,
+        store: PredicateStore,
+        gate: Gate | None = None,
+        permits: Permits | None = None,
+        *,
+        inner: bool = False,
     ) -> None:
         self.serial = 0
         """Counts the FIBs made."""
         self._store = store
         self._gate = gate
+        self._permits = permits
         self._node = config.node_id
         self._clients = [i.peer_id if i.peer_role is Role.CLIENT else 0 for i in config.interfaces]
         self._datagram_bytes = [i.mtu - UDP_OVERHEAD_BYTES for i in config.interfaces]
@@ -160,7 +168,7 @@ class Installer:
         ]
         tables = [table.compiled for table in self._tables]
         route = _route(self._node, spec.route) if spec.route else None
-        about = (self._clients, entries, tables, self._datagram_bytes, route, self._gate)
+        about = (self._clients, entries, tables, self._datagram_bytes, route, self._gate, self._permits)
         return Fib(spec.origin_class, *about)
 
     def _note_made(self, fib: Fib) -> Fib:

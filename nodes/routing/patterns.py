@@ -44,13 +44,14 @@ from nodes.routing.client_predicates import predicates_digest
 from nodes.routing.effects import Reason
 from nodes.routing.holdings import Holdings
 from nodes.routing.link import Link
+from nodes.routing.policy import Policy
 from nodes.routing.predicates import COUNT
 from nodes.routing.providers import Providers
 from nodes.routing.schemes.base import View
 from nodes.routing.store import PredicateStore
 from nodes.routing.subscriptions import ClientSubscriptions
 from nodes.wire.codec import WireError, encode_predicate
-from nodes.wire.packets import OF_PATTERNS, Kind, Refusal, Role
+from nodes.wire.packets import OF_PATTERNS, Kind, Refusal, Refused, Role
 
 WAITING_MAX = 4_096
 """With so many payloads waiting to be sent on a link, matches for it are dropped."""
@@ -140,6 +141,7 @@ class Patterns:
         store: Its predicates.
         clients: Where its monitors subscribe, at the interface after the last link.
         holdings: How much a neighbour may have us seek.
+        policy: What a client may.
         limits: Bounds of what is sent.
         changed: Called with the time when patterns are to be taken apart anew.
     """
@@ -151,6 +153,7 @@ class Patterns:
         clients: ClientSubscriptions,
         *,
         holdings: Holdings,
+        policy: Policy,
         limits: LimitConfig,
         changed: Callable[[int], None],
     ) -> None:
@@ -159,6 +162,7 @@ class Patterns:
         self._links = links
         self._clients = clients
         self._holdings = holdings
+        self._policy = policy
         self._limits = limits
         self._changed = changed
         self._to_clients = [each.interface.index for each in links if each.interface.peer_role is Role.CLIENT]
@@ -206,6 +210,11 @@ class Patterns:
             self._refuse(now_ns, link, number, refusal)
             return
         pattern = _parsed(text)
+        if not self._policy.may_subscribe(link.interface.index, encode_predicate(pattern.union)):
+            self._end(now_ns, link, number)
+            refused = Refused.of(number, text.encode())
+            self._policy.refuse(now_ns, link, Refusal.PATTERN_NOT_PERMITTED, refused)
+            return
         if number in held and self.goals[held[number]].text == text.encode():
             return
         self._end(now_ns, link, number)

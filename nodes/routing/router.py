@@ -43,6 +43,7 @@ from nodes.routing.numbers import Numbering
 from nodes.routing.offers import Offers
 from nodes.routing.patterns import Patterns
 from nodes.routing.pending import Pending
+from nodes.routing.policy import MessageRefusals, Policy
 from nodes.routing.records import Rules
 from nodes.routing.scheme_exchange import SchemeExchange
 from nodes.routing.schemes import make_scheme
@@ -51,7 +52,7 @@ from nodes.routing.signatures import Signatures
 from nodes.routing.store import PredicateStore
 from nodes.routing.subscriptions import ClientSubscriptions
 from nodes.scheme_catalog import factors_patterns
-from nodes.wire.packets import Kind, Role
+from nodes.wire.packets import Kind, Refusal, Role
 
 STORM_FACTOR = 16
 """How much longer than `install_delay_ms` a router waits, at most, while causes keep coming."""
@@ -85,8 +86,12 @@ class Router:
         """The interface to our own monitors, if we recognise patterns."""
         ports = len(config.interfaces) + len(self.inner)
         self.gate = Gate(ports) if config.scheme_options.get("advertisements") else None
-        """What clients may publish; None: anything."""
-        self.installer = Installer(config, self.store, self.gate, inner=factors)
+        """What clients have advertised; None: they need not."""
+        self.policy = Policy(config.interfaces)
+        self.permits = self.policy.permits(ports)
+        """What clients may publish by the policy; None: anything."""
+        self.installer = Installer(config, self.store, self.gate, self.permits, inner=factors)
+        self._message_refusals = self._told_of_messages()
         self.drops: Counter[str] = Counter()
         self._outputs: list[Output] = []
         self._begun = False
@@ -136,10 +141,19 @@ class Router:
         )
         to_clients = [i.index for i in config.interfaces if i.peer_role is Role.CLIENT]
         self.clients = ClientSubscriptions(
-            [*to_clients, *self.inner], self.store, self.rules.holdings, self._subscriptions_changed
+            [*to_clients, *self.inner],
+            self.store,
+            self.rules.holdings,
+            self.policy,
+            self._subscriptions_changed,
         )
         self.advertisements = ClientAdvertisements(
-            to_clients, self.rules.holdings, self.gate, self.store, self._advertisements_changed
+            to_clients,
+            self.rules.holdings,
+            self.policy,
+            gate=self.gate,
+            store=self.store,
+            changed=self._advertisements_changed,
         )
         self.scheme_exchange = SchemeExchange(
             node,
@@ -160,10 +174,20 @@ class Router:
                 self.store,
                 self.clients,
                 holdings=self.rules.holdings,
+                policy=self.policy,
                 limits=config.limits,
                 changed=want_install,
             )
         self._handlers = self._handlers_by_role()
+
+    def _told_of_messages(self) -> list[MessageRefusals]:
+        """Who tells clients which of their messages the data plane refuses, reason by reason."""
+        told = []
+        if self.gate is not None:
+            told.append(MessageRefusals(Refusal.UNADVERTISED, self.gate.refused))
+        if self.permits is not None:
+            told.append(MessageRefusals(Refusal.MESSAGE_NOT_PERMITTED, self.permits.refused))
+        return told
 
     def _handlers_by_role(self) -> dict[Role, dict[int, Handler]]:
         from_routers: dict[int, Handler] = {
@@ -245,7 +269,8 @@ class Router:
                 for event in link.handle_timer(now_ns):
                     self._take(now_ns, link, event)
                 if link.interface.peer_role is Role.CLIENT:
-                    self.advertisements.tell(now_ns, link)
+                    for refusals in self._message_refusals:
+                        refusals.tell(now_ns, link)
         due = self._own_deadline()
         if due is not None and due <= now_ns:
             self._stale = True
@@ -355,6 +380,9 @@ class Router:
         elif link.interface.peer_role is Role.CLIENT:
             self.clients.end_session(now_ns, link)
             self.advertisements.end_session(now_ns, link)
+            self.policy.end_session(link)
+            for refusals in self._message_refusals:
+                refusals.end_session(link)
             if self.patterns is not None:
                 self.patterns.end_session(now_ns, link)
         else:

@@ -16,11 +16,15 @@ from nodes.routing.client_predicates import FromClients, Predicates, Words
 from nodes.routing.effects import Reason
 from nodes.routing.holdings import Holdings
 from nodes.routing.link import Link
+from nodes.routing.policy import Policy
 from nodes.routing.predicates import REDUCED_FILTERS_MAX
 from nodes.routing.schemes.base import of_client
 from nodes.routing.store import PredicateStore
+from nodes.wire.packets import Refusal
 
-_WORDS = Words("a subscription", "UNSUBSCRIBE", Reason.UNKNOWN_SUBSCRIPTION)
+_WORDS = Words(
+    "a subscription", "UNSUBSCRIBE", Reason.UNKNOWN_SUBSCRIPTION, Refusal.SUBSCRIPTION_NOT_PERMITTED
+)
 
 
 class Subscriptions(Predicates):
@@ -54,6 +58,7 @@ class ClientSubscriptions(FromClients[Subscriptions]):
         clients: The interfaces to clients.
         store: Takes what each client wants, as `of_client`.
         holdings: How much a client may subscribe to.
+        policy: And to what.
         changed: Called with the time after every change.
     """
 
@@ -62,10 +67,11 @@ class ClientSubscriptions(FromClients[Subscriptions]):
         clients: Iterable[int],
         store: PredicateStore,
         holdings: Holdings,
+        policy: Policy,
         changed: Callable[[int], None],
     ) -> None:
         held = {interface: Subscriptions(store.pool) for interface in clients}
-        super().__init__(held, _WORDS, holdings)
+        super().__init__(held, _WORDS, holdings, policy)
         self._changed = changed
         self._touched: set[int] = set()
         self._store = store
@@ -94,6 +100,9 @@ class ClientSubscriptions(FromClients[Subscriptions]):
         """(removed, added): how what all clients want, reduced, has changed since this was last asked."""
         self.store_changes()
         return self._wanted.settle()
+
+    def _permits(self, interface: int, predicate: bytes) -> bool:
+        return self._policy.may_subscribe(interface, predicate)
 
     def _touch(self, now_ns: int, link: Link) -> None:
         self._note(now_ns, link.interface.index)

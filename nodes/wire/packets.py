@@ -12,6 +12,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import IntEnum
 from typing import NamedTuple
+from zlib import crc32
 
 from nodes.model import Value
 
@@ -77,10 +78,48 @@ class Refusal(IntEnum):
     """A pattern beyond as many as it seeks for one neighbour."""
     OVERSIZE_PATTERN = 3
     """A pattern whose text is too long."""
+    MESSAGE_NOT_PERMITTED = 4
+    """Messages that the policy does not permit the client to publish."""
+    SUBSCRIPTION_NOT_PERMITTED = 5
+    """A subscription, whole, that is wider than what the policy permits."""
+    ADVERTISEMENT_NOT_PERMITTED = 6
+    """Likewise, an advertisement."""
+    PATTERN_NOT_PERMITTED = 7
+    """Likewise, a pattern, of which some part is wider."""
 
 
 OF_PATTERNS = frozenset({Refusal.TOO_MANY_PATTERNS, Refusal.OVERSIZE_PATTERN})
 """Those that are about a pattern, and name it by its number."""
+OF_POLICY: Mapping[int, str] = {
+    Refusal.SUBSCRIPTION_NOT_PERMITTED: "subscription",
+    Refusal.ADVERTISEMENT_NOT_PERMITTED: "advertisement",
+    Refusal.PATTERN_NOT_PERMITTED: "pattern",
+}
+"""Those that name what the policy does not permit by `Refused`, and what that is."""
+_CHECK_BITS = 31
+
+
+class Refused(NamedTuple):
+    """What the `sequence` of a REFUSED names for the reasons of `OF_POLICY`."""
+
+    number: int
+    check: int
+    """Of what was refused under that number; another may have taken its place meanwhile."""
+
+    @classmethod
+    def of(cls, number: int, encoded: bytes) -> Refused:
+        """What has this number and these bytes: a predicate, or the text of a pattern."""
+        return cls(number, crc32(encoded) & ((1 << _CHECK_BITS) - 1))
+
+    @classmethod
+    def read(cls, sequence: int) -> Refused:
+        """What a `sequence` names."""
+        return cls(sequence >> _CHECK_BITS, sequence & ((1 << _CHECK_BITS) - 1))
+
+    @property
+    def sequence(self) -> int:
+        """As it is sent."""
+        return self.number << _CHECK_BITS | self.check
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,6 +18,8 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from nodes.daemon.json_lines import Caller, Limits, Request, RequestError
+from nodes.model import parse_message, parse_predicate
+from nodes.policy import may_advertise, may_publish
 from nodes.wire.packets import Role
 from testbed.live.clients import AdminError
 from testbed.live.fabric import EndedProgram, Life, NetworkError, NotReadyError, ProcessDiedError, ProcessRow
@@ -238,8 +240,10 @@ class Control:
     def _publish(self, _: Caller, request: Request) -> object:
         client = self._find_client(_text(request, "client"))
         more = {"count": request["count"]} if "count" in request else {}
-        said = self._live.ask(client.name, "publish", message=request.get("message"), **more)
-        return {"client": client.name, **said, "required": self._must_advertise}
+        text = _text(request, "message")
+        said = self._live.ask(client.name, "publish", message=text, **more)
+        permitted = client.policy is None or may_publish(client.policy, parse_message(text))
+        return {"client": client.name, **said, "required": self._must_advertise, "permitted": permitted}
 
     def _subscribe(self, caller: Caller, request: Request) -> object:
         client = self._find_client(_text(request, "client"))
@@ -249,8 +253,10 @@ class Control:
 
     def _advertise(self, _: Caller, request: Request) -> object:
         client = self._find_client(_text(request, "client"))
-        made = self._live.ask(client.name, "advertise", predicate=_text(request, "predicate"))
-        return {"client": client.name, **made, "required": self._must_advertise}
+        text = _text(request, "predicate")
+        made = self._live.ask(client.name, "advertise", predicate=text)
+        permitted = client.policy is None or may_advertise(client.policy, parse_predicate(text))
+        return {"client": client.name, **made, "required": self._must_advertise, "permitted": permitted}
 
     def _unadvertise(self, _: Caller, request: Request) -> object:
         client = self._find_client(_text(request, "client"))

@@ -25,7 +25,8 @@ _RATIOS = ("delivery_ratio", "judged")
 SCOPED = ("publications", *_PAIRS, *_RATIOS, *(f"latency.{q}" for q in _LATENCIES))
 """Quantities that can be asked for of a part of the run."""
 WHOLE = (
-    "unadvertised", "patterns.owed", "patterns.delivered", "patterns.missing", "patterns.duplicate",
+    "unadvertised", "policy.publications", "policy.subscriptions", "policy.advertisements",
+    "policy.patterns", "patterns.owed", "patterns.delivered", "patterns.missing", "patterns.duplicate",
     "patterns.spurious", "patterns.lost", "wasted_crossings", "problems", "fidelity", "captures.drops",
     "convergence.start", "convergence.p50",
     "convergence.max", "convergence.disturbances", "convergence.interrupted", "control.packets",

@@ -32,6 +32,7 @@ from testbed.plan.model import Plan, RecordPlan, TimingPlan
 from testbed.plan.moments import Times, read_times
 from testbed.plan.overrides import apply_overrides
 from testbed.plan.parameters import fill_in
+from testbed.plan.policy import read_policy
 from testbed.plan.populations import Member, read_populations
 from testbed.plan.problems import Key, ScenarioError, did_you_mean
 from testbed.plan.programs import read_duration, read_programs
@@ -155,6 +156,7 @@ def _build(source: Source, data: Mapping[str, Any], overrides: Mapping[str, str]
     members = read_populations(source, data, graph, groups)
     groups.check()
     cores = _cores(data.get("cpu") or {}, groups, data.get("seed", 1))
+    policy = read_policy(source, data, groups)
     scheme, options = _scheme(source, data)
     times = read_times(source, data)
     room = Room(min((wire.mtu for wire in graph.wires), default=1500), scheme, len(graph.routers))
@@ -182,7 +184,13 @@ def _build(source: Source, data: Mapping[str, Any], overrides: Mapping[str, str]
         scheme=scheme,
         scheme_options=options,
         nodes=tuple(
-            replace(n, script=scripts.get(n.name, ()), run=programs.get(n.name, ()), cpu=cores.get(n.name))
+            replace(
+                n,
+                script=scripts.get(n.name, ()),
+                run=programs.get(n.name, ()),
+                cpu=cores.get(n.name),
+                policy=policy.get(n.name),
+            )
             for n in nodes
         ),
         links=tuple(links),

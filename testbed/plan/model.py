@@ -10,7 +10,7 @@ import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from nodes.config import Action, LimitConfig, SecurityConfig, TimerConfig
+from nodes.config import Action, LimitConfig, PolicyConfig, SecurityConfig, TimerConfig
 from nodes.wire.packets import Role
 
 
@@ -48,6 +48,8 @@ class NodePlan:
     """The program that is this client, and its arguments; empty: it is its script."""
     cpu: float | None = None
     """How many cores it may use, where the world can limit that; None: as many as there are."""
+    policy: PolicyConfig | None = None
+    """What a client may do; None: anything."""
 
 
 @dataclass(frozen=True, slots=True)

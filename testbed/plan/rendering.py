@@ -82,4 +82,5 @@ def _interface(plan: Plan, interface: InterfacePlan, peer: NodePlan, keys: Keys 
         cost=link.cost,
         mtu=link.mtu,
         keys=() if keys is None else keys.of(interface.link),
+        policy=peer.policy,
     )

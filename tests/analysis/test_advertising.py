@@ -79,8 +79,8 @@ def test_how_a_message_stands_by_when_it_was_published(
 def test_what_is_left_of_what_is_due() -> None:
     owed, allowed = Due(True, True), Due(False, True, "network")
     unsure, nothing = Due(False, True, "advertisement"), Due(None, False)
-    assert [restricted(owed, s) for s in Standing] == [owed, unsure, nothing]
-    assert [restricted(allowed, s) for s in Standing] == [allowed, allowed, nothing]
+    assert [restricted(owed, s) for s in Standing] == [owed, unsure, nothing, nothing]
+    assert [restricted(allowed, s) for s in Standing] == [allowed, allowed, nothing, nothing]
 
 
 def test_the_report_says_for_how_long_each_advertisement_stood() -> None:

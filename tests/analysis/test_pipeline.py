@@ -66,6 +66,7 @@ def test_a_faultless_run_is_found_so(spark, hand_made):
         "not_owed": {},
         "lost_by": {},
         "attacks": None,
+        "policy": None,
         "publications": 3,
         "unadvertised": 0,
         "patterns": None,

@@ -64,7 +64,8 @@ class Loopback:
             "admin_socket": str(self.folder / f"{name}.sock"),
             "events_path": str(self.folder / f"{name}.events.jsonl") if role is Role.CLIENT else "",
         }
-        return NodeConfig(name, node_id, role, "test", 1, interfaces, **{**paths, **changes})
+        more = {"interfaces": interfaces, **paths, **changes}
+        return NodeConfig(name, node_id, role, "test", 1, **more)
 
     def start(self, name: str, script: Sequence[Action] = (), **changes: Any) -> None:
         path = self.folder / f"{name}.toml"

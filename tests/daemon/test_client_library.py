@@ -7,6 +7,7 @@ import re
 import subprocess
 import sys
 from collections.abc import Coroutine
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,8 @@ import pytest
 from nodes.client import sync
 from nodes.client.aio import Client
 from nodes.client.core import NotAttached
+from nodes.client.refused import NotPermitted, PatternRefused
+from nodes.config import PolicyConfig
 from nodes.config_file import ConfigError, dump_config, load_config
 from nodes.daemon.sockets import open_interface
 from nodes.model import PredicateSyntaxError, Time, UsageError, parse_predicate
@@ -23,12 +26,20 @@ from nodes.wire.packets import Role
 ROOT = Path(__file__).resolve().parents[2]
 
 
-def router_with_two_clients(net: Any) -> None:
+def router_with_two_clients(net: Any, policy: PolicyConfig | None = None) -> None:
+    """r1, which permits c2 so much, and c3 anything."""
     for name, node_id, role in (("r1", 1, Role.ROUTER), ("c2", 2, Role.CLIENT), ("c3", 3, Role.CLIENT)):
         net.node(name, node_id, role)
     net.link("r1", "c2")
     net.link("r1", "c3")
-    net.start("r1")
+    start_router(net, policy)
+
+
+def start_router(net: Any, policy: PolicyConfig | None) -> None:
+    """r1, which permits c2 so much."""
+    interfaces = net.config("r1").interfaces
+    limited = (replace(i, policy=policy if i.peer_name == "c2" else None) for i in interfaces)
+    net.start("r1", interfaces=tuple(limited))
 
 
 def connect(net: Any, name: str, **more: Any) -> Any:
@@ -51,6 +62,48 @@ async def settled(net: Any, subscriptions: int) -> None:
 
     while not printed():
         await asyncio.sleep(0.005)
+
+
+def test_what_the_policy_does_not_permit_raises_and_is_not_held(loopback: Any) -> None:
+    net = loopback
+    router_with_two_clients(net, PolicyConfig(subscribe="x < 5", publish="x = 1", advertise="x any integer"))
+
+    async def work() -> None:
+        async with connect(net, "c2") as limited, connect(net, "c3") as other:
+            with pytest.raises(NotPermitted, match=r"take the subscription: .*\(policy.subscribe\)"):
+                await limited.subscribe("x < 9")
+            with pytest.raises(NotPermitted, match=r"take the advertisement: .*\(policy.advertise\)"):
+                await limited.advertise("y any integer")
+            with pytest.raises(PatternRefused, match=r"\(policy.subscribe\)"):
+                await limited.subscribe_pattern("[x = 1] then [x = 7] within 1s")
+            few, everything = await limited.subscribe("x < 3"), await other.subscribe("x any integer")
+            assert few.refused is None
+            await settled(net, 2)
+            for number in (7, 1):
+                await limited.publish({"x": number})
+            assert (await anext(aiter(everything))).attributes == {"x": 1}
+            await other.publish({"x": 2})
+            assert (await anext(aiter(few))).attributes == {"x": 2}
+            while limited.refused.get("message_not_permitted") != 1:
+                await asyncio.sleep(0.005)  # told with the next HELLO at the latest
+
+    run(work())
+
+
+def test_who_waits_for_deliveries_is_told_when_its_router_comes_back_and_permits_less(loopback: Any) -> None:
+    net = loopback
+    router_with_two_clients(net)
+
+    async def work() -> None:
+        async with connect(net, "c2") as client:
+            wanted = await client.subscribe("x < 9")
+            net.stop()
+            start_router(net, PolicyConfig(subscribe="x < 5"))
+            with pytest.raises(NotPermitted, match="does not take the subscription"):
+                await anext(aiter(wanted))
+            assert wanted.refused is not None
+
+    run(work())
 
 
 def test_a_client_advertises_and_withdraws_what_it_will_publish(loopback: Any) -> None:

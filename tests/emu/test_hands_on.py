@@ -149,6 +149,30 @@ def test_what_is_advertised_by_hand_is_taken_until_it_is_withdrawn_and_one_patte
         seeker.communicate(timeout=30)
 
 
+def test_what_the_policy_does_not_permit_is_refused_with_a_sentence_and_the_rest_goes_on(
+    tmp_path: Path,
+) -> None:
+    """a may publish and advertise `what = 1` alone, and c subscribe to it alone."""
+    policy = {"a.publish": "what = 1", "a.advertise": "what = 1", "c.subscribe": "what = 1"}
+    more = [word for key, text in policy.items() for word in ("--set", f"policy.{key}={text}")]
+    with network(tmp_path, f"policy-{os.getpid()}", *more) as lab:
+        said = lab.on("sub", "c", "what any integer", code=4)
+        assert (
+            "r3 does not take the subscription: the policy does not permit it to c (policy.subscribe)" in said
+        )
+        said = lab.on("advertise", "a", "what any integer", code=4)
+        assert "the policy does not permit it to a (policy.advertise)" in said
+        subscriber = lab.start("sub", "--run", lab.name, "c", "what = 1", "--count", "1", "--json")
+        wait_for(subscriber, "the whole network knows")
+        outside = lab.start("pub", "--run", lab.name, "a", "what = 2")
+        assert "the policy does not permit this to a" in outside.communicate(timeout=30)[1]
+        lab.on("pub", "a", "what = 1")
+        out, _ = subscriber.communicate(timeout=30)
+        assert json.loads(out)["message"] == "what = 1"
+        drops = json.loads(lab.on("node", "r1", "status"))["drops"]
+        assert (drops["forwarding"]["NOT_PERMITTED"], drops["control"]["not_permitted"]) == (1, 1)
+
+
 def test_advertising_where_nobody_has_to_says_so(lab: Terminal) -> None:
     told = lab.start("advertise", "--run", lab.name, "a", "n any integer")
     _, said = told.communicate(timeout=30)

@@ -25,6 +25,11 @@ ADVERTISED = (
     f"k any string and x < 5 and x = 7 and {OTHERS}",
     f'k >* "b" and k = "a" and x any integer and {OTHERS} or k = "" and x any integer',
 )
+POLICIES = {
+    "subscribe": ("x any integer", "x < 8 or k any string", 'x != 7 or k >* "c"', "x >= 2", "all", "none"),
+    "publish": ("x < 8", 'k != "" and x > 0', 'k *< "b" or x any integer', "all", "none"),
+    "advertise": (*ADVERTISED[:2], f"k any string and x <= 7 and {OTHERS}", "all", "none"),
+}
 PATTERNS = (
     "[x = 1] then [x = 2] within 200ms",
     '[k = "a"] and another [k = "b" and x < 5] within 100ms pairing once',
@@ -47,6 +52,7 @@ def draw(seed: int, scheme: str | None = None) -> dict[str, Any]:
         _let_advertise(scenario, Random(f"judge/{seed}/advertisements"), always=routed)
         _let_seek(scenario, Random(f"judge/{seed}/patterns"), always=routed)
         _let_prove(scenario, Random(f"judge/{seed}/security"))
+        _let_obey(scenario, Random(f"judge/{seed}/policy"))
         if routed:
             _let_matches_be_owed(scenario)
         try:
@@ -62,6 +68,19 @@ def _let_prove(scenario: dict[str, Any], rng: Random) -> None:
     if rng.random() < 0.25:
         scenario["security"] = {"neighbours": rng.choice(["permissive", "required"])}
         scenario["faults"].append({f"at {rng.randint(100, LASTS_MS)}ms": "rekey links, access"})
+
+
+def _let_obey(scenario: dict[str, Any], rng: Random) -> None:
+    """In some, a policy says what clients may do, which is less than some of them try."""
+    if rng.random() < 0.4:
+        whom = ["clients", "c1", "one of clients", "40% of clients"]
+        scenario["policy"] = {
+            each: {
+                verb: rng.choice(POLICIES[verb])
+                for verb in rng.sample(sorted(POLICIES), rng.choice([1, 2, 3]))
+            }
+            for each in rng.sample(whom, rng.choice([1, 1, 2]))
+        }
 
 
 def routes_patterns(seed: int, scheme: str) -> bool:

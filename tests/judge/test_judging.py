@@ -15,7 +15,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nodes.model import (
+    Filter,
     Occurrence,
+    advertisement_covers,
     advertisement_overlaps,
     format_filter,
     matches_of,
@@ -23,7 +25,9 @@ from nodes.model import (
     parse_pattern,
     parse_predicate,
 )
+from nodes.model import covers as model_covers
 from nodes.model.patterns import longest_ns as model_longest_ns
+from tests.judge.judging import permitted
 from tests.judge.judging.overlapping import overlap
 from tests.judge.judging.packets import (
     FLOAT,
@@ -38,9 +42,9 @@ from tests.judge.judging.packets import (
 from tests.judge.judging.pattern_texts import Seen, all_matches, longest_ns, paired, read_pattern
 from tests.judge.judging.pcap import Record, read_capture
 from tests.judge.judging.subscribing import decode_predicate
-from tests.judge.judging.texts import matches, read_message, read_predicate
+from tests.judge.judging.texts import Constraint, matches, read_message, read_predicate
 from tests.judge.judging.verdict import Between, _quantile
-from tests.judge.scenarios import ADVERTISED, PATTERNS, PREDICATES
+from tests.judge.scenarios import ADVERTISED, PATTERNS, POLICIES, PREDICATES
 
 ROOT = Path(__file__).parents[2]
 JUDGING = sorted((ROOT / "tests/judge/judging").glob("*.py"))
@@ -104,6 +108,38 @@ def test_the_judge_finds_overlaps_that_are_drawn_as_the_model_does() -> None:
         for one, other in product(parse_predicate(offered).filters, parse_predicate(wanted).filters):
             ours = overlap(*(next(iter(read_predicate(format_filter(each)))) for each in (one, other)))
             assert ours is advertisement_overlaps(one, other), f"{offered} and {wanted}"
+
+
+def test_the_judge_permits_of_all_that_is_drawn_what_covering_permits() -> None:
+    texts = [text for pattern in PATTERNS for text in re.findall(r"\[([^]]*)\]", pattern)]
+    for allowed, asked in product(POLICIES["subscribe"], [*PREDICATES, *texts]):
+        for one, other in product(parse_predicate(allowed).filters, parse_predicate(asked).filters):
+            ours = permitted.covers(*_read(one, other))
+            assert ours is model_covers(one, other), f"{allowed} and {asked}"
+    for allowed, asked in product(POLICIES["advertise"], ADVERTISED):
+        for one, other in product(parse_predicate(allowed).filters, parse_predicate(asked).filters):
+            ours = permitted.declares(*_read(one, other))
+            assert ours is advertisement_covers(one, other), f"{allowed} and {asked}"
+
+
+def _read(*filters: Filter) -> list[frozenset[Constraint]]:
+    return [next(iter(read_predicate(format_filter(each)))) for each in filters]
+
+
+_SIGNS = st.sampled_from(["=", "!=", "<", ">", "<=", ">="])
+_NUMBERS = st.integers(-3, 3) | st.sampled_from([2**63 - 1, -(2**63)])
+_CONSTRAINTS = st.one_of(
+    st.builds("x {} {}".format, _SIGNS, _NUMBERS),
+    st.builds("y {} {}".format, _SIGNS, st.sampled_from(["-inf", "-1.0", "0.0", "0.5", "inf"])),
+    st.builds("u {} {}".format, st.sampled_from(["=", "!="]), st.sampled_from(["true", "false"])),
+)
+_TEXTS = st.lists(_CONSTRAINTS, max_size=4).map(lambda texts: " and ".join(texts) or "all")
+
+
+@given(_TEXTS, _TEXTS)
+def test_the_judge_and_the_model_agree_on_what_covers_what_of_numbers(wide: str, narrow: str) -> None:
+    (one,), (other,) = (parse_predicate(text).filters for text in (wide, narrow))
+    assert permitted.covers(*_read(one, other)) is model_covers(one, other)
 
 
 def _bytes(lines: list[str]) -> bytes:

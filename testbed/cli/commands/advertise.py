@@ -36,6 +36,10 @@ def _advertise(args: argparse.Namespace) -> int:
     with talk(args.run) as (_, caller):
         if args.withdraw is None:
             said = caller.ask("advertise", client=args.client, predicate=args.predicate)
+            if not said["permitted"]:
+                caller.ask("unadvertise", client=args.client, advertisement=said["advertisement"])
+                why = f"the policy does not permit it to {args.client} (policy.advertise)"
+                raise exits.CommandError(f"its router does not take the advertisement: {why}", exits.FAILED)
         else:
             said = caller.ask("unadvertise", client=args.client, advertisement=args.withdraw)
     if args.json:

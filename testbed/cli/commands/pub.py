@@ -53,7 +53,10 @@ def _pub(args: argparse.Namespace) -> int:
     else:
         what = "the message" if args.count == 1 else f"{args.count:,} messages, the last one"
         print(f"{args.client} published {what} as {args.client}/{last['sequence']}")
-    if last["required"] and not last["advertised"]:
+    if not last["permitted"]:
+        why = "so its router takes it no further (policy.publish)"
+        print(f"the policy does not permit this to {args.client}, {why}", file=sys.stderr)
+    elif last["required"] and not last["advertised"]:
         print(f"{args.client} does not advertise this, so its router takes it no further", file=sys.stderr)
     return exits.OK
 

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from tests.judge.judging.calm import Calm
+from tests.judge.judging.permitted import Policy
 from tests.judge.judging.run import FOREVER, Run
 from tests.judge.judging.subscribing import Change, advertised_changes_of, changes_of
 from tests.judge.judging.texts import Message, Predicate, admits, matches
@@ -61,6 +62,7 @@ class Rules:
         complete = run.manifest["outcome"] == "complete"
         self._end_ns = FOREVER if complete else run.manifest["end_ns"] - run.settle_ns
         self.subscriptions = subscriptions_of(changes_of(run))
+        self._policy = Policy(run)
         must = run.plan["scheme_options"].get("advertisements", False)
         self._advertised = subscriptions_of(advertised_changes_of(run)) if must else None
 
@@ -83,8 +85,17 @@ class Rules:
             for client, answer in answers.items()
         }
 
+    def permitted(self, publisher: int, message: Message | None) -> bool:
+        """Whether the policy permits a message to its publisher."""
+        return self._policy.may_publish(publisher, message)
+
     def advertised(self, publisher: int, time_ns: int, message: Message | None) -> tuple[bool, bool]:
-        """Whether a message is surely within what was advertised, and whether it may be; None: any."""
+        """Whether a message is surely within what was advertised, and whether it may be; None: any.
+
+        One that is not permitted is not.
+        """
+        if not self.permitted(publisher, message):
+            return False, False
         if self._advertised is None:
             return True, True
         within = [

@@ -19,6 +19,7 @@ from tests.judge.judging.pattern_texts import (
     predicates_of,
     read_pattern,
 )
+from tests.judge.judging.permitted import Policy
 from tests.judge.judging.run import FOREVER, Event, Run
 from tests.judge.judging.subscribing import advertised_changes_of, changes_of, unlogged_patterns
 from tests.judge.judging.tables import Publication
@@ -85,6 +86,18 @@ def _begun(run: Run) -> list[Event]:
     return sorted([*run.of("subscribe_pattern"), *captured], key=lambda event: event["time_ns"])
 
 
+def refused_patterns(run: Run) -> int:
+    """How many patterns the policy did not permit."""
+    return sum(not _permitted(run, event) for event in _begun(run))
+
+
+def _permitted(run: Run, event: Event) -> bool:
+    """Whether a client may subscribe to all parts of a pattern."""
+    policy, client = Policy(run), run.clients[event["node"]]
+    parts = predicates_of(read_pattern(event["pattern"]).root)
+    return all(policy.may_subscribe(client, part) for part in parts)
+
+
 class _Judge:
     def __init__(self, run: Run, calm: Calm, publications: Mapping[Id, Publication]) -> None:
         self._run = run
@@ -105,6 +118,8 @@ class _Judge:
             ends = [t for c, n, t in self._ends if (c, n) == (self._run.clients[client], number)]
             ends += [later["time_ns"] for later in events[at + 1 : at + 2]]
             until_ns = min((t for t in ends if t >= event["time_ns"]), default=None)
+            if not _permitted(self._run, event):
+                continue
             pattern = read_pattern(event["pattern"])
             held = Subscription(self._run.clients[client], frozenset(), event["time_ns"], until_ns)
             self._look(found, pattern, list(self._candidates(pattern, held)))

@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import struct
 from collections import Counter
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
 
 from tests.judge.judging.packets import MalformedError, read_value
+from tests.judge.judging.permitted import Policy
 from tests.judge.judging.run import Run, Sight
 from tests.judge.judging.texts import Constraint, Predicate, read_predicate
 
@@ -39,12 +40,57 @@ class Change:
 
 
 def advertised_changes_of(run: Run) -> list[Change]:
-    """How what clients advertise changes, in the form of subscriptions."""
-    return _changes_of(run, ("advertise", "unadvertise"), "advertisement", ADVERTISING)
+    """How what clients advertise changes, in the form of subscriptions, as far as the policy permits it."""
+    return _left(_advertising(run), Policy(run).may_advertise)
 
 
 def changes_of(run: Run) -> list[Change]:
-    """All changes of a run, in order of time; of equal times, those of the events first."""
+    """All changes of a run, likewise, in order of time; of equal times, those of the events first."""
+    return _left(_subscribing(run), Policy(run).may_subscribe)
+
+
+def refused_changes_of(run: Run) -> tuple[int, int]:
+    """How many subscriptions, and how many advertisements, the policy did not permit."""
+    policy = Policy(run)
+    return (
+        _refused(_subscribing(run), policy.may_subscribe),
+        _refused(_advertising(run), policy.may_advertise),
+    )
+
+
+May = Callable[[int, Predicate], bool]
+
+
+def _left(changes: list[Change], may: May) -> list[Change]:
+    """What is not permitted leaves nothing under its number."""
+    return [
+        change if change.predicate is None or may(change.client, change.predicate) else _withdrawn(change)
+        for change in changes
+    ]
+
+
+def _withdrawn(change: Change) -> Change:
+    return replace(change, predicate=None)
+
+
+def _refused(changes: list[Change], may: May) -> int:
+    """Those that are not permitted; the same again under its number is none."""
+    held: dict[tuple[int, int], Predicate | None] = {}
+    count = 0
+    for change in changes:
+        key = change.client, change.number
+        again = held.get(key) == change.predicate
+        held[key] = change.predicate
+        if change.predicate is not None and not again and not may(change.client, change.predicate):
+            count += 1
+    return count
+
+
+def _advertising(run: Run) -> list[Change]:
+    return _changes_of(run, ("advertise", "unadvertise"), "advertisement", ADVERTISING)
+
+
+def _subscribing(run: Run) -> list[Change]:
     return _changes_of(run, ("subscribe", "unsubscribe"), "subscription", SUBSCRIBING)
 
 

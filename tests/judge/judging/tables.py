@@ -87,6 +87,8 @@ class Tables:
     """What was due."""
     outside: frozenset[Id]
     """Publications outside of all that their clients may have advertised."""
+    forbidden: frozenset[Id]
+    """Those that the policy does not permit."""
 
 
 def tables_of(run: Run, calm: Calm) -> Tables:
@@ -100,12 +102,15 @@ def tables_of(run: Run, calm: Calm) -> Tables:
         if p.content is not None
         for client, answer in rules.answers(key[0], p.published_ns, p.content).items()
     }
+    forbidden = {key for key, p in publications.items() if not rules.permitted(key[0], p.content)}
     outside = {
         key for key, p in publications.items() if not rules.advertised(key[0], p.published_ns, p.content)[1]
-    }
+    } - forbidden
     crossings = _crossings(run, deliveries)
     verdicts = _verdicts(run, answers, deliveries)
-    return Tables(publications, deliveries, crossings, verdicts, answers, frozenset(outside))
+    return Tables(
+        publications, deliveries, crossings, verdicts, answers, frozenset(outside), frozenset(forbidden)
+    )
 
 
 def _publications(run: Run) -> dict[Id, Publication]:

@@ -13,8 +13,10 @@ from typing import Any
 
 from tests.judge.judging.calm import Calm, calm_of
 from tests.judge.judging.packets import MESSAGE, PAD
+from tests.judge.judging.permitted import Policy
 from tests.judge.judging.run import FOREVER, Event, Run, read_run
-from tests.judge.judging.sought import sought
+from tests.judge.judging.sought import refused_patterns, sought
+from tests.judge.judging.subscribing import refused_changes_of
 from tests.judge.judging.tables import Delivery, Pair, Row, Tables, tables_of
 
 ARRIVED = ("delivered", "duplicate")
@@ -34,6 +36,7 @@ def judge(path: Path) -> tuple[Counts, Tables]:
         **whole,
         "publications": len(tables.publications),
         "unadvertised": len(tables.outside),
+        "policy": _policy(run, tables),
         "patterns": sought(run, calm, tables.publications),
         "wasted_crossings": sum(c.copies for c in tables.crossings.values() if c.wasted),
         "delivered_digest": _digest(run, tables),
@@ -46,6 +49,19 @@ def judge(path: Path) -> tuple[Counts, Tables]:
         "recovery": next((_part(tables, *part) for part in _recovery(run, calm)), None),
         "faults": [_disturbance(tables, *part) for part in _disturbances(run, calm)],
     }, tables
+
+
+def _policy(run: Run, tables: Tables) -> Counts | None:
+    """What the policy did not permit; None: there is none."""
+    if not Policy(run).there_is:
+        return None
+    subscriptions, advertisements = refused_changes_of(run)
+    return {
+        "publications": len(tables.forbidden),
+        "subscriptions": subscriptions,
+        "advertisements": advertisements,
+        "patterns": refused_patterns(run),
+    }
 
 
 def _counts(rows: Mapping[Pair, Row]) -> Counts:
