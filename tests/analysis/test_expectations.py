@@ -35,6 +35,7 @@ VERDICT = {
     "fidelity": {"verdict": "degraded", "reasons": ["late by 5 ms"]},
     "problems": ["one"],
     "unadvertised": 2,
+    "policy": {"publications": 1, "subscriptions": 2, "advertisements": 3, "patterns": 4},
     "patterns": {
         "sought": 1,
         "owed": 1,
