@@ -223,7 +223,7 @@ test-properties: tools ## Hold posets and overlap to their definitions over 100,
 	$(BIN)/python -m tests.properties.campaign $(if $(CASES),--cases $(CASES)) $(if $(SEED),--seed $(SEED)) $(if $(ONLY),--only $(ONLY))
 
 .PHONY: test-models
-test-models: tools ## Search all that can happen while marks change in small networks, and on a channel; ONLY=adapt: of one model.
+test-models: tools ## Search all that can happen in small networks, on a channel and between neighbours; ONLY=adapt: of one model.
 	$(BIN)/python -m tests.models $(if $(ONLY),--only $(ONLY))
 
 .PHONY: fuzz

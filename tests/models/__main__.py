@@ -1,10 +1,12 @@
-"""Searches all that can happen in small networks of `amsp`, and on a channel: `make test-models`.
+"""Searches all that can happen in small networks of `amsp` and `siena`, on a channel, and between neighbours.
+
+`make test-models` runs it:
 
     python -m tests.models [--only NAME ...] [--limit STATES]
     python -m tests.models --replay FILE
 
 Prints a line for each model: how many changes happen at once, the states of single routers (or ends of the
-channel) that the real code came to, the states of the whole and the steps between them, and how many of them
+link) that the real code came to, the states of the whole and the steps between them, and how many of them
 are quiet. If something is wrong in any of them, the shortest way there is printed and written to
 build/models, from where --replay takes it step by step. The exit code is then 1.
 """
@@ -18,13 +20,16 @@ import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+from tests.models.adjacencies import ADJACENCIES, AdjacencyScenario
 from tests.models.channels import CHANNELS, ChannelScenario
 from tests.models.scenarios import SCENARIOS, Scenario
 from tests.models.search import Counterexample, Found, Search, SearchTooLargeError, replay
+from tests.models.siena import SIENA, SienaScenario
 
-MODELS: Mapping[str, Scenario | ChannelScenario] = {**SCENARIOS, **CHANNELS}
+AnyScenario = Scenario | SienaScenario | ChannelScenario | AdjacencyScenario
+MODELS: Mapping[str, AnyScenario] = {**SCENARIOS, **SIENA, **CHANNELS, **ADJACENCIES}
 COLUMNS = (
-    ("model", 14), ("changes", 7), ("router states", 13), ("states", 11), ("transitions", 12), ("quiet", 9),
+    ("model", 17), ("changes", 7), ("router states", 13), ("states", 11), ("transitions", 12), ("quiet", 9),
     ("depth", 6), ("s", 7),
 )  # fmt: skip
 
@@ -42,7 +47,7 @@ def _progress(states: int, expanded: int) -> None:
     print(f"  {states:,} states, {expanded:,} of them expanded", file=sys.stderr, flush=True)
 
 
-def _search(name: str, scenario: Scenario | ChannelScenario, limit: int) -> Found:
+def _search(name: str, scenario: AnyScenario, limit: int) -> Found:
     began = time.monotonic()
     model, machines = scenario.model()
     try:

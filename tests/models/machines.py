@@ -14,6 +14,7 @@ Not here: what a core is given (adapters such as `matchmaker`).
 from __future__ import annotations
 
 import random
+from collections import deque
 from collections.abc import Callable, Collection, Hashable, Iterable, Mapping
 from dataclasses import dataclass, fields, is_dataclass
 from enum import Enum
@@ -21,6 +22,8 @@ from typing import Generic, Protocol, TypeVar
 
 Core = TypeVar("Core")
 Input = tuple[Hashable, ...]
+ROOMS = ("nodes", "tests")
+"""Whose objects are what their attributes say."""
 LIVE = 4_000
 """So many cores are kept in the state they are in."""
 
@@ -142,6 +145,9 @@ def content(thing: object, left_out: Collection[tuple[type, str]], writers: Writ
         thing: The object.
         left_out: (Class, attribute) that make no difference.
         writers: What stands for objects of a class in their place.
+
+    Raises:
+        TypeError: There is something in it that nothing is known of.
     """
 
     def walk(thing: object) -> Hashable:
@@ -154,12 +160,14 @@ def content(thing: object, left_out: Collection[tuple[type, str]], writers: Writ
             return ("mapping", frozenset((walk(k), walk(v)) for k, v in thing.items()))
         if isinstance(thing, (set, frozenset)):
             return ("set", frozenset(map(walk, thing)))
-        if isinstance(thing, (list, tuple)):
+        if isinstance(thing, (list, tuple, deque)):
             return (type(thing).__name__, *map(walk, thing))
         return (type(thing).__name__, *((name, walk(value)) for name, value in attributes(thing)))
 
     def attributes(thing: object) -> Iterable[tuple[str, object]]:
         names = [f.name for f in fields(thing)] if is_dataclass(thing) else sorted(names_of(thing))
+        if not names and type(thing).__module__.partition(".")[0] not in ROOMS:
+            raise TypeError(f"what a {type(thing).__name__} holds is not known")
         kinds = type(thing).__mro__
         return [(n, getattr(thing, n)) for n in names if not any((kind, n) in left_out for kind in kinds)]
 

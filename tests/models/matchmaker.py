@@ -15,23 +15,20 @@ A change of a marking, and what is told of costs, must remove no match at any ti
 
 from __future__ import annotations
 
-import random
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from functools import cache
 from itertools import pairwise
 from typing import NamedTuple
 
 from fastpath import cover
-from nodes.config import MILLISECOND_NS, LimitConfig, TimerConfig
+from nodes.config import MILLISECOND_NS
 from nodes.matchmaker.marking import is_valid
 from nodes.matchmaker.problem import Problem
 from nodes.matchmaker.topdown import top_down
-from nodes.model import parse_predicate
 from nodes.routing.effects import Reason
-from nodes.routing.predicates import NOTHING
 from nodes.routing.records import Records
 from nodes.routing.schemes.amsp import Amsp
-from nodes.routing.schemes.base import Source, View, of_client, of_publisher
+from nodes.routing.schemes.base import Source
 from nodes.routing.schemes.matchmaker import Matchmaker
 from nodes.routing.schemes.matchmaker_costs import Costs
 from nodes.routing.schemes.matchmaker_marks import Shape
@@ -43,61 +40,21 @@ from nodes.routing.schemes.siena_relations import Clients
 from nodes.routing.store import PredicateStore
 from nodes.routing.trees import Topology
 from nodes.scheme_catalog import OptionValue, complete
-from nodes.wire.codec import encode_predicate
 from nodes.wire.matchmaker_payloads import CostAnnounce, DescriptorUpdate, MarkingChange
 from nodes.wire.packets import Kind
+from tests.models.host import GIVEN_TO_ALL, HOST_LEFT_OUT, LIFE_NS, Host
 from tests.models.machines import Input, content
 from tests.models.network import Payload
 
-NOW_NS = 1_000_000_000_000
-LIFE_NS = 1_000_000_000
-"""A router that starts again does so this much later."""
 LATE_NS = 10_000 * MILLISECOND_NS
 MILLION = 1_000_000
+MatchmakerHost = Host[Matchmaker]
 OPTIONS: Mapping[str, OptionValue] = {
     "advertisements": True,
     "alpha": 1.0,
     "announce_deviations": 0.0,
     "restart_deviations": 0.0,
 }
-
-
-class Host:
-    """A router's scheme, and what it asks of its router (`Talk`)."""
-
-    def __init__(self, node: int, life: int, make: Callable[[], Matchmaker]) -> None:
-        self.node = node
-        self.now_ns = NOW_NS + life * LIFE_NS
-        self.store = PredicateStore()
-        self.limits = LimitConfig()
-        self.timers = TimerConfig()
-        self.sent: list[Payload] = []
-        self.disagreements = 0
-        self.scheme = make()
-        self.scheme.attach(self, random.Random(1))
-
-    def send(self, now_ns: int, interface: int, kind: int, payload: bytes, key: Hashable = None) -> None:
-        """As `Talk` says; nothing is replaced."""
-        del now_ns, key
-        self.sent.append((interface, int(kind), payload))
-
-    def hold(self, now_ns: int, interface: int, kind: Kind, origin: int, size: int) -> bool:
-        """As `Talk` says: there is room."""
-        del now_ns, interface, kind, origin, size
-        return True
-
-    def may_be_forgotten(self, now_ns: int, origin: int) -> bool:
-        """As `Talk` says."""
-        del now_ns, origin
-        return False
-
-    def drop(self, interface: int, reason: Reason, **fields: object) -> None:
-        """As `Talk` says; what honest neighbours must not cause is counted."""
-        del interface, fields
-        self.disagreements += reason is Reason.MARKING_DISAGREES
-
-    def changed(self, now_ns: int) -> None:
-        """As `Talk` says; tables are no part of the model."""
 
 
 class Look(NamedTuple):
@@ -122,7 +79,7 @@ class Look(NamedTuple):
 LEFT_OUT = frozenset(
     {
         # Time stands still, and what is measured is given.
-        *((Host, name) for name in ("limits", "timers", "sent")),
+        *HOST_LEFT_OUT,
         (Amsp, "_rates"),
         # Follow from the rest, and count what was done.
         *((Matchmaker, name) for name in ("_basis", "_network", "names_version", "_talk", "_handlers")),
@@ -152,23 +109,23 @@ class MatchmakerAdapter:
     def __init__(self, make: Callable[[], Matchmaker] | None = None) -> None:
         self._make = make or (lambda: Amsp(complete("amsp", OPTIONS)))
 
-    def make(self, name: Hashable) -> Host:
+    def make(self, name: Hashable) -> MatchmakerHost:
         """A router; its name is (id, how often it has been started again)."""
         assert isinstance(name, tuple)
         node, life = name
-        return Host(node, life, self._make)
+        return Host(node, life, self._make, {Reason.MARKING_DISAGREES})
 
-    def give(self, core: Host, what: Input) -> Hashable:
+    def give(self, core: MatchmakerHost, what: Input) -> Hashable:
         """What it sends."""
         GIVEN[str(what[0])](core, *what[1:])
         sent, core.sent = tuple(core.sent), []
         return sent
 
-    def content(self, core: Host) -> Hashable:
+    def content(self, core: MatchmakerHost) -> Hashable:
         """All that can make a difference."""
         return content(core, LEFT_OUT, WRITERS)
 
-    def look(self, core: Host) -> Hashable:
+    def look(self, core: MatchmakerHost) -> Hashable:
         """As `Look`."""
         scheme, store = core.scheme, core.store
         links, accounts = scheme._links, scheme.accounts()
@@ -197,21 +154,7 @@ class MatchmakerAdapter:
         )
 
 
-def _hold(host: Host, what: object, client: object, text: object) -> None:
-    """A client holds this from now on; nothing if the text is empty."""
-    name = (of_publisher if what == "advertise" else of_client)(int(str(client)))
-    host.store.replace(name, encode_predicate(parse_predicate(str(text))) if text else NOTHING)
-
-
-def _look(host: Host, edges: object, live: object) -> None:
-    assert isinstance(edges, tuple)
-    assert isinstance(live, tuple)
-    topology = Topology.around(host.node, edges)
-    interfaces = {peer: (interface,) for peer, interface in live}
-    host.scheme.look(host.now_ns, View(host.node, topology, interfaces, (), ()))
-
-
-def _measure(host: Host, published: object, wanted: object) -> None:
+def _measure(host: MatchmakerHost, published: object, wanted: object) -> None:
     """An interval ends, and our descriptors change so often a second."""
     scheme = host.scheme
     assert isinstance(scheme, Amsp)
@@ -221,7 +164,7 @@ def _measure(host: Host, published: object, wanted: object) -> None:
     scheme.handle_timer(host.now_ns)
 
 
-def _late(host: Host, times: object) -> None:
+def _late(host: MatchmakerHost, times: object) -> None:
     """Replies that are awaited have not come in time, so often; no interval ends, which is given apart."""
     assert isinstance(host.scheme, Amsp)
     host.scheme._rates.at = None
@@ -229,11 +172,7 @@ def _late(host: Host, times: object) -> None:
 
 
 GIVEN: Mapping[str, Callable[..., None]] = {
-    "joined": lambda host, interface, peer: host.scheme.joined(host.now_ns, interface, peer),
-    "lost": lambda host, interface: host.scheme.lost(host.now_ns, interface),
-    "take": lambda host, *what: host.scheme.take(host.now_ns, *what),
-    "look": _look,
-    "hold": _hold,
+    **GIVEN_TO_ALL,
     "measure": _measure,
     "late": _late,
 }

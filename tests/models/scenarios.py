@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from nodes.routing.schemes.matchmaker import Matchmaker
 from tests.models.machines import Machines
-from tests.models.matchmaker import Host, MatchmakerAdapter, MatchmakerJudge
+from tests.models.matchmaker import MatchmakerAdapter, MatchmakerHost, MatchmakerJudge
 from tests.models.network import Change, Network
 
 PAIR = ((0, 1),)
@@ -31,7 +31,9 @@ class Scenario(NamedTuple):
         """How many happen at the same time."""
         return sum(map(len, self.chains))
 
-    def model(self, make: Callable[[], Matchmaker] | None = None) -> tuple[Network[Host], Machines[Host]]:
+    def model(
+        self, make: Callable[[], Matchmaker] | None = None
+    ) -> tuple[Network[MatchmakerHost], Machines[MatchmakerHost]]:
         """To be searched, with the scheme as it is or as `make` makes it."""
         machines = Machines(MatchmakerAdapter(make))
         judge = MatchmakerJudge(self.links)

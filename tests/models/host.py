@@ -1,0 +1,110 @@
+"""A router as models have it: its scheme with its predicates, without links and tables.
+
+What it is asked is what `nodes.routing.router` asks, and what it says is caught. Time stands still.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Collection, Hashable, Mapping
+from typing import Generic, TypeVar
+
+from nodes.config import LimitConfig, TimerConfig
+from nodes.model import parse_predicate
+from nodes.routing.effects import Reason
+from nodes.routing.predicates import NOTHING
+from nodes.routing.schemes.base import TalkingScheme, View, of_client, of_publisher
+from nodes.routing.store import PredicateStore
+from nodes.routing.trees import Topology
+from nodes.wire.codec import encode_predicate
+from nodes.wire.packets import Kind
+from tests.models.network import Payload
+
+NOW_NS = 1_000_000_000_000
+LIFE_NS = 1_000_000_000
+"""A router that starts again does so this much later."""
+SchemeT = TypeVar("SchemeT", bound=TalkingScheme)
+
+
+class Host(Generic[SchemeT]):
+    """A router's scheme, and what it asks of its router (`Talk`).
+
+    Args:
+        node: The router.
+        life: How often it has been started again.
+        make: Makes its scheme.
+        never: Why honest neighbours make it drop nothing.
+        clients: The interfaces to its clients.
+    """
+
+    def __init__(
+        self,
+        node: int,
+        life: int,
+        make: Callable[[], SchemeT],
+        never: Collection[Reason],
+        clients: tuple[int, ...] = (),
+    ) -> None:
+        self.node = node
+        self.clients = clients
+        self.never = never
+        self.now_ns = NOW_NS + life * LIFE_NS
+        self.store = PredicateStore()
+        self.limits = LimitConfig()
+        self.timers = TimerConfig()
+        self.sent: list[Payload] = []
+        self.disagreements = 0
+        """How often it dropped what it never should have to."""
+        self.scheme = make()
+        self.scheme.attach(self, random.Random(1))
+
+    def send(self, now_ns: int, interface: int, kind: int, payload: bytes, key: Hashable = None) -> None:
+        """As `Talk` says; nothing is replaced."""
+        del now_ns, key
+        self.sent.append((interface, int(kind), payload))
+
+    def hold(self, now_ns: int, interface: int, kind: Kind, origin: int, size: int) -> bool:
+        """As `Talk` says: there is room."""
+        del now_ns, interface, kind, origin, size
+        return True
+
+    def may_be_forgotten(self, now_ns: int, origin: int) -> bool:
+        """As `Talk` says."""
+        del now_ns, origin
+        return False
+
+    def drop(self, interface: int, reason: Reason, **fields: object) -> None:
+        """As `Talk` says; what honest neighbours must not cause is counted."""
+        del interface, fields
+        self.disagreements += reason in self.never
+
+    def changed(self, now_ns: int) -> None:
+        """As `Talk` says; tables are no part of a model."""
+
+
+AnyHost = Host[TalkingScheme]
+HOST_LEFT_OUT = frozenset((Host, name) for name in ("limits", "timers", "sent", "never", "clients"))
+"""What makes no difference to a router: it stays as it is, or is taken at once."""
+
+
+def _hold(host: AnyHost, what: object, client: object, text: object) -> None:
+    """A client holds this from now on; nothing if the text is empty."""
+    name = (of_publisher if what == "advertise" else of_client)(int(str(client)))
+    host.store.replace(name, encode_predicate(parse_predicate(str(text))) if text else NOTHING)
+
+
+def _look(host: AnyHost, edges: object, live: object) -> None:
+    assert isinstance(edges, tuple)
+    assert isinstance(live, tuple)
+    topology = Topology.around(host.node, edges)
+    interfaces = {peer: (interface,) for peer, interface in live}
+    host.scheme.look(host.now_ns, View(host.node, topology, interfaces, (), host.clients))
+
+
+GIVEN_TO_ALL: Mapping[str, Callable[..., None]] = {
+    "joined": lambda host, interface, peer: host.scheme.joined(host.now_ns, interface, peer),
+    "lost": lambda host, interface: host.scheme.lost(host.now_ns, interface),
+    "take": lambda host, *what: host.scheme.take(host.now_ns, *what),
+    "look": _look,
+    "hold": _hold,
+}
