@@ -120,7 +120,7 @@ def dump_keys(config: NodeConfig) -> str:
             "# What the router signs its records with, in hexadecimal digits.",
             f'signing_seed = "{config.signing_seed.hex()}"',
         ]
-    if not config.security.seals:
+    if not any(interface.keys for interface in config.interfaces):
         return "\n".join(lines) + "\n"
     lines += ["# NUMBER:KEY, the key in hexadecimal digits; what is sent is sealed with the first.", "[keys]"]
     for interface in config.interfaces:
