@@ -27,6 +27,8 @@ LIBRARY, RECORD = "nodes.compiled", Path("nodes/compiled.json")
 """The one library they are in, and what each was compiled from, which `nodes.compiled` looks at."""
 TYPING = ["--config-file=", "--strict", "--ignore-missing-imports", "--follow-imports=silent"]
 TYPING += ["--python-version=3.11", "--cache-dir=build/mypy"]
+OPENSSL = ROOM / "seal" / "mac.hpp"
+"""The one header that calls OpenSSL."""
 STRICT = ["-std=c++20", "-O3", "-fvisibility=hidden", "-Wall", "-Wextra", "-Werror"]
 # Generated code and Python's headers are not ours to fix: silence only what Cython's own output trips.
 GENERATED = ["-Wno-unused-parameter", "-Wno-missing-field-initializers", "-Wno-cast-function-type"]
@@ -70,6 +72,7 @@ def extension(source: Path, sanitize: bool) -> Extension:
         depends=sorted(map(str, depends - {source})),
         extra_compile_args=[*flags, "-pthread"],
         extra_link_args=link,
+        libraries=["crypto"] if OPENSSL in depends else [],
     )
 
 

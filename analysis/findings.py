@@ -16,7 +16,7 @@ from analysis.oracle import SubscriptionChange
 from analysis.pattern_counts import PatternCounts
 from analysis.rundir import Run
 from nodes.scheme_formulas import Figures
-from nodes.wire.packets import PacketType
+from nodes.wire.packets import FRAMING, PacketType
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 RECOVERY = "recovery"
 """The part of a run after the last fixpoint; no phase is called so."""
-NO_CONTROL = (int(PacketType.MESSAGE), int(PacketType.PAD))
+NO_CONTROL = (int(PacketType.MESSAGE), *sorted(map(int, FRAMING)))
 """Types of packets that are no control traffic."""
 FLAWS = ("unsent", "hops", "pathless")
 """Of crossings (`messages.crossings`): what is wrong with where copies came from."""

@@ -27,6 +27,14 @@ class Neighbours(IntEnum):
     REQUIRED = 2
 
 
+class Messages(IntEnum):
+    """Whether datagrams of messages prove which neighbour sent them (`nodes.routing.message_guard`)."""
+
+    OFF = 0
+    PERMISSIVE = 1
+    REQUIRED = 2
+
+
 class RecordSigning(IntEnum):
     """Whether what routers pass on of each other is signed by whom it is of (`nodes.routing.signatures`)."""
 
@@ -40,6 +48,7 @@ class SecurityConfig:
 
     neighbours: Neighbours = Neighbours.OFF
     records: RecordSigning = RecordSigning.OFF
+    messages: Messages = Messages.OFF
 
     @property
     def seals(self) -> bool:
@@ -50,6 +59,14 @@ class SecurityConfig:
     def signs(self) -> bool:
         """Whether records are signed, and routers have keys for it."""
         return self.records is not RecordSigning.OFF
+
+    @property
+    def contradiction(self) -> str:
+        """Why messages cannot be sealed so: their sessions are those of neighbours. Empty if they can."""
+        if self.messages <= self.neighbours:
+            return ""
+        messages, neighbours = self.messages.name.lower(), self.neighbours.name.lower()
+        return f"messages is {messages}, but neighbours is {neighbours}"
 
 
 @dataclass(frozen=True, slots=True)

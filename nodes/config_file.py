@@ -120,7 +120,7 @@ def dump_keys(config: NodeConfig) -> str:
             "# What the router signs its records with, in hexadecimal digits.",
             f'signing_seed = "{config.signing_seed.hex()}"',
         ]
-    if not any(interface.keys for interface in config.interfaces):
+    if not config.security.seals and not any(interface.keys for interface in config.interfaces):
         return "\n".join(lines) + "\n"
     lines += ["# NUMBER:KEY, the key in hexadecimal digits; what is sent is sealed with the first.", "[keys]"]
     for interface in config.interfaces:
@@ -193,6 +193,8 @@ def with_keys(config: NodeConfig) -> NodeConfig:
     """
     security = config.security
     signs = security.signs and config.role is Role.ROUTER
+    if why := security.contradiction:
+        raise RecordError(f"security: {why}; expected neighbours to be at least as strict")
     if not security.seals and not signs:
         return config
     if not config.keys_path:

@@ -15,7 +15,11 @@ SANITIZERS = ["-fsanitize=address,undefined", "-fno-sanitize-recover=all", "-fno
 
 
 def compile_sanitized(
-    source: Path, folder: Path, *options: str, sanitizers: Sequence[str] = SANITIZERS
+    source: Path,
+    folder: Path,
+    *options: str,
+    sanitizers: Sequence[str] = SANITIZERS,
+    libraries: Sequence[str] = (),
 ) -> Path:
     """Compile one C++20 source against `fastpath/*.hpp`, under ASan and UBSan if not told otherwise."""
     compiler = shutil.which("g++")
@@ -32,7 +36,8 @@ def compile_sanitized(
         "-pthread",
     ]
     # In two steps: ccache, where it is in front of g++, keeps what was compiled, not what was linked.
-    for step in (["-c", str(source), "-o", str(compiled)], [str(compiled), "-o", str(program)]):
+    linked = [f"-l{name}" for name in libraries]
+    for step in (["-c", str(source), "-o", str(compiled)], [str(compiled), "-o", str(program), *linked]):
         done = subprocess.run([compiler, *flags, *step], capture_output=True, text=True, check=False)
         assert done.returncode == 0, f"{source.name} does not compile:\n{done.stderr}"
     return program

@@ -19,7 +19,7 @@ SLICE_FROM = Column("from_ns", LONG, "ns", "When the slice begins; null for slic
 
 CONTROL = Table(
     "control",
-    "One row a link, kind of control traffic and slice of time; MESSAGE and PAD are not in it.",
+    "One row a link, kind of control traffic and slice of time; MESSAGE, PAD and SEAL are not in it.",
     (
         LINK,
         KIND,
@@ -52,7 +52,12 @@ LINKS = Table(
             "control_packets", LONG, "packets", "How many packets of control traffic were sent, likewise."
         ),
         Column("control_bytes", LONG, "bytes", "The length of these packets, likewise."),
-        Column("frames", LONG, "frames", "How many frames held all packets that were sent, PAD included."),
+        Column(
+            "frames",
+            LONG,
+            "frames",
+            "How many frames held all packets that were sent, PAD and SEAL included.",
+        ),
         Column("frame_bytes", LONG, "bytes", "The length of these frames, with their headers."),
         Column(
             "arrived_messages",

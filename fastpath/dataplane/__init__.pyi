@@ -3,10 +3,15 @@
 from collections.abc import Sequence
 
 from fastpath.fib import Fib
+from fastpath.seal import MessageSeals
 
 class DataPlane:
     def __init__(
-        self, descriptors: Sequence[int], queue_packets: int = 65_536, inner: bool = False
+        self,
+        descriptors: Sequence[int],
+        queue_packets: int = 65_536,
+        inner: bool = False,
+        seals: MessageSeals | None = None,
     ) -> None: ...
     def install(self, fib: Fib) -> None: ...
     def run(self) -> None: ...

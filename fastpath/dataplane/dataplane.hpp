@@ -18,6 +18,7 @@
 #include "dataplane/ports.hpp"
 #include "fib/fib.hpp"
 #include "fib/outbox.hpp"
+#include "seal/guard.hpp"
 #include "signal.hpp"
 #include "fib/snapshot.hpp"
 
@@ -25,9 +26,11 @@ namespace cbn {
 
 class Loop {
   public:
-    // With `inner`, copies for the interface after the last are messages for the control plane.
-    Loop(std::vector<int> descriptors, std::size_t queue_packets, bool inner)
+    // With `inner`, copies for the interface after the last are messages for the control plane. Without `seals`
+    // (null) nothing is sealed.
+    Loop(std::vector<int> descriptors, std::size_t queue_packets, bool inner, seal::GuardsPointer seals)
         : inner_(inner),
+          seals_(std::move(seals)),
           descriptors_(std::move(descriptors)),
           ports_(descriptors_.size()),
           lost_(descriptors_.size()),
@@ -87,7 +90,8 @@ class Loop {
         }
         template <class C>
         void output(std::uint32_t interface, const C& copy) const {
-            loop.outbox_.add(interface, copy, fib->max_datagram[interface]);
+            const std::size_t room = loop.seals_ != nullptr ? loop.seals_->room(interface) : 0;
+            loop.outbox_.add(interface, copy, fib->max_datagram[interface], room);
         }
     };
 
@@ -101,7 +105,7 @@ class Loop {
 
     static void count_sent(Counters& port, wire::PacketType type) noexcept {
         if (type == wire::PacketType::Message) port.add(Count::TxMessages);
-        else if (type != wire::PacketType::Pad) port.add(Count::TxControl);
+        else if (type != wire::PacketType::Pad && type != wire::PacketType::Seal) port.add(Count::TxControl);
     }
 
     [[nodiscard]] bool watch(int epoll) const noexcept {
@@ -149,13 +153,24 @@ class Loop {
         do {
             const std::size_t size = std::min(arrival.segment, arrival.bytes.size() - at);
             port.add(Count::RxDatagrams);
-            forward_datagram(sink.fib, arrival.bytes.subspan(at, size), sink.ingress, work_, sink);
+            const wire::Bytes datagram = arrival.bytes.subspan(at, size);
+            forward_datagram(sink.fib, datagram, sink.ingress, work_, sink, refusal(datagram, sink.ingress));
             at += size;
         } while (at < arrival.bytes.size());
     }
 
+    // Why no message of a datagram is taken, if so.
+    [[nodiscard]] Drop refusal(wire::Bytes datagram, std::uint32_t ingress) {
+        if (seals_ == nullptr) return Drop::None;
+        const seal::Verdict verdict = seals_->at(ingress).check(datagram);
+        if (verdict.refused) return verdict.reason;
+        if (verdict.reason != Drop::None) drop(verdict.reason, verdict.messages);
+        return Drop::None;
+    }
+
     void flush() {
         outbox_.drain([this](std::uint32_t interface, Outbox::Lane& lane) {
+            if (lane.room > 0) seal_all(interface, lane);
             if (interface >= ports_.size()) [[unlikely]] return keep(interface, lane);
             Counters& port = ports_[interface];
             sending_.send(
@@ -165,6 +180,11 @@ class Loop {
                     drop(Drop::SendFailed, each.packets);
                 });
         });
+    }
+
+    void seal_all(std::uint32_t interface, Outbox::Lane& lane) {
+        const std::span<std::uint8_t> bytes(lane.bytes);
+        for (const Outbox::Datagram& each : lane.datagrams) seals_->at(interface).seal(bytes.subspan(each.at, each.size));
     }
 
     // What no socket is for.
@@ -194,6 +214,7 @@ class Loop {
     }
 
     bool inner_;
+    seal::GuardsPointer seals_;
     Counters inside_;
     std::vector<int> descriptors_;
     std::vector<Counters> ports_;

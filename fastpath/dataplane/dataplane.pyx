@@ -9,6 +9,7 @@ from libcpp.string cimport string
 from libcpp.vector cimport vector
 
 from fastpath.fib.fib cimport Fib, FibPointer
+from fastpath.seal.seal cimport GuardsPointer, MessageSeals
 from fastpath.wire cimport Bytes, Status, describe
 
 import os
@@ -21,7 +22,7 @@ cdef extern from "dataplane/dataplane.hpp" namespace "cbn" nogil:
     const char *COUNT_NAMES[12]
 
     cdef cppclass Loop:
-        Loop(vector[int], size_t, cbool) except +
+        Loop(vector[int], size_t, cbool, GuardsPointer) except +
         void install(FibPointer)
         int run() except +
         void stop()
@@ -50,13 +51,21 @@ cdef class DataPlane:
     With `inner`, a FIB may have one interface more than there are descriptors: what it forwards there is not
     sent, but taken by the control plane (`take_control`), as MESSAGE packets. They get half of the queue.
 
+    With `seals`, of as many interfaces, datagrams with messages are sealed on their way out, and of
+    those that come without a right seal no message is forwarded.
+
     UDP GRO and the count of lost datagrams are switched on where the kernel has them.
     """
 
     cdef Loop *loop
 
-    def __cinit__(self, descriptors, size_t queue_packets=65_536, cbool inner=False):
-        self.loop = new Loop(<vector[int]>list(descriptors), queue_packets, inner)
+    def __cinit__(self, descriptors, size_t queue_packets=65_536, cbool inner=False, MessageSeals seals=None):
+        cdef GuardsPointer guards
+        if seals is not None:
+            if seals.guards.get().size() != <size_t>len(descriptors):
+                raise UsageError(f"seals of {seals.guards.get().size()} interfaces for {len(descriptors)}")
+            guards = seals.guards
+        self.loop = new Loop(<vector[int]>list(descriptors), queue_packets, inner, guards)
         if self.loop.control_descriptor() < 0:
             raise OSError("no eventfd to be had: too many open files?")
 

@@ -10,6 +10,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "fib/drop.hpp"
 #include "fib/gate.hpp"
 #include "fib/permits.hpp"
 #include "match/bits.hpp"
@@ -17,22 +18,6 @@
 #include "wire/wire.hpp"
 
 namespace cbn {
-
-enum class Drop : std::uint8_t {
-    None = 0,
-    Malformed = 1,
-    HopLimit = 2,
-    UnknownClass = 3,
-    WrongInterface = 4,
-    SpoofedSource = 5,
-    NoFib = 6,
-    SendFailed = 7,
-    Unreachable = 8,
-    Returned = 9,
-    Unadvertised = 10,
-    NotPermitted = 11
-};
-inline constexpr std::size_t DROPS = 12;
 
 // header class -> (interface mask, predicate table, header rewrite)
 struct ClassRule {

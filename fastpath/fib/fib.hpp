@@ -92,21 +92,22 @@ void forward(const FibData& fib, wire::Bytes packet, std::uint32_t ingress, Work
 // A whole datagram: framing first, all or nothing, then packet by packet. The sink of `forward` has besides
 //   void message(Bytes packet)    a MESSAGE arrived, whatever becomes of it
 //   void control(Bytes packet)    for the control plane, not yet validated
-// Without a FIB (null) messages are dropped.
+// Without a FIB (null) messages are dropped, and so are they all where there is a reason to refuse them.
 template <class Sink>
 void forward_datagram(const FibData* fib, wire::Bytes datagram, std::uint32_t ingress, Workspace& work,
-                      Sink& sink) {
+                      Sink& sink, Drop refused = Drop::None) {
     if (!wire::check_framing(datagram).ok()) return sink.drop(Drop::Malformed);
     wire::FrameCursor frames(datagram);
     for (wire::Frame frame; frames.next(frame);) {
         const wire::Bytes packet = datagram.subspan(frame.offset, frame.length);
-        if (frame.type == wire::PacketType::Pad) {
-            if (!wire::validate_pad(packet).ok()) sink.drop(Drop::Malformed);
+        if (frame.type == wire::PacketType::Pad || frame.type == wire::PacketType::Seal) {
+            if (!wire::validate_packet(packet).ok()) sink.drop(Drop::Malformed);
         } else if (frame.type != wire::PacketType::Message) {
             sink.control(packet);
         } else {
             sink.message(packet);
-            if (fib != nullptr) forward(*fib, packet, ingress, work, sink);
+            if (refused != Drop::None) sink.drop(refused);
+            else if (fib != nullptr) forward(*fib, packet, ingress, work, sink);
             else sink.drop(Drop::NoFib);
         }
     }

@@ -24,15 +24,27 @@ class Outbox {
     struct Lane {
         std::vector<std::uint8_t> bytes;
         std::vector<Datagram> datagrams;
+        std::size_t room = 0;  // for a seal, at the end of each datagram
+
+        // Nothing comes to the last datagram any more.
+        void end() {
+            bytes.resize(bytes.size() + room);
+            datagrams.back().size += room;
+        }
     };
 
-    // `copy` is a Copy or a RoutedCopy.
+    // `copy` is a Copy or a RoutedCopy. Behind `max_bytes`, datagrams have `room` for a seal.
     template <class C>
-    void add(std::uint32_t interface, const C& copy, std::uint32_t max_bytes) {
+    void add(std::uint32_t interface, const C& copy, std::uint32_t max_bytes, std::size_t room = 0) {
         if (interface >= lanes_.size()) lanes_.resize(interface + 1);
         Lane& lane = lanes_[interface];
-        if (lane.datagrams.empty()) used_.push_back(interface);
-        if (lane.datagrams.empty() || lane.datagrams.back().size + copy.size() > max_bytes) {
+        const bool first = lane.datagrams.empty();
+        if (first) {
+            used_.push_back(interface);
+            lane.room = room;
+        }
+        if (first || lane.datagrams.back().size + copy.size() > max_bytes) {
+            if (!first) lane.end();
             lane.datagrams.push_back({lane.bytes.size(), 0, 0});
         }
         copy.append_to(lane.bytes);
@@ -46,6 +58,7 @@ class Outbox {
         std::sort(used_.begin(), used_.end());
         for (const std::uint32_t interface : used_) {
             Lane& lane = lanes_[interface];
+            lane.end();
             visit(interface, lane);
             lane.bytes.clear();
             lane.datagrams.clear();

@@ -28,6 +28,14 @@ class DropReason(IntEnum):
     """A client of ours published what is outside of all that it has advertised."""
     NOT_PERMITTED = 11
     """A client of ours published what the policy does not permit it to."""
+    NO_SEAL = 12
+    """Its datagram has no seal, and one is required (`fastpath.seal`)."""
+    UNKNOWN_KEY = 13
+    WRONG_SEAL = 14
+    REPEATED_SEAL = 15
+    """Its datagram came before, or is too old to tell."""
+    OTHER_SESSION = 16
+    """Its datagram was sealed in a session that is over, or has not begun."""
 
 
 @dataclass(frozen=True)

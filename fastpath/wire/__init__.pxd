@@ -25,7 +25,7 @@ cdef extern from "wire/codec.hpp" namespace "cbn::wire" nogil:
         cbool empty()
 
     cdef enum class PacketType(uint8_t):
-        Pad, Message, Hello, Control, Ack
+        Pad, Message, Hello, Control, Ack, Seal
 
     cdef enum class Type(uint8_t):
         String, Integer, Float, Boolean, Time
@@ -106,6 +106,13 @@ cdef extern from "wire/codec.hpp" namespace "cbn::wire" nogil:
         Bytes fragment
         TrailerView trailer
 
+    cdef cppclass SealView:
+        uint8_t algorithm
+        uint16_t key_id
+        uint64_t session
+        uint64_t counter
+        Bytes mac
+
     Status split(Bytes, vector[Frame] &) except +
     Status read_single(Bytes, Frame &)
     Status validate_pad(Bytes)
@@ -114,6 +121,7 @@ cdef extern from "wire/codec.hpp" namespace "cbn::wire" nogil:
     Status parse_hello(Bytes, HelloView &)
     Status parse_control(Bytes, ControlView &)
     Status parse_ack(Bytes, ControlView &)
+    Status parse_seal(Bytes, SealView &)
 
     cdef cppclass AttributeCursor:
         AttributeCursor()
@@ -221,3 +229,4 @@ cdef extern from "wire/codec.hpp" namespace "cbn::wire" nogil:
     const uint8_t FLAG_FIRST
     const uint8_t FLAG_LAST
     const size_t MAX_PACKET
+    const size_t SEAL_MAC_SIZE

@@ -96,7 +96,7 @@ cdef dict read_mapping(const MessageView &message, object time_type):
 
 
 def decode_messages(bytes datagram not None, time_type):
-    """The MESSAGEs of a datagram, the other packets but PAD, and how many MESSAGEs were malformed.
+    """The MESSAGEs of a datagram, the other packets but PAD and SEAL, and how many MESSAGEs were malformed.
 
     A MESSAGE is (packet, source, sequence, attributes, hop_count, publish_time_ns, payload).
     WireError if the datagram cannot be framed.
@@ -110,7 +110,7 @@ def decode_messages(bytes datagram not None, time_type):
     cdef int malformed = 0
     check(split(data, frames))
     for frame in frames:
-        if frame.type == PacketType.Pad:
+        if frame.type == PacketType.Pad or frame.type == PacketType.Seal:
             continue
         one = Bytes(data.data() + frame.offset, frame.length)
         if frame.type != PacketType.Message:

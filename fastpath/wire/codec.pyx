@@ -48,6 +48,8 @@ def decode_packet(bytes packet not None):
         return (3, read_control(data))
     if frame.type == PacketType.Ack:
         return (4, read_ack(data))
+    if frame.type == PacketType.Seal:
+        return (5, read_seal(data))
     check(validate_pad(data))
     return (0, (len(packet),))
 
@@ -149,6 +151,24 @@ def encode_ack(incarnation, peer_incarnation, ack, window, trailer=None):
     put_u8(out, 0)
     put_session(out, window, incarnation, peer_incarnation, 0, ack)
     return finish(out, trailer)
+
+
+def encode_seal(key_id, session, counter, mac, algorithm=2):
+    cdef string out
+    cdef string proof = raw(mac, "mac", SEAL_MAC_SIZE)
+    if proof.size() != SEAL_MAC_SIZE:
+        raise UsageError(f"mac has {proof.size()} bytes; expected {SEAL_MAC_SIZE}")
+    begin_packet(out, <int>PacketType.Seal, 0)
+    put_u8(out, unsigned(algorithm, "algorithm", 0, U8))
+    put_u16(out, unsigned(key_id, "key_id", 0, U16))
+    put_u64(out, unsigned(session, "session", 0, U64))
+    put_u64(out, unsigned(counter, "counter", 0, U64))
+    out.append(proof)
+    return finish(out, None)
+
+
+def decode_seal(bytes packet not None):
+    return read_seal(view(packet))
 
 
 include "batches.pxi"

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <iterator>
 #include <vector>
 
 #include "wire/reader.hpp"
@@ -9,7 +10,8 @@
 namespace cbn::wire {
 
 // The smallest length of each packet type, by its number.
-inline constexpr std::size_t MINIMUM[] = {COMMON_SIZE, MESSAGE_SIZE, HELLO_SIZE, CONTROL_SIZE, CONTROL_SIZE};
+inline constexpr std::size_t MINIMUM[] = {COMMON_SIZE,  MESSAGE_SIZE, HELLO_SIZE,
+                                            CONTROL_SIZE, CONTROL_SIZE, SEAL_SIZE};
 
 namespace detail {
 
@@ -18,7 +20,7 @@ namespace detail {
     Reader in(datagram.subspan(at), at);
     in.require(in.number<std::uint8_t>("version") == VERSION || !in.ok(), Fault::BadVersion, "version", 0);
     const auto type = in.number<std::uint8_t>("packet type");
-    in.require(type <= 4, Fault::BadPacketType, "packet type", 1);
+    in.require(type < std::size(MINIMUM), Fault::BadPacketType, "packet type", 1);
     const auto length = in.number<std::uint16_t>("length");
     if (!in.ok()) return in.status();
     in.require(length >= MINIMUM[type], Fault::TooShort, "length", 2);
@@ -316,6 +318,21 @@ inline void read_control(Reader& in, ControlView& out) noexcept {
     return in.status();
 }
 
+[[nodiscard]] inline Status parse_seal(Bytes packet, SealView& out) noexcept {
+    const Status status = detail::check_one(packet, PacketType::Seal);
+    if (!status.ok()) return status;
+    Reader in(packet);
+    in.bytes(COMMON_SIZE, "common header");
+    in.require(in.number<std::uint8_t>("flags") == 0, Fault::Reserved, "flags", 4);
+    out.algorithm = in.number<std::uint8_t>("algorithm");
+    out.key_id = in.number<std::uint16_t>("key_id");
+    out.session = in.number<std::uint64_t>("session");
+    out.counter = in.number<std::uint64_t>("counter");
+    out.mac = in.bytes(SEAL_MAC_SIZE, "mac");
+    in.finish("SEAL");
+    return in.status();
+}
+
 // One whole packet of any type.
 [[nodiscard]] inline Status validate_packet(Bytes packet) noexcept {
     Frame frame;
@@ -323,12 +340,14 @@ inline void read_control(Reader& in, ControlView& out) noexcept {
     if (!status.ok()) return status;
     HelloView hello;
     ControlView control;
+    SealView seal;
     switch (frame.type) {
         case PacketType::Pad: return validate_pad(packet);
         case PacketType::Message: return validate_message(packet);
         case PacketType::Hello: return parse_hello(packet, hello);
         case PacketType::Control: return parse_control(packet, control);
         case PacketType::Ack: return parse_ack(packet, control);
+        case PacketType::Seal: return parse_seal(packet, seal);
     }
     return {Fault::BadPacketType, "packet type", 1};
 }

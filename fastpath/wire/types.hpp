@@ -24,6 +24,8 @@ inline constexpr std::size_t COMMON_SIZE = 4;
 inline constexpr std::size_t MESSAGE_SIZE = 36;
 inline constexpr std::size_t HELLO_SIZE = 32;
 inline constexpr std::size_t CONTROL_SIZE = 32;
+inline constexpr std::size_t SEAL_SIZE = 40;
+inline constexpr std::size_t SEAL_MAC_SIZE = 16;  // at its end
 
 inline constexpr std::size_t LENGTH_AT = 2;  // of every packet
 
@@ -39,7 +41,7 @@ inline constexpr std::uint8_t FLAG_PAYLOAD = 0x02;  // of a MESSAGE
 inline constexpr std::uint8_t FLAG_FIRST = 0x02;    // of a CONTROL
 inline constexpr std::uint8_t FLAG_LAST = 0x04;
 
-enum class PacketType : std::uint8_t { Pad = 0, Message = 1, Hello = 2, Control = 3, Ack = 4 };
+enum class PacketType : std::uint8_t { Pad = 0, Message = 1, Hello = 2, Control = 3, Ack = 4, Seal = 5 };
 enum class Type : std::uint8_t { String = 1, Integer = 2, Float = 3, Boolean = 4, Time = 5 };
 enum class Op : std::uint8_t {
     Eq = 1,
@@ -89,7 +91,7 @@ constexpr const char* describe(Fault fault) noexcept {
         case Fault::Ok: return "is well-formed";
         case Fault::Empty: return "is empty; a datagram holds at least one packet";
         case Fault::BadVersion: return "is not 1, the only version known here";
-        case Fault::BadPacketType: return "is unknown; expected 0 to 4";
+        case Fault::BadPacketType: return "is unknown; expected 0 to 5";
         case Fault::TooShort: return "is below the minimum";
         case Fault::Truncated: return "runs past the end";
         case Fault::LeftOver: return "is followed by bytes that belong to nothing";
@@ -200,6 +202,15 @@ struct ControlView {
     std::uint32_t ack = 0;
     Bytes fragment{};
     TrailerView trailer{};
+};
+
+// A SEAL: what a datagram of messages ends with. Nothing of it is proved yet.
+struct SealView {
+    std::uint8_t algorithm = 0;
+    std::uint16_t key_id = 0;
+    std::uint64_t session = 0;
+    std::uint64_t counter = 0;
+    Bytes mac{};
 };
 
 }  // namespace cbn::wire

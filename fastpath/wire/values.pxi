@@ -225,3 +225,9 @@ cdef tuple read_ack(Bytes data):
     cdef ControlView c
     check(parse_ack(data, c))
     return (c.incarnation, c.peer_incarnation, c.ack, c.window, to_trailer(c.trailer))
+
+
+cdef tuple read_seal(Bytes data):
+    cdef SealView s
+    check(parse_seal(data, s))
+    return (s.key_id, s.session, s.counter, copy(s.mac), s.algorithm)

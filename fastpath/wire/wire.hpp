@@ -7,7 +7,7 @@
 //   Status parse_message(Bytes packet, MessageView&);   header, route, trailer; attributes not looked at
 //   Status validate_message(Bytes packet);              all of it, attributes included
 //   Status validate_attributes(MessageView);            what parse_message has not looked at
-//   Status parse_hello / parse_control / parse_ack / validate_pad / validate_packet
+//   Status parse_hello / parse_control / parse_ack / parse_seal / validate_pad / validate_packet
 //
 //   AttributeCursor(Bytes section, count, base).next(AttributeView&) -> bool;    checks as it goes;
 //       false at the end or on a fault, then ask .status(). `base` is added to the offsets of faults.

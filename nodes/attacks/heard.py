@@ -67,10 +67,13 @@ class Heard:
             packets = split_datagram(datagram)
         except WireError:
             return
+        sealed = packets[-1][0] is PacketType.SEAL
         for kind, packet in packets:
             sort = SORTS.get(kind)
             if sort is not None:
-                self.ways[way].packets[sort].append(packet)
+                # Where a datagram's messages are sealed together, they are repeated together.
+                together = sealed and kind is PacketType.MESSAGE
+                self.ways[way].packets[sort].append(datagram if together else packet)
                 self._learn(self.ways[way], packet)
 
     def _learn(self, way: Way, packet: bytes) -> None:

@@ -13,8 +13,8 @@ from random import Random
 from fastpath.wire.codec import encode_link_state
 from nodes.attacks.heard import Heard, Way
 from nodes.model import parse_predicate
-from nodes.wire.codec import decode, encode, encode_predicate
-from nodes.wire.packets import Control, Kind, Message
+from nodes.wire.codec import decode, encode, encode_predicate, split_datagram
+from nodes.wire.packets import Control, Kind, Message, PacketType
 
 EVERYTHING, NOTHING = (encode_predicate(parse_predicate(text)) for text in ("all", "nothing = 1"))
 UNKNOWN_KIND = 99
@@ -57,9 +57,12 @@ class OnPath:
     def _forged(self, way: str) -> Act | None:
         if way == "mutate":
             return self._mutated()
-        number = self._rng.randrange(2)
-        packet = _FORGERIES[way](self, self._heard.ways[number], self._heard.ways[1 - number])
-        return None if packet is None else (number, packet)
+        first = self._rng.randrange(2)
+        for number in (first, 1 - first):  # it may be that one end alone has said anything of the kind
+            packet = _FORGERIES[way](self, self._heard.ways[number], self._heard.ways[1 - number])
+            if packet is not None:
+                return number, packet
+        return None
 
     def _hello(self, way: Way, _: Way) -> bytes | None:
         """This end seems to have started again: the session is over."""
@@ -122,7 +125,8 @@ class OnPath:
         packets = way.packets["message"]
         if not packets:
             return None
-        real = decode(packets[self._rng.randrange(len(packets))])
+        heard = split_datagram(packets[self._rng.randrange(len(packets))])
+        real = decode(next(packet for kind, packet in heard if kind is PacketType.MESSAGE))
         assert isinstance(real, Message)
         self._heard.sequences[real.source] += 1
         return encode(replace(real, sequence=self._heard.sequences[real.source]))

@@ -33,7 +33,7 @@ from nodes.daemon.clock import Clock
 from nodes.daemon.sockets import open_interface
 from nodes.daemon.udp import Received, UdpLink
 from nodes.model import Components, Pattern, Predicate, Value, parse_message, parse_pattern, parse_predicate
-from nodes.routing.effects import DeliverMatch, Send
+from nodes.routing.effects import DeliverMatch, SealMessages, Send
 from nodes.scheme_catalog import factors_patterns
 from nodes.wire.packets import PORT, Role
 
@@ -54,7 +54,8 @@ class Client:
 
     def __init__(self, config: NodeConfig, queue_limit: int = QUEUE_LIMIT) -> None:
         """Open the socket; `attach` does the rest. Must be called in a running loop."""
-        self._link = UdpLink(open_interface(config.interfaces[0]), config.interfaces[0].name)
+        interface = config.interfaces[0]
+        self._link = UdpLink(open_interface(interface), interface.name, config.security.messages)
         self._recording = Recording(config) if config.events_path else None
         last_sequence = self._recording.last_sequence if self._recording else 0
         self._core = ClientCore(config, random.SystemRandom(), last_sequence)
@@ -421,7 +422,8 @@ class Client:
 
     def status(self) -> dict[str, object]:
         """A JSON-ready account of the protocol's state and of the link's counters."""
-        return {"core": self._core.status(), "interfaces": [self._link.counters()]}
+        drops = {"forwarding": dict(self._link.refused)}
+        return {"core": self._core.status(), "interfaces": [self._link.counters()], "drops": drops}
 
     async def leave(self, timeout_s: float = LEAVE_TIMEOUT_S) -> None:
         """Withdraw all subscriptions and advertisements, let the router know, and close."""
@@ -640,7 +642,9 @@ class Client:
             self._recording.write()  # before anything is sent: else others knew more of us than the run
             self._recording.note_state(self._core.state, self.status)
         for output in outputs:
-            if isinstance(output, Send):
+            if isinstance(output, SealMessages):
+                self._link.seal_messages(output)
+            elif isinstance(output, Send):
                 self._link.send(output.datagram)
         deadlines = (self._core.next_deadline(), self._seeking.next_deadline())
         self._arm(min((each for each in deadlines if each is not None), default=None))

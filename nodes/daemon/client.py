@@ -18,7 +18,7 @@ from nodes.daemon.loop import Loop
 from nodes.daemon.shell import Shell
 from nodes.daemon.sockets import open_interface
 from nodes.daemon.udp import UdpLink
-from nodes.routing.effects import Deliver, DeliverMatch
+from nodes.routing.effects import Deliver, DeliverMatch, SealMessages
 
 DATAGRAMS_A_TURN = 256
 FLUSH_NS = NS
@@ -73,6 +73,11 @@ class ClientNode:
         """A client forwards nothing; its core must not ask for this."""
         raise AssertionError(f"a client was to install {fib}")
 
+    def seal_messages(self, output: SealMessages) -> None:
+        """The one link does so from the next datagram on."""
+        assert output.interface == 0
+        self._link.seal_messages(output)
+
     def deliver(self, output: Deliver | DeliverMatch) -> None:
         """The script has noted the delivery as an event already."""
 
@@ -81,7 +86,7 @@ class ClientNode:
         return {
             "core": self.shell.core.status(),
             "interfaces": [] if self._shared else [self._link.counters()],
-            "drops": {"control": self.shell.dropped()},
+            "drops": {"control": self.shell.dropped(), "forwarding": dict(self._link.refused)},
         }
 
     def tables(self) -> dict[str, object]:
@@ -173,4 +178,5 @@ class ClientNode:
 
 
 def _open(config: NodeConfig) -> UdpLink:
-    return UdpLink(open_interface(config.interfaces[0]), config.interfaces[0].name)
+    interface = config.interfaces[0]
+    return UdpLink(open_interface(interface), interface.name, config.security.messages)

@@ -11,6 +11,7 @@ from random import Random
 
 from fastpath.dataplane import DataPlane
 from fastpath.fib import Fib
+from fastpath.seal import MessageSeals
 from nodes.config import NodeConfig
 from nodes.daemon.admin import Command
 from nodes.daemon.clock import Clock
@@ -18,7 +19,7 @@ from nodes.daemon.journal import Journal
 from nodes.daemon.loop import Loop
 from nodes.daemon.shell import Shell
 from nodes.daemon.sockets import open_interfaces, receive_buffer_bytes
-from nodes.routing.effects import Deliver, DeliverMatch
+from nodes.routing.effects import Deliver, DeliverMatch, SealMessages
 from nodes.routing.router import Router
 from nodes.scheme_catalog import factors_patterns
 
@@ -29,7 +30,11 @@ class RouterNode:
     def __init__(self, config: NodeConfig, rng: Random, clock: Clock, log: Journal) -> None:
         self._sockets = open_interfaces(config.interfaces)
         inner = factors_patterns(config.scheme_options)
-        self._plane = DataPlane([s.fileno() for s in self._sockets], inner=inner)
+        self._seals = MessageSeals(len(self._sockets), config.security.messages)
+        descriptors = [s.fileno() for s in self._sockets]
+        self._plane = DataPlane(
+            descriptors, inner=inner, seals=self._seals if config.security.messages else None
+        )
         self._thread = threading.Thread(target=self._forward, name="dataplane", daemon=True)
         self._fib: Fib | None = None
         self._loop: Loop | None = None
@@ -59,6 +64,10 @@ class RouterNode:
         """Forward with this FIB from now on."""
         self._fib = fib
         self._plane.install(fib)
+
+    def seal_messages(self, output: SealMessages) -> None:
+        """The data plane does so from the next datagram on."""
+        self._seals.use(output.interface, output.sending, output.receiving)
 
     def deliver(self, output: Deliver | DeliverMatch) -> None:
         """A router has no application; its core must not ask for this."""

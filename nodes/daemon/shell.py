@@ -19,7 +19,7 @@ from nodes.daemon.admin import Command
 from nodes.daemon.clock import Clock
 from nodes.daemon.journal import Journal
 from nodes.daemon.loop import Loop
-from nodes.routing.effects import Core, Deliver, DeliverMatch, Drop, Install, Log, Output, Send
+from nodes.routing.effects import Core, Deliver, DeliverMatch, Drop, Install, Log, Output, SealMessages, Send
 
 PACKETS_A_TURN = 64
 """How many packets the core takes before what it asks for is done."""
@@ -36,6 +36,9 @@ class Carrier(Protocol):
 
     def deliver(self, output: Deliver | DeliverMatch) -> None:
         """Hand a message, or a match, to the application."""
+
+    def seal_messages(self, output: SealMessages) -> None:
+        """Seal messages, and take sealed ones, with these keys from now on."""
 
 
 class Shell:
@@ -86,6 +89,7 @@ class Shell:
         self.config = with_keys(self.config)
         for interface in self.config.interfaces:
             self.core.use_keys(self.clock.now_ns(), interface.index, interface.keys)
+        self.carry_out()
         numbers = {each.name: [key.key_id for key in each.keys] for each in self.config.interfaces}
         self.log("keys", numbers=numbers)
 
@@ -115,6 +119,8 @@ class Shell:
                 self._carrier.install(fib)
             case Deliver() | DeliverMatch():
                 self._carrier.deliver(output)
+            case SealMessages():
+                self._carrier.seal_messages(output)
             case Drop(_, reason):
                 self.drops[reason] += 1
             case Log():

@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 import socket
+from collections import Counter
 
+from fastpath.fib import DropReason
+from fastpath.seal import MessageSeals
 from fastpath.wire.codec import decode_messages, split_datagram
+from nodes.config import Messages
 from nodes.daemon.sockets import buffer_overflows, receive_buffer_bytes
 from nodes.model import Time, Value
-from nodes.wire.packets import PacketType
+from nodes.routing.effects import SealMessages
+from nodes.wire.packets import FRAMING, PacketType
 
 LONGEST_DATAGRAM = 65_535
 COUNTED = ("messages", "control", "bytes", "datagrams")
@@ -19,9 +24,18 @@ Received = tuple[bytes, int, int, dict[str, Value], int, int, bytes]
 
 
 class UdpLink:
-    """A client's one socket, counted as the data plane counts an interface's."""
+    """A client's one socket, counted as the data plane counts an interface's.
 
-    def __init__(self, sock: socket.socket, name: str) -> None:
+    Args:
+        sock: Connected, not blocking.
+        name: Of the interface.
+        messages: How datagrams with messages are sealed.
+    """
+
+    def __init__(self, sock: socket.socket, name: str, messages: Messages = Messages.OFF) -> None:
+        self.refused: Counter[str] = Counter()
+        """Messages by why their seals were counted."""
+        self._seals = MessageSeals(1, messages)
         self._sock = sock
         self._name = name
         self._counters = dict.fromkeys(COUNTERS, 0)
@@ -30,8 +44,13 @@ class UdpLink:
         """The descriptor, for the loop."""
         return self._sock.fileno()
 
+    def seal_messages(self, output: SealMessages) -> None:
+        """Seal messages, and take sealed ones, with these keys from now on."""
+        self._seals.use(0, output.sending, output.receiving)
+
     def send(self, datagram: bytes) -> bool:
-        """Send one datagram; False if the kernel would not take it."""
+        """Send one datagram, sealed if need be; False if the kernel would not take it."""
+        datagram = self._seals.seal(0, datagram)
         for last_try in (False, True):
             try:
                 self._sock.send(datagram)
@@ -59,20 +78,25 @@ class UdpLink:
                 continue  # tells of an earlier datagram, which nobody was there to take
 
     def split(self, datagram: bytes) -> list[bytes]:
-        """The packets of a datagram that arrived, without padding; WireError if it is malformed."""
-        framed = split_datagram(datagram)
-        self._count("rx", datagram, [kind for kind, _, _ in framed])
-        return [datagram[at : at + size] for kind, at, size in framed if kind != PacketType.PAD]
+        """The packets of a datagram that arrived, without padding; WireError if it is malformed.
+
+        Messages that their seal does not let in are left out.
+        """
+        self._count("rx", datagram, [kind for kind, _, _ in split_datagram(datagram)])
+        taken, _ = self._opened(datagram)
+        framed = split_datagram(taken) if taken else []
+        return [taken[at : at + size] for kind, at, size in framed if kind not in FRAMING]
 
     def read(self, datagram: bytes) -> tuple[list[Received], list[bytes], int]:
-        """What has arrived: messages, decoded; other packets but PAD; how many messages were malformed.
+        """What has arrived: messages, decoded; packets for the core; how many messages were malformed.
 
         Raises:
             WireError: The datagram is malformed as a whole.
         """
-        messages, others, malformed = decode_messages(datagram, Time)
+        taken, left_out = self._opened(datagram)
+        messages, others, malformed = decode_messages(taken, Time) if taken else ([], [], 0)
         counters = self._counters
-        counters["rx_messages"] += len(messages) + malformed
+        counters["rx_messages"] += len(messages) + malformed + left_out
         counters["rx_control"] += len(others)
         counters["rx_bytes"] += len(datagram)
         counters["rx_datagrams"] += 1
@@ -90,10 +114,17 @@ class UdpLink:
         """Give the socket back."""
         self._sock.close()
 
+    def _opened(self, datagram: bytes) -> tuple[bytes, int]:
+        """What is taken of a datagram, and how many messages are not."""
+        taken, reason, messages = self._seals.open(0, datagram)
+        if messages:
+            self.refused[DropReason(reason).name.lower()] += messages
+        return taken, messages if taken != datagram else 0
+
     def _count(self, way: str, datagram: bytes, kinds: list[int]) -> None:
         messages = kinds.count(PacketType.MESSAGE)
         counters = self._counters
         counters[f"{way}_messages"] += messages
-        counters[f"{way}_control"] += len(kinds) - messages - kinds.count(PacketType.PAD)
+        counters[f"{way}_control"] += sum(kind not in FRAMING for kind in kinds) - messages
         counters[f"{way}_bytes"] += len(datagram)
         counters[f"{way}_datagrams"] += 1

@@ -119,7 +119,29 @@ class Log:
     fields: Mapping[str, object] = field(default_factory=dict)
 
 
-Output = Send | Install | Deliver | DeliverMatch | Drop | Log
+class MessageKey(NamedTuple):
+    """A key for datagrams with messages one way over a link, in one session."""
+
+    key_id: int
+    """The number of the link's key that it is made of."""
+    session: int
+    key: bytes
+
+    def __repr__(self) -> str:
+        return f"MessageKey({self.key_id}, {self.session:#x})"
+
+
+@dataclass(frozen=True, slots=True)
+class SealMessages:
+    """Seal datagrams with messages so from now on, and take what is sealed with one of these keys."""
+
+    interface: int
+    sending: MessageKey | None
+    """None: there is no session yet."""
+    receiving: tuple[MessageKey, ...]
+
+
+Output = Send | Install | Deliver | DeliverMatch | SealMessages | Drop | Log
 
 
 class Core(Protocol):

@@ -16,11 +16,12 @@ from collections.abc import Hashable
 from fastpath.fib import ClassEntry, Fib, ForwardingTable, Gate, Permits, Route
 from fastpath.interests import Predicate, TableEditor
 from fastpath.wire import codec
-from nodes.config import NodeConfig
+from nodes.config import Messages, NodeConfig
 from nodes.routing.channel import UDP_OVERHEAD_BYTES
 from nodes.routing.predicates import REDUCED_FILTERS_MAX, filters_of
 from nodes.routing.schemes.base import EVERYTHING, FibSpec, RouteSpec, Source, TableSpec
 from nodes.routing.store import PredicateStore
+from nodes.wire.datagram_seal import SEAL_BYTES
 from nodes.wire.packets import Role
 
 INNER_BYTES = 65_535
@@ -102,7 +103,8 @@ class Installer:
         self._permits = permits
         self._node = config.node_id
         self._clients = [i.peer_id if i.peer_role is Role.CLIENT else 0 for i in config.interfaces]
-        self._datagram_bytes = [i.mtu - UDP_OVERHEAD_BYTES for i in config.interfaces]
+        room = UDP_OVERHEAD_BYTES + (SEAL_BYTES if config.security.messages is not Messages.OFF else 0)
+        self._datagram_bytes = [i.mtu - room for i in config.interfaces]
         if inner:
             self._clients.append(config.node_id)
             self._datagram_bytes.append(INNER_BYTES)

@@ -17,9 +17,10 @@ from nodes.routing.adjacency import Adjacency, Change, State
 from nodes.routing.channel import UDP_OVERHEAD_BYTES, Channel
 from nodes.routing.effects import Drop, Log, Output, Reason, Send
 from nodes.routing.guard import SEALS_REFUSED, Guard
+from nodes.routing.message_keys import MessageKeys
 from nodes.routing.outbound import Promise
 from nodes.wire.codec import WireError, bundle, decode, encode
-from nodes.wire.packets import Ack, Control, Hello, Packet, PacketType, Pad
+from nodes.wire.packets import Ack, Control, DatagramSeal, Hello, Packet, PacketType, Pad
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +55,8 @@ class Link:
         self, node: NodeConfig, interface: InterfaceConfig, incarnation: int, rng: random.Random
     ) -> None:
         self.interface = interface
-        self.datagram_bytes = interface.mtu - UDP_OVERHEAD_BYTES
+        self._message_keys = MessageKeys(node, interface)
+        self.datagram_bytes = interface.mtu - UDP_OVERHEAD_BYTES - self._message_keys.seal_bytes
         self._node = node
         self._adjacency = Adjacency(node, interface, incarnation, rng)
         self._guard = Guard(node, interface)
@@ -153,6 +155,10 @@ class Link:
         """Seal and look at seals with these keys from now on."""
         self._guard.use(now_ns, keys)
         self._refused.clear()
+        if self._message_keys.watches:
+            self._stir()
+            self._message_keys.use(keys)
+            self._name_messages(now_ns)
 
     def put(self, packet: bytes) -> None:
         """Send a packet as it is."""
@@ -226,7 +232,7 @@ class Link:
                 return self._take_session(now_ns, packet)
             case Hello():
                 return self._take_hello(now_ns, packet)
-            case Pad():
+            case Pad() | DatagramSeal():
                 return []
         self.drop(Reason.UNEXPECTED_PACKET)
         return []
@@ -268,6 +274,8 @@ class Link:
 
     def _gather(self, now_ns: int) -> None:
         """Collect what the adjacency has to send, and the logs and drops of both."""
+        if self._message_keys.watches:
+            self._name_messages(now_ns)
         if (hello := self._adjacency.take_hello(now_ns)) is not None:
             self._packets.append(encode(hello))
         if self._adjacency.log:
@@ -277,6 +285,14 @@ class Link:
             for reason in self._channel.drops:
                 self._drop(reason)
             self._channel.drops.clear()
+
+    def _name_messages(self, now_ns: int) -> None:
+        """Messages are sealed by sessions, which an adjacency may have begun or ended."""
+        adjacency = self._adjacency
+        names = adjacency.incarnation, adjacency.peer_incarnation
+        told = self._message_keys.look(now_ns, names, up=adjacency.state is State.UP)
+        if told is not None:
+            self._outputs.append(told)
 
     def _drop(self, reason: Reason) -> None:
         if reason is Reason.OVERSIZE_PAYLOAD:

@@ -14,10 +14,10 @@ local text = load_part("cbn_text.lua")
 local cbn = Proto("cbn", "Content-Based Networking")
 
 local PORT, VERSION = 61803, 1
-local PAD, MESSAGE, HELLO, CONTROL, ACK = 0, 1, 2, 3, 4
-local PACKETS = { [0] = "PAD", "MESSAGE", "HELLO", "CONTROL", "ACK" }
-local MINIMUM = { [0] = 4, 36, 32, 32, 32 }
-local KNOWN_FLAGS = { [0] = 0, 3, 1, 7, 1 }
+local PAD, MESSAGE, HELLO, CONTROL, ACK, SEAL = 0, 1, 2, 3, 4, 5
+local PACKETS = { [0] = "PAD", "MESSAGE", "HELLO", "CONTROL", "ACK", "SEAL" }
+local MINIMUM = { [0] = 4, 36, 32, 32, 32, 40 }
+local KNOWN_FLAGS = { [0] = 0, 3, 1, 7, 1, 0 }
 local ROLES = { "router", "client" }
 local KINDS = { [0] = "none", "LINK_STATE", "INTEREST", "SUBSCRIBE", "UNSUBSCRIBE",
     "INTEREST_CHANGE", "RECORD_REQUEST", "ADVERTISE", "UNADVERTISE", "REFUSED",
@@ -63,9 +63,10 @@ declare("uint8", "narrowed periodic announced updated", base.HEX)
 declare("uint8", "marking", base.DEC, { [0] = "s-link", "p-link" })
 declare("uint32", "cause change place publisher subscriber")
 declare("uint64", "publication_rate subscription_rate descriptor pcd scd")
+declare("uint64", "counter")
 declare("uint64", "message_sequence publish_time_ns origin_sequence renewal")
-declare("uint64", "incarnation seen_incarnation peer_incarnation era nonce", base.HEX)
-declare("bytes", "padding route payload tag fragment digest signature")
+declare("uint64", "incarnation seen_incarnation peer_incarnation era nonce session", base.HEX)
+declare("bytes", "padding route payload tag mac fragment digest signature")
 declare("string", "attribute name value predicate removed added filter constraint text")
 for name, mask in pairs({ auth = 1, carries = 2, first = 2, last = 4 }) do
     f[name] = ProtoField.bool("cbn.flags." .. name, name:upper(), 8, nil, mask)
@@ -465,6 +466,15 @@ local BODIES = {
         r:finish("ACK")
         return "ACK " .. ack
     end,
+    [SEAL] = function(r)
+        r:number("algorithm", 1)
+        local key = r:number("key_id", 2)
+        r:number("session", 8)
+        local counter = r:number("counter", 8)
+        r:raw("mac", 16)
+        r:finish("SEAL")
+        return ("SEAL key %d counter %s"):format(key, tostring(counter))
+    end,
 }
 
 -- Drawing ----------------------------------------------------------------------------------------------------
@@ -523,7 +533,7 @@ local function frame(tvb, at)
     if tvb(at, 1):uint() ~= VERSION then return "version at byte " .. at .. " is not 1" end
     if left < 4 then return "packet at byte " .. at .. " runs past the end" end
     local kind, size = tvb(at + 1, 1):uint(), tvb(at + 2, 2):uint()
-    if kind > ACK then return "packet type at byte " .. at + 1 .. " is unknown" end
+    if kind > SEAL then return "packet type at byte " .. at + 1 .. " is unknown" end
     if size < MINIMUM[kind] then return "length at byte " .. at + 2 .. " is below the minimum" end
     if size > left then return "length at byte " .. at + 2 .. " runs past the end" end
     return nil, size

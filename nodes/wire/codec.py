@@ -17,7 +17,18 @@ from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 from fastpath.wire import codec as compiled
 from fastpath.wire.codec import WireError
 from nodes.model import Constraint, Filter, Op, Predicate, Time, Type, UsageError, Value, type_of
-from nodes.wire.packets import Ack, Control, Hello, Message, Packet, PacketType, Pad, Role, Trailer
+from nodes.wire.packets import (
+    Ack,
+    Control,
+    DatagramSeal,
+    Hello,
+    Message,
+    Packet,
+    PacketType,
+    Pad,
+    Role,
+    Trailer,
+)
 
 if TYPE_CHECKING:
     from fastpath.wire.codec import Attribute, ConstraintTuple, Scalar, TrailerTuple
@@ -91,6 +102,9 @@ def encode(packet: Packet) -> bytes:
             return _encode_hello(packet)
         case Pad():
             return compiled.encode_pad(packet.length)
+        case DatagramSeal():
+            of = packet
+            return compiled.encode_seal(of.key_id, of.session, of.counter, of.mac, of.algorithm)
     raise UsageError(f"{packet!r} is no packet")
 
 
@@ -261,6 +275,8 @@ def _encode_control(p: Control) -> bytes:
 def _build(kind: int, *fields: Any) -> Packet:
     if kind == PacketType.PAD:
         return Pad(*fields)
+    if kind == PacketType.SEAL:
+        return DatagramSeal(*fields)
     values = [*fields[:-1], _trailer(fields[-1])]
     if kind == PacketType.MESSAGE:
         values[3] = attribute_mapping(values[3])

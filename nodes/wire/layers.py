@@ -44,6 +44,7 @@ from scapy.layers.inet import UDP
 from scapy.packet import NoPayload, Packet, Raw, bind_bottom_up, bind_top_down
 
 from nodes.wire.layer_parts import (
+    ALGORITHMS,
     LIST_MAX,
     PAYLOADS,
     CBNAdvertise,
@@ -120,6 +121,7 @@ __all__ = [
     "CBNRecordRequest",
     "CBNRefused",
     "CBNRenewal",
+    "CBNSeal",
     "CBNSienaAdvertise",
     "CBNSienaSubscribe",
     "CBNSienaUnadvertise",
@@ -140,7 +142,7 @@ ROLES = {int(role): role.name.lower() for role in Role}
 KINDS = {0: "none"} | {int(kind): kind.name for kind in Kind}
 FLAGS = ["AUTH", "FIRST", "LAST"]
 MESSAGE_FLAGS = ["AUTH", "PAYLOAD"]
-MINIMUM = {0: 4, 1: 36, 2: 32, 3: 32, 4: 32}
+MINIMUM = {0: 4, 1: 36, 2: 32, 3: 32, 4: 32, 5: 40}
 """The least length of each packet type."""
 Layer = Packet
 
@@ -398,12 +400,32 @@ class CBNAck(CBN):
         return str(self.sprintf("CBN ACK %ack%"))
 
 
+class CBNSeal(CBN):
+    """Proves who sent the datagram that it ends."""
+
+    name = "CBN SEAL"
+    fields_desc = [
+        *_common(PacketType.SEAL),
+        _flags(names=[]),
+        ByteEnumField("algorithm", 2, ALGORITHMS),
+        ShortField("key_id", 0),
+        XLongField("session", 0),
+        LongField("counter", 0),
+        XStrLenField("mac", bytes(16), length_from=lambda packet: packet.length - 24),
+    ]
+
+    def mysummary(self) -> str:
+        """Its key and its place in the order."""
+        return str(self.sprintf("CBN SEAL key %key_id% counter %counter%"))
+
+
 PACKETS: dict[int, type[CBN]] = {
     PacketType.PAD: CBNPad,
     PacketType.MESSAGE: CBNMessage,
     PacketType.HELLO: CBNHello,
     PacketType.CONTROL: CBNControl,
     PacketType.ACK: CBNAck,
+    PacketType.SEAL: CBNSeal,
 }
 
 

@@ -29,6 +29,7 @@ class PacketType(IntEnum):
     HELLO = 2
     CONTROL = 3
     ACK = 4
+    SEAL = 5
 
 
 class Role(IntEnum):
@@ -124,7 +125,7 @@ class Refused(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Trailer:
-    """The authentication trailer: carried by every packet but PAD (`nodes.wire.seal`)."""
+    """The authentication trailer: carried by every packet but PAD and SEAL (`nodes.wire.seal`)."""
 
     tag: bytes
     key_id: int = 0
@@ -193,4 +194,18 @@ class Ack(NamedTuple):
     trailer: Trailer | None = None
 
 
-Packet = Pad | Message | Hello | Control | Ack
+@dataclass(frozen=True, slots=True)
+class DatagramSeal:
+    """What a datagram of messages ends with, where they are sealed (`nodes.wire.datagram_seal`)."""
+
+    key_id: int
+    session: int
+    counter: int
+    mac: bytes
+    algorithm: int = 2
+
+
+FRAMING = frozenset({PacketType.PAD, PacketType.SEAL})
+"""Packets that are about the datagram that they are in, and for nobody behind it."""
+
+Packet = Pad | Message | Hello | Control | Ack | DatagramSeal

@@ -15,8 +15,17 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
-from nodes.config import Action, LimitConfig, Neighbours, RecordSigning, SecurityConfig, TimerConfig
+from nodes.config import (
+    Action,
+    LimitConfig,
+    Messages,
+    Neighbours,
+    RecordSigning,
+    SecurityConfig,
+    TimerConfig,
+)
 from nodes.scheme_catalog import CATALOG, factors_patterns, lacking, option_problem
+from nodes.wire.datagram_seal import SEAL_BYTES
 from testbed.plan.addresses import lay_out
 from testbed.plan.arrivals import likely_count
 from testbed.plan.background import read_background
@@ -159,13 +168,14 @@ def _build(source: Source, data: Mapping[str, Any], overrides: Mapping[str, str]
     policy = read_policy(source, data, groups)
     scheme, options = _scheme(source, data)
     times = read_times(source, data)
-    room = Room(min((wire.mtu for wire in graph.wires), default=1500), scheme, len(graph.routers))
+    security = _security(source, data.get("security") or {})
+    sealed = SEAL_BYTES if security.messages is not Messages.OFF else 0
+    room = Room(min((wire.mtu for wire in graph.wires), default=1500), scheme, len(graph.routers), sealed)
     scripts = _scripts(source, data, room, times, members, factored=factors_patterns(options))
     timers = _timers(source, data.get("timers") or {})
     programs = read_programs(source, data)
     duration = read_duration(source, data, programs)
     graph.programs.update(programs)
-    security = _security(data.get("security") or {})
     faults = read_faults(source, data, graph, groups, times, keys=security.seals)
     traces = read_traces(source, data, groups, times)
     expect = read_expectations(source, data, times)
@@ -308,9 +318,17 @@ def _record(spec: Mapping[str, Any]) -> RecordPlan:
     return RecordPlan(**plain, rotate_bytes=0 if rotate == "never" else size_bytes(rotate))
 
 
-def _security(spec: Mapping[str, str]) -> SecurityConfig:
-    neighbours, records = (spec.get(key, "off").upper() for key in ("neighbours", "records"))
-    return SecurityConfig(Neighbours[neighbours], RecordSigning[records])
+def _security(source: Source, spec: Mapping[str, str]) -> SecurityConfig:
+    modes = {name: spec.get(name, "off").upper() for name in ("neighbours", "messages", "records")}
+    security = SecurityConfig(
+        neighbours=Neighbours[modes["neighbours"]],
+        messages=Messages[modes["messages"]],
+        records=RecordSigning[modes["records"]],
+    )
+    if security.contradiction:
+        wanted = f"neighbours: {security.messages.name.lower()}, whose sessions messages are sealed in"
+        source.complain(("security", "messages"), security.contradiction, wanted)
+    return security
 
 
 def _timers(source: Source, spec: Mapping[str, Any]) -> TimerConfig:

@@ -27,11 +27,13 @@ class Room:
     """The smallest there is."""
     scheme: str
     routers: int
+    seal_bytes: int = 0
+    """What the seal of a datagram takes, if messages are sealed."""
 
     @property
     def datagram_bytes(self) -> int:
-        """What a link carries besides the headers of IP and UDP."""
-        return self.mtu - _DATAGRAM_OVERHEAD
+        """What a link carries besides the headers of IP and UDP, and a seal."""
+        return self.mtu - _DATAGRAM_OVERHEAD - self.seal_bytes
 
     @property
     def route_bytes(self) -> int:
@@ -48,7 +50,8 @@ class Room:
         carried = f" with the one destination it carries under {self.scheme}" if self.route_bytes else ""
         expected = f"at most {self.datagram_bytes}: the smallest MTU, {self.mtu}, less {_DATAGRAM_OVERHEAD}"
         what = f"the message takes {size} bytes{carried}, and messages are not fragmented"
-        return what, f"{expected} for IP and UDP"
+        sealed = f" and {self.seal_bytes} for the seal" if self.seal_bytes else ""
+        return what, f"{expected} for IP and UDP{sealed}"
 
 
 def message_packet_bytes(message: Mapping[str, Value]) -> int:

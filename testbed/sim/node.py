@@ -14,11 +14,12 @@ from enum import Enum
 from typing import Protocol
 
 from fastpath.fib import DropReason, Fib, count_messages, forward_without_fib
+from fastpath.seal import MessageSeals
 from fastpath.wire.codec import WireError, split_datagram
-from nodes.config import InterfaceConfig, LinkKey, NodeConfig
-from nodes.routing.effects import Core, Drop, Install, Log, Output, Send
+from nodes.config import InterfaceConfig, LinkKey, Messages, NodeConfig
+from nodes.routing.effects import Core, Drop, Install, Log, Output, SealMessages, Send
 from nodes.routing.router import Router
-from nodes.wire.packets import PacketType
+from nodes.wire.packets import FRAMING
 from testbed.sim.link import Channel
 from testbed.sim.scheduler import Scheduler
 
@@ -85,6 +86,9 @@ class SimulatedNode(ABC):
         self._held_keys: dict[int, tuple[LinkKey, ...]] = {}
         self._overflows: Counter[int] = Counter()
         self._drops: Counter[str] = Counter()
+        self._refused: Counter[str] = Counter()
+        """Messages by why their seals were counted."""
+        self._seals = _seals(config)
         self._sent_messages: defaultdict[int, int] = defaultdict(int)
         self._received_messages: defaultdict[int, int] = defaultdict(int)
 
@@ -106,7 +110,9 @@ class SimulatedNode(ABC):
         self._life = Life.RUNNING
         for interface, keys in self._held_keys.items():
             self._core.use_keys(self._scheduler.now_ns, interface, keys)
-        self._held_keys.clear()
+        if self._held_keys:
+            self._held_keys.clear()
+            self._settle()
         held, self._held = self._held, deque()
         self._held_bytes.clear()
         for interface, datagram in held:
@@ -132,6 +138,7 @@ class SimulatedNode(ABC):
         self.config = replace(self.config, interfaces=tuple(interfaces))
         if self._life is Life.RUNNING:
             self._core.use_keys(self._scheduler.now_ns, interface, keys)
+            self._settle()
         elif self._life is Life.PAUSED:
             self._held_keys[interface] = keys
 
@@ -163,7 +170,7 @@ class SimulatedNode(ABC):
         return {
             "core": self._core.status(),
             "interfaces": [self._counters(i) for i in self.config.interfaces],
-            "drops": {"control": dict(sorted(self._drops.items()))},
+            "drops": {"control": dict(sorted(self._drops.items())), "forwarding": dict(self._refused)},
         }
 
     def _counters(self, interface: InterfaceConfig) -> dict[str, object]:
@@ -186,6 +193,17 @@ class SimulatedNode(ABC):
             self._drops[output.reason] += 1
         elif isinstance(output, Log):
             self._write_log(output)
+        elif isinstance(output, SealMessages) and self._seals is not None:
+            self._seals.use(output.interface, output.sending, output.receiving)
+
+    def _opened(self, interface: int, datagram: bytes) -> bytes:
+        """What is taken of a datagram: its messages if their seal lets them in."""
+        if self._seals is None:
+            return datagram
+        taken, reason, messages = self._seals.open(interface, datagram)
+        if messages:
+            self._refused[DropReason(reason).name] += messages
+        return taken
 
     def _send(self, output: Send) -> None:
         self.outgoing[output.interface].send(output.datagram, False)
@@ -212,6 +230,12 @@ class SimulatedNode(ABC):
             self._arm(deadline_ns)
 
 
+def _seals(config: NodeConfig) -> MessageSeals | None:
+    """Those of a node that has just started, if messages are sealed."""
+    mode = config.security.messages
+    return None if mode is Messages.OFF else MessageSeals(len(config.interfaces), mode)
+
+
 class SimulatedRouter(SimulatedNode):
     """A router: messages through the FIB, the rest to the core."""
 
@@ -236,6 +260,7 @@ class SimulatedRouter(SimulatedNode):
         """Start anew, with a core that knows nothing yet, and is honest."""
         self._core = self._honest = core
         self.compromised = None
+        self._seals = _seals(self.config)
         self._life = Life.RUNNING
         self._settle()
 
@@ -257,16 +282,19 @@ class SimulatedRouter(SimulatedNode):
 
     def receive(self, interface: int, datagram: bytes) -> None:
         """Forward the messages of a datagram; hand the core what is left."""
-        control, outputs, drops = self._forward(datagram, interface)
         self._received_messages[interface] += count_messages(datagram)
+        taken = self._opened(interface, datagram)
+        if not taken:
+            return
+        control, outputs, drops = self._forward(taken, interface)
         inside: list[bytes] = []  # for the router's own monitors
-        outgoing, sent = self.outgoing, self._sent_messages
+        outgoing, sent, seals = self.outgoing, self._sent_messages, self._seals
         for egress, bundle in outputs:
             if egress == len(outgoing):
                 inside = [bundle[at : at + size] for _, at, size in split_datagram(bundle)]
                 continue
             sent[egress] += count_messages(bundle)
-            outgoing[egress].send(bundle, True)
+            outgoing[egress].send(bundle if seals is None else seals.seal(egress, bundle), True)
         self.forwarded += len(outputs) - bool(inside)
         for reason in drops:
             self._dropped[reason] += 1
@@ -279,7 +307,9 @@ class SimulatedRouter(SimulatedNode):
 
     def final_status(self) -> dict[str, object]:
         """With the data plane's drops beside the core's."""
-        forwarding = {reason.name: self._dropped[reason] for reason in DropReason}
+        forwarding = {
+            reason.name: self._dropped[reason] + self._refused[reason.name] for reason in DropReason
+        }
         drops = {"control": dict(sorted(self._drops.items())), "forwarding": forwarding}
         return {**super().final_status(), "drops": drops}
 
@@ -335,15 +365,20 @@ class SimulatedClient(SimulatedNode):
             self._drops[DropReason.MALFORMED.name] += 1
             return
         self._received_messages[interface] += count_messages(datagram)
+        taken = self._opened(interface, datagram)
+        if taken is not datagram:
+            packets = split_datagram(taken) if taken else []
         for kind, at, size in packets:
-            if kind != PacketType.PAD:
-                self._core.receive(self._scheduler.now_ns, interface, datagram[at : at + size])
+            if kind not in FRAMING:
+                self._core.receive(self._scheduler.now_ns, interface, taken[at : at + size])
         self._settle()
 
     def _send(self, output: Send) -> None:
-        messages = count_messages(output.datagram)
+        datagram, messages = output.datagram, count_messages(output.datagram)
         self._sent_messages[output.interface] += messages
-        self.outgoing[output.interface].send(output.datagram, messages > 0)
+        if self._seals is not None:
+            datagram = self._seals.seal(output.interface, datagram)
+        self.outgoing[output.interface].send(datagram, messages > 0)
 
     def _settle(self) -> None:
         super()._settle()

@@ -19,7 +19,8 @@ from tests.judge.judging.tables import Tables
 
 Row = dict[str, Any]
 SLICES = 60
-MESSAGE, CONTROL, PAD = PacketType.MESSAGE, PacketType.CONTROL, PacketType.PAD
+MESSAGE, CONTROL = PacketType.MESSAGE, PacketType.CONTROL
+FILLING = (PacketType.PAD, PacketType.SEAL)
 RECORDS = {1: "links", 2: "interest", 5: "interest", 10: "offers", 11: "offers"}
 TELLING = (16, 18, 20, 21, 22, 23, 27)
 
@@ -53,9 +54,9 @@ class SlowRun:
                 key = (*(ends if row["sent"] else ends[::-1]), self.slice(row["time_ns"]))
                 what = "messages" if row["type"] == MESSAGE else "control"
                 if not row["sent"] and not row["peer_is_client"]:
-                    found[key][f"arrived_{what}"] += row["type"] != PAD
+                    found[key][f"arrived_{what}"] += row["type"] not in FILLING
                     continue
-                if row["type"] != PAD:
+                if row["type"] not in FILLING:
                     found[key][{"messages": "messages", "control": "control_packets"}[what]] += 1
                     found[key][{"messages": "message_bytes", "control": "control_bytes"}[what]] += row[
                         "packet_bytes"
@@ -74,7 +75,7 @@ class SlowRun:
         names = {frozenset((self.ids[k["a"]], self.ids[k["b"]])): k["name"] for k in self.plan["links"]}
         found: Counter[tuple[str, str, int, str]] = Counter()
         for row in self.packets:
-            if row["type"] in (MESSAGE, PAD) or not (row["sent"] or row["peer_is_client"]):
+            if row["type"] in (MESSAGE, *FILLING) or not (row["sent"] or row["peer_is_client"]):
                 continue
             kind = PacketType(row["type"]).name if row["kind"] is None else Kind(row["kind"]).name
             key = names[frozenset((row["node_id"], row["peer_id"]))], kind, self.slice(row["time_ns"])
@@ -111,7 +112,7 @@ class SlowRun:
             row
             for row in self.packets
             if from_ns <= row["time_ns"] <= until_ns
-            and row["type"] not in (MESSAGE, PAD)
+            and row["type"] not in (MESSAGE, *FILLING)
             and (row["sent"] or row["peer_is_client"])
         ]
         news = self._news(from_ns, until_ns, faults)
@@ -224,7 +225,7 @@ class SlowRun:
             if row["type"] == MESSAGE:
                 towards = {"sent": ("forwarded", "delivered"), "received": ("received", "entered")}[way]
                 of[towards[row["peer_is_client"]]] += 1
-            elif row["type"] != PAD:
+            elif row["type"] not in FILLING:
                 of[f"control_{way}"] += 1
                 of[f"control_{way}_bytes"] += row["packet_bytes"]
         for (_, _, _, b, _), passage in self.tables.crossings.items():

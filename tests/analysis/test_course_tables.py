@@ -291,5 +291,5 @@ def asdict_of(costs: Any) -> dict[str, list[int]]:
     return {name: numbers.tolist() for name, numbers in asdict(costs).items()}
 
 
-def test_what_is_no_control_traffic_is_messages_and_padding():
-    assert set(NO_CONTROL) == {PacketType.MESSAGE, PacketType.PAD}
+def test_what_is_no_control_traffic_is_messages_their_seals_and_padding():
+    assert set(NO_CONTROL) == {PacketType.MESSAGE, PacketType.PAD, PacketType.SEAL}

@@ -19,7 +19,10 @@ from testbed.sim.world import SimulatedWorld
 from topologies.library import SCENARIOS
 
 ATTACKS = SCENARIOS / "attacks"
-REFUSED = ("no_seal", "unknown_key", "wrong_seal", "repeated_seal", "wrong_signature", "unknown_signer")
+SEALS = ("no_seal", "unknown_key", "wrong_seal", "repeated_seal")
+MESSAGES = (*map(str.upper, SEALS), "OTHER_SESSION")
+"""Of datagrams of messages, as the data plane counts them."""
+REFUSED = (*SEALS, *MESSAGES, "wrong_signature", "unknown_signer")
 """Reasons to drop what is not sealed or signed as it should be."""
 
 
@@ -55,9 +58,14 @@ class Played:
         return {path.name.partition(".")[0]: json.loads(path.read_text(encoding="utf-8")) for path in paths}
 
     def drops(self, *names: str) -> Counter[str]:
-        """What these routers, or all, dropped of control traffic, by reason."""
-        of = {name: status for name, status in self.statuses.items() if name in (names or self.statuses)}
-        return sum((Counter(status["drops"]["control"]) for status in of.values()), Counter())
+        """What these routers, or all, dropped, of messages for their seals alone, by reason."""
+        found: Counter[str] = Counter()
+        for name, status in self.statuses.items():
+            if name in (names or self.statuses):
+                found.update(status["drops"]["control"])
+                forwarding = status["drops"]["forwarding"]
+                found.update({reason: forwarding[reason] for reason in MESSAGES if forwarding[reason]})
+        return found
 
 
 def play(scenario: Path, out: Path, world: World | None = None, run_id: str = "", **overrides: str) -> Played:

@@ -25,10 +25,11 @@ from analysis.oracle import judge_events, oracle_of
 from nodes.routing.router import Router
 from testbed.plan.load import plan_of
 from testbed.sim.simulation import Simulation
-from tests.attacks.played import ATTACKS, REFUSED, Played, play
+from tests.attacks.played import ATTACKS, MESSAGES, REFUSED, Played, play
 
 MODES: Mapping[str, Mapping[str, str]] = {
     **{mode: {"neighbours": mode} for mode in ("off", "permissive", "required")},
+    "messages": {"neighbours": "required", "messages": "required"},
     "signed": {"neighbours": "required", "records": "signed"},
 }
 """What `security` of a scenario is."""
@@ -163,9 +164,12 @@ def endure(packets: int, every: str = "20us") -> Endured:
     """Forge, change, cut short and repeat so many packets, in a network where nothing else changes."""
     half, lasts = packets // 2, f"{packets * 10 // 1_000_000 + 4}s"
     phases = [{"name": name, "lasts": each} for name, each in (("before", "2s"), ("attack", lasts))]
-    ways = {"forge": "hello, number, links, interest, withdraw, mutate", "replay": "hello, control"}
+    ways = {
+        "forge": "hello, number, links, interest, withdraw, mutate, message",
+        "replay": "hello, control, message",
+    }
     faults = [{"at attack": f"{do} r1 - r2 {half} times every {every} by {by}"} for do, by in ways.items()]
-    made = scenario(None, "required", faults=faults, phases=phases, record={"captures": False})
+    made = scenario(None, "messages", faults=faults, phases=phases, record={"captures": False})
     return _endured(made)
 
 
@@ -185,7 +189,8 @@ def _endured(made: dict[str, Any]) -> Endured:
     for router in simulation.network.routers:
         dropped: Any = router.final_status()["drops"]
         drops.update(dropped["control"])
-        drops["MALFORMED"] += dropped["forwarding"]["MALFORMED"]
+        for reason in ("MALFORMED", *MESSAGES):
+            drops[reason] += dropped["forwarding"][reason]
     changed = sum(before[name] != after[name] for name in before)
     return Endured(acts, changed, judged.owed, judged.wrong, dict(drops), took / acts * 1e6, grown)
 

@@ -20,8 +20,8 @@ def test_of_very_many_packets_none_changes_anything() -> None:
 
 
 def test_a_row_says_what_an_attack_did_in_each_mode(tmp_path: Path) -> None:
-    off, permissive, required, signed = rows(tmp_path, 300, "2ms", [(ON_LINK, "forge", "hello")])
-    assert {each.acts for each in (off, permissive, required, signed)} == {300}
+    off, permissive, required, messages, signed = rows(tmp_path, 300, "2ms", [(ON_LINK, "forge", "hello")])
+    assert {each.acts for each in (off, permissive, required, messages, signed)} == {300}
     assert off.ended > 5
     assert permissive.ended > 5
     assert (required.ended, required.installed, required.settled) == (0, 0, True)
@@ -33,8 +33,18 @@ def test_a_row_says_what_an_attack_did_in_each_mode(tmp_path: Path) -> None:
 
 
 def test_what_a_router_with_keys_says_of_others_is_refused_where_records_are_signed(tmp_path: Path) -> None:
-    _, _, sealed, signed = rows(tmp_path, 300, "2ms", [(LASTING, "lie", "slander")])
+    _, _, sealed, _, signed = rows(tmp_path, 300, "2ms", [(LASTING, "lie", "slander")])
     assert sealed.acts > 300
     assert (sealed.refused, sealed.outdone > 100) == (0, True)
     assert signed.acts == signed.refused > 300
     assert (signed.outdone, signed.installed, signed.ended, signed.settled) == (0, 0, 0, True)
+
+
+@pytest.mark.parametrize("do", ["forge", "replay"])
+def test_messages_of_others_are_delivered_unless_messages_are_sealed(do: str, tmp_path: Path) -> None:
+    _, _, without, sealed, _ = rows(tmp_path, 300, "2ms", [(ON_LINK, do, "message")])
+    assert without.acts == sealed.acts == 300
+    assert (without.refused, without.damage["honest"].startswith("0 of")) == (0, False)
+    assert sealed.refused >= 300
+    assert (sealed.ended, sealed.installed, sealed.settled) == (0, 0, True)
+    assert {each.split(" of ")[0] for each in sealed.damage.values()} <= {"0", "none owed"}

@@ -19,8 +19,11 @@ import pytest
 
 from fastpath.dataplane import DataPlane
 from fastpath.fib import ClassEntry, Fib, ForwardingTable, Route
+from fastpath.seal import MessageSeals
+from nodes.config import Messages
 from nodes.model import parse_filter
 from nodes.wire.codec import encode, encode_filter
+from nodes.wire.datagram_seal import SEAL_BYTES
 from nodes.wire.packets import Message, Pad
 
 MESSAGES = 100_000
@@ -28,6 +31,7 @@ REPEATS = 3
 MTU_PAYLOAD = 1472
 UDP_SEGMENT = 103
 CLIENT = 7
+KEY = (1, 5, bytes(range(32)))
 
 
 def pair():
@@ -88,13 +92,47 @@ def shapes():
     }
 
 
-def forward(per_call, call, installed):
+def sealed_shapes(messages):
+    """The same with a seal at the end of each datagram, all made before they are sent."""
+    one = message()
+    segments = 65_507 // MTU_PAYLOAD
+    offload = [(socket.IPPROTO_UDP, UDP_SEGMENT, struct.pack("=H", MTU_PAYLOAD))]
+    sender = MessageSeals(1, Messages.REQUIRED)
+    sender.use(0, KEY, [])
+    per = (MTU_PAYLOAD - SEAL_BYTES) // len(one)
+    full = one * per + encode(Pad(MTU_PAYLOAD - SEAL_BYTES - per * len(one)))
+
+    def all_of(datagram, joined, each):
+        calls = messages // (each * joined) + 3
+        return iter([b"".join(sender.seal(0, datagram) for _ in range(joined)) for _ in range(calls)])
+
+    singly, bundled, joined = all_of(one, 1, 1), all_of(full, 1, per), all_of(full, segments, per)
+    return {
+        "one a datagram": (1, lambda peer: peer.send(next(singly))),
+        f"bundles of {per}": (per, lambda peer: peer.send(next(bundled))),
+        f"{segments} bundles by UDP GSO": (
+            per * segments,
+            lambda peer: peer.sendmsg([next(joined)], offload),
+        ),
+    }
+
+
+def guards():
+    """A router whose two neighbours seal what they send, and to whom it seals what it sends."""
+    seals = MessageSeals(2, Messages.REQUIRED)
+    for interface in range(2):
+        seals.use(interface, KEY, [KEY])
+    return seals
+
+
+def forward(per_call, call, installed, seals=None):
     """Messages a second that arrive behind one router, and how many of MESSAGES did not.
 
     The receiver is a second data plane without a FIB: it counts and drops.
     """
     near, far = pair(), pair()
-    router, receiver = DataPlane([near[0].fileno(), far[0].fileno()]), DataPlane([far[1].fileno()])
+    router = DataPlane([near[0].fileno(), far[0].fileno()], seals=seals)
+    receiver = DataPlane([far[1].fileno()])
     router.install(installed)
     threads = [threading.Thread(target=plane.run) for plane in (router, receiver)]
     for thread in threads:
@@ -126,6 +164,19 @@ def test_messages_forwarded_a_second(filters):
     measure(fib(filters))
 
 
+def test_sealed_messages_forwarded_a_second():
+    """In turn, so that each pair of rows is measured under the same load."""
+    print(f"\n{len(message())}-byte messages without and with seals, a filter; best and median of {REPEATS}:")
+    runs = {}
+    for _ in range(REPEATS):
+        for name, (per_call, call) in shapes().items():
+            runs.setdefault(name, []).append(forward(per_call, call, fib(0)))
+        for name, (per_call, call) in sealed_shapes(MESSAGES).items():
+            runs.setdefault(f"{name}, sealed", []).append(forward(per_call, call, fib(0), guards()))
+    for name, found in runs.items():
+        show(name, found)
+
+
 def test_T5_messages_with_destinations_forwarded_a_second():
     print(f"\n{len(message())}-byte messages that get 10 destinations; best and median of {REPEATS}:")
     measure(routed_fib(10))
@@ -133,7 +184,10 @@ def test_T5_messages_with_destinations_forwarded_a_second():
 
 def measure(installed):
     for name, (per_call, call) in shapes().items():
-        runs = [forward(per_call, call, installed) for _ in range(REPEATS)]
-        rates, lost = zip(*runs, strict=True)
-        figures = f"{max(rates):12,.0f} /s {statistics.median(rates):12,.0f} /s"
-        print(f"  {name:28} {figures}   lost behind the router {sum(lost)}")
+        show(name, [forward(per_call, call, installed) for _ in range(REPEATS)])
+
+
+def show(name, runs):
+    rates, lost = zip(*runs, strict=True)
+    figures = f"{max(rates):12,.0f} /s {statistics.median(rates):12,.0f} /s"
+    print(f"  {name:36} {figures}   lost behind the router {sum(lost)}")

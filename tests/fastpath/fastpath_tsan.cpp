@@ -85,7 +85,8 @@ FibPointer fib_to(std::uint32_t interface, Table& table, bool routed = false) {
 }
 
 // What waits at a peer; the number of those that bear another class than its own.
-std::size_t mixed(int peer, std::uint32_t own, std::size_t& arrived, std::size_t& routed) {
+std::size_t mixed(int peer, std::uint32_t own, std::size_t& arrived, std::size_t& routed,
+                  std::size_t& sealed) {
     std::uint8_t buffer[2048];
     std::size_t wrong = 0;
     while (true) {
@@ -93,6 +94,7 @@ std::size_t mixed(int peer, std::uint32_t own, std::size_t& arrived, std::size_t
         if (size <= 0) return wrong;
         wire::FrameCursor frames({buffer, static_cast<std::size_t>(size)});
         for (wire::Frame frame; frames.next(frame);) {
+            sealed += frame.type == wire::PacketType::Seal;
             if (frame.type != wire::PacketType::Message) continue;
             ++arrived;
             wrong += wire::load<std::uint32_t>(buffer + frame.offset + wire::HEADER_CLASS_AT) != own;
@@ -108,7 +110,13 @@ int main(int count, char** arguments) {
     const std::size_t messages = std::strtoull(arguments[1], nullptr, 10);
     const std::string everything(2, '\0'), packet = message();
     Pair pairs[3];
-    Loop loop({pairs[0].ours, pairs[1].ours, pairs[2].ours}, 1000, false);
+    // What goes out is sealed, and what comes is not, with keys that change meanwhile.
+    const auto seals = std::make_shared<seal::Guards>(3, seal::Mode::Permissive);
+    const auto use_key = [&](std::size_t turn) {
+        const seal::KeyOf key{static_cast<std::uint16_t>(turn), turn % 2, {static_cast<std::uint8_t>(turn)}};
+        for (std::size_t interface = 0; interface < 3; ++interface) seals->at(interface).use(key, {key});
+    };
+    Loop loop({pairs[0].ours, pairs[1].ours, pairs[2].ours}, 1000, false, seals);
     Table table;
     for (const std::uint32_t interface : {1U, 2U}) table.add(interface, bytes_of(everything));
     table.commit();
@@ -120,6 +128,7 @@ int main(int count, char** arguments) {
             const std::uint64_t id = table.add(2, bytes_of(everything));
             table.commit();
             loop.install(fib_to(1 + turn % 2, table, turn % 4 < 2));
+            if (turn % 8 == 0) use_key(turn);
             static_cast<void>(table.remove(id));
         }
         swapped = true;
@@ -133,9 +142,9 @@ int main(int count, char** arguments) {
             static_cast<void>(loop.count(1, 0) + loop.drops(1));
         }
     });
-    std::size_t wrong = 0, arrived = 0, routed = 0;
+    std::size_t wrong = 0, arrived = 0, routed = 0, sealed = 0;
     const auto look = [&] {
-        return mixed(pairs[1].peer, 1, arrived, routed) + mixed(pairs[2].peer, 2, arrived, routed);
+        return mixed(pairs[1].peer, 1, arrived, routed, sealed) + mixed(pairs[2].peer, 2, arrived, routed, sealed);
     };
     for (std::size_t turn = 0; turn < messages || !swapped; ++turn) {
         static_cast<void>(::send(pairs[0].peer, packet.data(), packet.size(), MSG_DONTWAIT));
@@ -146,6 +155,6 @@ int main(int count, char** arguments) {
     loop.stop();
     forwarding.join();
     wrong += look();
-    std::printf("%zu arrived, %zu with destinations, %zu mixed\n", arrived, routed, wrong);
-    return arrived > 0 && wrong == 0 ? 0 : 1;
+    std::printf("%zu arrived, %zu with destinations, %zu datagrams with seals, %zu mixed\n", arrived, routed, sealed, wrong);
+    return arrived > 0 && sealed > 0 && wrong == 0 ? 0 : 1;
 }

@@ -123,7 +123,7 @@ int main(int count, char** given) {
     std::mt19937_64 random(std::strtoull(given[1], nullptr, 10));
     const auto [first, client] = link();
     const auto [second, router] = link();
-    Loop loop({first, second}, QUEUE, true);
+    Loop loop({first, second}, QUEUE, true, nullptr);
     loop.install(fib(random));
     Taken taken;
     std::thread forwarding([&] { if (loop.run() != 0) fail("the loop cannot go on"); });

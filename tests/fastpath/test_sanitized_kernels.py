@@ -40,7 +40,9 @@ def test_T5_hostile_routes_lead_each_destination_that_has_a_way_there_once(folde
 
 def test_the_loop_shares_nothing_unguarded_while_fibs_are_swapped(folder):
     """ThreadSanitizer sees every access; each message is forwarded by one FIB, whole."""
-    program = compile_sanitized(HERE / "fastpath_tsan.cpp", folder, sanitizers=["-fsanitize=thread"])
+    program = compile_sanitized(
+        HERE / "fastpath_tsan.cpp", folder, sanitizers=["-fsanitize=thread"], libraries=["crypto"]
+    )
     arrived, routed, mixed = figures(run_sanitized(program, "3000"))
     assert arrived > routed > 0
     assert mixed == 0

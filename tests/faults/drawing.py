@@ -109,7 +109,7 @@ def _with_changing_demand(drawn: Schedule, rng: Random, steps: int) -> Schedule:
 
 
 def _with_new_keys(drawn: Schedule, rng: Random, ends_ms: int) -> Schedule:
-    """In some, neighbours prove who they are, and links get new keys at any time, some of them at once."""
+    """In some, neighbours prove who they are, in half of these messages too; keys change at any time."""
     if rng.random() < 0.7:
         return drawn
     links = [
@@ -119,7 +119,8 @@ def _with_new_keys(drawn: Schedule, rng: Random, ends_ms: int) -> Schedule:
     times = [rng.randrange(ends_ms) for _ in range(rng.randint(1, 6))]
     chosen = [(at_ms, rng.sample(links, rng.randint(1, len(links)))) for at_ms in times]
     changes = tuple((Break(at_ms, "rekey", link),) for at_ms, some in chosen for link in some)
-    return replace(drawn, sealed=True, faults=(*drawn.faults, *changes))
+    proved = rng.random() < 0.5
+    return replace(drawn, sealed=True, messages_sealed=proved, faults=(*drawn.faults, *changes))
 
 
 def _link(rng: Random) -> tuple[tuple[str, Any], ...]:

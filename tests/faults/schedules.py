@@ -74,6 +74,8 @@ class Schedule:
     patterns: tuple[Subscription, ...] = ()
     sealed: bool = False
     """Whether neighbours prove who they are."""
+    messages_sealed: bool = False
+    """And datagrams of messages, besides."""
 
     @property
     def breaks(self) -> list[Break]:
@@ -93,7 +95,10 @@ class Schedule:
             },
             "clients": {name: self._client(name, router) for name, router in self.clients},
             "faults": [{"at": f"{b.at_ms}ms", b.do: b.target} for b in self.breaks],
-            "security": {"neighbours": "required" if self.sealed else "off"},
+            "security": {
+                "neighbours": "required" if self.sealed else "off",
+                "messages": "required" if self.messages_sealed else "off",
+            },
             "timers": TIMERS,
             "timing": {"settle": f"{SETTLE_MS}ms", "ready_timeout": "30s", "drain_timeout": "5s"},
         }

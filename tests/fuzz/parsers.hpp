@@ -71,10 +71,11 @@ inline void run_all_parsers(Bytes data) {
     MessageView message;
     HelloView hello;
     ControlView control;
+    SealView seal;
     std::size_t size = 0;
     for (const Status& status :
          {validate_pad(data), validate_message(data, message), parse_hello(data, hello), parse_control(data, control),
-          parse_ack(data, control), validate_filter(data), check_filter(data, size), validate_predicate(data),
+          parse_ack(data, control), parse_seal(data, seal), validate_filter(data), check_filter(data, size), validate_predicate(data),
           validate_payload(1, data), validate_payload(2, data), validate_payload(3, data), validate_payload(4, data),
           validate_payload(5, data), validate_payload(6, data), validate_payload(9, data), validate_payload(12, data),
           validate_payload(14, data)}) {

@@ -64,10 +64,14 @@ def draw(seed: int, scheme: str | None = None) -> dict[str, Any]:
 
 
 def _let_prove(scenario: dict[str, Any], rng: Random) -> None:
-    """In some, neighbours prove who they are, and get new keys meanwhile."""
+    """In some, neighbours prove who they are, and in some of these messages too; keys change meanwhile."""
     if rng.random() < 0.25:
         scenario["security"] = {"neighbours": rng.choice(["permissive", "required"])}
         scenario["faults"].append({f"at {rng.randint(100, LASTS_MS)}ms": "rekey links, access"})
+        strict = scenario["security"]["neighbours"] == "required"
+        scenario["security"]["messages"] = rng.choice(
+            ["off", "permissive", "required" if strict else "permissive"]
+        )
 
 
 def _let_obey(scenario: dict[str, Any], rng: Random) -> None:

@@ -5,7 +5,7 @@ from random import Random
 from typing import Any
 
 from nodes.model import Constraint, Filter, Op, Predicate, Time, Type, Value, allows
-from nodes.wire.packets import Ack, Control, Hello, Message, Packet, Pad, Role, Trailer
+from nodes.wire.packets import Ack, Control, DatagramSeal, Hello, Message, Packet, Pad, Role, Trailer
 from nodes.wire.signature import SIGNATURE_BYTES
 from tests.wire.payloads import (
     Advertise,
@@ -47,7 +47,7 @@ PAYLOAD_KINDS = [
     *("link_state", "interest", "subscribe", "unsubscribe", "change", "request"),
     *("advertise", "unadvertise", "refused", "offer", "pattern", "cbcb", "siena", "matchmaker"),
 ]
-PACKET_WEIGHTS = {"message": 10, "control": 5, "hello": 3, "ack": 2, "pad": 1}
+PACKET_WEIGHTS = {"message": 10, "control": 5, "hello": 3, "ack": 2, "pad": 1, "seal": 1}
 
 
 class Generator:
@@ -171,6 +171,10 @@ class Generator:
 
     def _pad(self) -> Pad:
         return Pad(4 + self._few(60))
+
+    def _seal(self) -> DatagramSeal:
+        mac = self._random.randbytes(16)
+        return DatagramSeal(self._bits(16), self._bits(64), self._bits(64), mac, self._bits(8))
 
     def _link_state(self) -> LinkState:
         links = {self._bits(32, 1): self._bits(32, 1) for _ in range(self._few(5))}

@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 from fastpath.wire.codec import WireError
 from nodes.model import Constraint, Filter, Op, Predicate, Time, Type, Value, check_message, type_of
 from nodes.wire import layers
-from nodes.wire.packets import Ack, Control, Hello, Message, Packet, Pad, Role, Trailer
+from nodes.wire.packets import Ack, Control, DatagramSeal, Hello, Message, Packet, Pad, Role, Trailer
 from nodes.wire.signature import SIGNATURE_BYTES
 from tests.wire.payloads import (
     Advertise,
@@ -46,6 +46,7 @@ from tests.wire.payloads import (
 )
 
 AUTH, FIRST, LAST = 1, 2, 4
+MAC_BYTES = 16
 PAYLOAD = 2
 _NUMBERED: dict[type[Any], tuple[type[Any], str]] = {
     Subscribe: (layers.CBNSubscribe, "subscription"),
@@ -61,6 +62,7 @@ _NUMBERED: dict[type[Any], tuple[type[Any], str]] = {
 """Payloads that are a number, of this name, and mostly a predicate."""
 _HELLO = ("node", "incarnation", "hold_time_ms", "seen_node", "seen_incarnation")
 _SESSION = ("incarnation", "peer_incarnation", "ack", "window")
+_SEAL = ("key_id", "session", "counter", "mac", "algorithm")
 _MESSAGE = ("source", "sequence", "publish_time_ns", "header_class", "hop_limit", "hop_count")
 
 
@@ -81,6 +83,8 @@ def to_layer(packet: Packet) -> layers.CBN:
             )
         case Ack():
             return layers.CBNAck(**_take(packet, _SESSION), **_sealed(packet.trailer))
+        case DatagramSeal():
+            return layers.CBNSeal(**_take(packet, _SEAL))
 
 
 def from_layer(layer: layers.CBN) -> Packet:
@@ -101,6 +105,8 @@ def from_layer(layer: layers.CBN) -> Packet:
         case layers.CBNAck():
             require(layer, nonzero=["incarnation", "peer_incarnation"])
             return Ack(**_take(layer, _SESSION), trailer=_trailer(layer))
+        case layers.CBNSeal():
+            return _seal(layer)
     raise WireError(f"{layer.summary()} is no CBN packet")
 
 
@@ -181,6 +187,12 @@ def _hello(layer: layers.CBNHello) -> Hello:
     if (layer.seen_node == 0) != (layer.seen_incarnation == 0):
         raise WireError("seen_node and seen_incarnation must both be 0 or both not")
     return Hello(role=Role(layer.role), **_take(layer, _HELLO), trailer=_trailer(layer))
+
+
+def _seal(layer: layers.CBNSeal) -> DatagramSeal:
+    if len(layer.mac) != MAC_BYTES:
+        raise WireError(f"the mac has {len(layer.mac)} bytes")
+    return DatagramSeal(**_take(layer, _SEAL))
 
 
 def _control(layer: layers.CBNControl) -> Control:

@@ -14,7 +14,7 @@ from scapy.utils import wrpcap
 
 from nodes.model import format_filter, format_message
 from nodes.wire import codec
-from nodes.wire.packets import PORT, Ack, Control, Hello, Message, PacketType, Role, Trailer
+from nodes.wire.packets import PORT, Ack, Control, DatagramSeal, Hello, Message, PacketType, Role, Trailer
 from tests.wire import vectors
 from tests.wire.payloads import (
     CbcbEra,
@@ -57,11 +57,11 @@ NUMBERS = [
     ),
     *("router", "renewal", "nonce", "payload_length"),
     *("announced", "publication_rate", "subscription_rate", "cause", "change", "marking"),
-    *("descriptor", "place", "updated", "publisher", "pcd", "subscriber", "scd"),
+    *("descriptor", "place", "updated", "publisher", "pcd", "subscriber", "scd", "session", "counter"),
 ]
 TEXTS = [
     *("padding", "route", "payload", "tag", "fragment", "attribute", "predicate", "filter"),
-    *("digest", "removed", "added", "text", "signature"),
+    *("digest", "removed", "added", "text", "signature", "mac"),
 ]
 FIELDS = [f"cbn.{name}" for name in [*NUMBERS, *TEXTS]] + ["_ws.expert.message"]
 
@@ -145,6 +145,8 @@ def expected_of(packet: object) -> Seen:
             names["flags"] = [bool(packet.trailer) | packet.first << 1 | packet.last << 2]
         case Ack():
             names["kind"] = names["link_sequence"] = [0]
+        case DatagramSeal():
+            return names | {"mac": [packet.mac.hex()]}
     return names | expected_trailer(getattr(packet, "trailer", None))
 
 

@@ -26,7 +26,7 @@ def test_scapy_layers_and_compiled_codec_agree_on_generated_packets(fuzz_seed):
     figures = Figures()
     exhaust(check_agreement(fuzz_seed, 2_000, figures), fuzz_seed)
     assert figures.packets.total() == 2_000
-    assert set(figures.packets) == {"Message", "Control", "Hello", "Ack", "Pad"}
+    assert set(figures.packets) == {"Message", "Control", "Hello", "Ack", "Pad", "DatagramSeal"}
 
 
 def test_mutated_packets_give_a_value_of_the_same_bytes_or_wire_error(fuzz_seed):

@@ -36,6 +36,7 @@ from nodes.wire.layers import (
     CBNPredicate,
     CBNRecordRequest,
     CBNRenewal,
+    CBNSeal,
     CBNSienaSubscribe,
     CBNSienaUnsubscribe,
     CBNSubscribe,
@@ -151,6 +152,7 @@ LAYERS = [
         ),
     ),
     CBNAck(**SESSION, **TRAILER),
+    CBNSeal(algorithm=3, key_id=4, session=5, counter=6, mac=b"sixteen bytes of"),
 ]
 
 

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from nodes.model import Constraint, Filter, Op, Predicate, Time, Type, Value
-from nodes.wire.packets import Ack, Control, Hello, Kind, Message, Packet, Pad, Role, Trailer
+from nodes.wire.packets import Ack, Control, DatagramSeal, Hello, Kind, Message, Packet, Pad, Role, Trailer
 from tests.wire.payloads import (
     Advertise,
     CbcbAdvertisement,
@@ -43,7 +43,7 @@ from tests.wire.payloads import (
 )
 
 FOLDER = Path(__file__).parents[1] / "vectors"
-PACKET_FILES = ["pad", "message", "hello", "control", "ack"]
+PACKET_FILES = ["pad", "message", "hello", "control", "ack", "seal"]
 PAYLOAD_FILES = [
     *("link_state", "interest", "subscribe", "unsubscribe"),
     *("interest_change", "record_request", "advertise", "offer", "patterns", "cbcb", "siena", "matchmaker"),
@@ -141,6 +141,7 @@ _PACKETS = {
     "HELLO": lambda v: Hello(**v | {"role": Role[v["role"].upper()]}),
     "CONTROL": lambda v: Control(**v | {"fragment": bytes.fromhex(v["fragment"])}),
     "ACK": lambda v: Ack(**v),
+    "SEAL": lambda v: DatagramSeal(**v | {"mac": bytes.fromhex(v["mac"])}),
 }
 _PAYLOADS = {
     "LINK_STATE": _link_state,

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from itertools import combinations
 from typing import Any
 
-from tests.judge.judging.packets import CONTROL, MESSAGE, PAD
+from tests.judge.judging.packets import CONTROL, MESSAGE, PAD, SEAL
 from tests.judge.judging.run import Run
 from tests.judge.judging.tables import Id, Tables
 
@@ -144,7 +144,7 @@ def _control(run: Run) -> dict[str, list[tuple[int, int]]]:
     packets: Counter[tuple[str, int, int | None]] = Counter()
     size: Counter[tuple[str, int, int | None]] = Counter()
     for sight in run.captures.sights:
-        if sight.packet.type not in (MESSAGE, PAD) and (sight.sent or sight.at_client):
+        if sight.packet.type not in (MESSAGE, PAD, SEAL) and (sight.sent or sight.at_client):
             key = (names[sight.node, sight.peer], sight.packet.type, sight.packet.kind)
             packets[key] += 1
             size[key] += sight.packet.size

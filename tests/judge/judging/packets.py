@@ -12,8 +12,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 PORT = 61803
-PAD, MESSAGE, HELLO, CONTROL, ACK = range(5)
-LEAST_BYTES = {PAD: 4, MESSAGE: 36, HELLO: 32, CONTROL: 32, ACK: 32}
+PAD, MESSAGE, HELLO, CONTROL, ACK, SEAL = range(6)
+LEAST_BYTES = {PAD: 4, MESSAGE: 36, HELLO: 32, CONTROL: 32, ACK: 32, SEAL: 40}
 STRING, INTEGER, FLOAT, BOOLEAN, TIME = range(1, 6)
 AUTH = 1
 PAYLOAD = 2
@@ -300,10 +300,17 @@ def _read_ack(data: bytes) -> Packet:
     return Packet(ACK, len(data))
 
 
+def _read_seal(data: bytes) -> Packet:
+    if data[4] or len(data) != LEAST_BYTES[SEAL]:
+        raise MalformedError("a field of SEAL")
+    return Packet(SEAL, len(data))
+
+
 _READERS = {
     PAD: _read_pad,
     MESSAGE: _read_message,
     HELLO: _read_hello,
     CONTROL: _read_control,
     ACK: _read_ack,
+    SEAL: _read_seal,
 }

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from tests.judge.judging.calm import Calm, calm_of
-from tests.judge.judging.packets import MESSAGE, PAD
+from tests.judge.judging.packets import MESSAGE, PAD, SEAL
 from tests.judge.judging.permitted import Policy
 from tests.judge.judging.run import FOREVER, Event, Run, read_run
 from tests.judge.judging.sought import refused_patterns, sought
@@ -194,7 +194,7 @@ def _traffic(run: Run) -> Counts:
     """Each packet of a link once: where a router sends it, or where a client's arrives."""
     control, messages = [], []
     for sight in run.captures.sights:
-        if (sight.sent or sight.at_client) and sight.packet.type != PAD:
+        if (sight.sent or sight.at_client) and sight.packet.type not in (PAD, SEAL):
             (messages if sight.packet.type == MESSAGE else control).append(sight.packet.size)
     return {
         "control": {"packets": len(control), "bytes": sum(control)},

@@ -1,0 +1,3 @@
+"""Seals of datagrams with messages."""
+
+from fastpath.seal.seal import *
