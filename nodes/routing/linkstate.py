@@ -181,10 +181,11 @@ class LinkStateExchange:
         Raises:
             WireError: It is malformed; nothing was changed.
         """
-        if not self._records.admits(link, payload):
-            return
         origin, sequence = head(payload)
-        order, rules = self._records.consider(now_ns, payload), self._rules
+        rules, signed = self._rules, (Kind.LINK_STATE, origin, payload)
+        if self._records.may_be_news(payload) and not rules.signatures.admits_payload(link, *signed):
+            return
+        order = self._records.consider(now_ns, payload)
         if order in (Order.NEWER, Order.SAME):
             link.forget((Kind.LINK_STATE, origin))
         if order is Order.STALE or (order is Order.OLDER and self._lacks_ours(now_ns, link, origin)):

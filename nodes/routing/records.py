@@ -26,7 +26,6 @@ from fastpath.wire.codec import WireError
 from nodes.routing.ageing import Ageing
 from nodes.routing.holdings import Holdings
 from nodes.routing.identity import Identity
-from nodes.routing.link import Link
 from nodes.routing.numbers import LAST, Mark, Numbering, Order, OwnNumber, of_last_class
 from nodes.routing.signatures import UNSIGNED, Signatures
 from nodes.wire.packets import Kind
@@ -83,16 +82,15 @@ class Records:
         """Forget what we originated, so that the next `originate` makes it anew under another number."""
         self._payloads.pop(self._node, None)
 
-    def admits(self, link: Link, payload: bytes) -> bool:
-        """Whether a record may be its origin's; if not, it is dropped. What is no news needs no proof."""
+    def may_be_news(self, payload: bytes) -> bool:
+        """Whether a record could take the place of the one that is held, so that it has to be proved."""
         origin, sequence = head(payload)
         held = self._payloads.get(origin)
-        if held is not None:
-            number, _ = _mark(held)
-            older = sequence < number and of_last_class(sequence) is of_last_class(number)
-            if older or payload == held:
-                return True
-        return self._signatures.admits(link, self.kind, origin, *self._signatures.split(payload))
+        if held is None:
+            return True
+        number, _ = _mark(held)
+        older = sequence < number and of_last_class(sequence) is of_last_class(number)
+        return not older and payload != held
 
     def consider(self, now_ns: int, payload: bytes) -> Order:
         """Compare a record with what is held; the body is not looked at."""

@@ -50,6 +50,7 @@ class SchemeExchange:
         self.store = store
         self.limits = limits
         self.timers = timers
+        self.signatures = rules.signatures
         self.records_version = 0
         """Counts the records of others that were taken."""
         self._links = links
@@ -79,6 +80,10 @@ class SchemeExchange:
         """As `Talk` says."""
         own_key = None if key is None else (kind, key)
         self._links[interface].send(now_ns, kind, payload, own_key)
+
+    def admits(self, interface: int, kind: Kind, origin: int, payload: bytes) -> bool:
+        """As `Talk` says."""
+        return self.signatures.admits_payload(self._links[interface], kind, origin, payload)
 
     def hold(self, now_ns: int, interface: int, kind: Kind, origin: int, size: int) -> bool:
         """As `Talk` says."""

@@ -66,6 +66,10 @@ class Signatures:
         """A record without its signature."""
         return payload if self._signer is None else self.split(payload)[0]
 
+    def admits_payload(self, link: Link, kind: int, origin: int, payload: bytes) -> bool:
+        """As `admits`, of a record with its signature."""
+        return self.admits(link, kind, origin, *self.split(payload))
+
     def admits(self, link: Link, kind: int, origin: int, record: bytes, signature: bytes) -> bool:
         """Whether its origin has signed a record; if not, it is dropped, and logged once a session."""
         if self._signer is None:

@@ -35,7 +35,7 @@ local STRING, INTEGER, FLOAT, BOOLEAN, TIME = 1, 2, 3, 4, 5
 local TYPES = { "string", "integer", "float", "boolean", "time" }
 local OPERATORS = { "=", "!=", "<", ">", "<=", ">=", ">*", "*<", "*", "any" }
 local ANY = 10
-local SIGNATURE_BYTES = 64
+local SIGNATURE_BYTES, RENEWAL_BYTES = 64, 20
 
 -- Fields by the name they have in docs/wire-format.md; sequences are distinguished by what they count.
 local f, fields = {}, {}
@@ -252,25 +252,27 @@ local PAYLOADS = {
     end,
     [16] = function(r)
         r:cbcb("revision", "narrowed")
-        r:predicate()
+        r:predicate(f.predicate, true)
+        r:signed("predicate")
     end,
     [17] = function(r)
         r:cbcb("request", "periodic")
-        r:finish("CBCB_SR")
+        r:signed("CBCB_SR")
     end,
     [18] = function(r)
         r:cbcb("request")
         r:predicate()
     end,
     [19] = function(r)
-        local last = 0
+        local last, signed = 0, r.to - r.at == RENEWAL_BYTES + SIGNATURE_BYTES
         repeat
             local router = r:nonzero("router", 4)
             r:require(router > last, "router", r.at - 4, "is not above the one before it")
             r:number63("renewal")
             r:number("nonce", 8)
             last = router
-        until r.at == r.to
+        until signed or r.at == r.to
+        r:signed("CBCB_ERA")
     end,
     [20] = function(r)
         r:number("issuer", 4)
@@ -301,7 +303,7 @@ PAYLOADS[24] = function(r)
         r:require(cause > last, "cause", r.at - 4, "is not above the one before it")
         last = cause
     end
-    r:finish("COST_ANNOUNCE")
+    r:signed("COST_ANNOUNCE")
 end
 
 local function marking(r)

@@ -42,6 +42,7 @@ TYPES = {int(kind): kind.text for kind in Type}
 OPERATORS = {int(op): op.text for op in Op}
 # Scapy's guard against endless lists is 100; the bytes bound ours.
 LIST_MAX = 2**32
+RENEWAL_BYTES = 20
 
 
 class Utf8LenField(StrLenField):
@@ -304,6 +305,7 @@ class CBNCbcbRA(Part):
         *_cbcb_head("revision"),
         FlagsField("flags", 0, 8, ["NARROWED"]),
         _predicate_field(),
+        SignatureField(),
     ]
 
 
@@ -311,7 +313,7 @@ class CBNCbcbSR(Part):
     """Control payload of `cbcb`: a sender request."""
 
     name = "CBN CBCB_SR"
-    fields_desc = [*_cbcb_head("request"), FlagsField("flags", 0, 8, ["PERIODIC"])]
+    fields_desc = [*_cbcb_head("request"), FlagsField("flags", 0, 8, ["PERIODIC"]), SignatureField()]
 
 
 class CBNCbcbUR(Part):
@@ -328,11 +330,20 @@ class CBNRenewal(Part):
     fields_desc = [IntField("router", 1), LongField("renewal", 0), XLongField("nonce", 0)]
 
 
+def _renewals_bytes(part: Packet) -> int:
+    """How many bytes of a CBCB_ERA are records: with a signature it has one."""
+    size = len(part.original)
+    return RENEWAL_BYTES if size == RENEWAL_BYTES + SIGNATURE_BYTES else size
+
+
 class CBNCbcbEra(Part):
     """Control payload of `cbcb`: routers whose links came or went."""
 
     name = "CBN CBCB_ERA"
-    fields_desc = [PacketListField("records", [], CBNRenewal, max_count=LIST_MAX)]
+    fields_desc = [
+        PacketListField("records", [], CBNRenewal, length_from=_renewals_bytes, max_count=LIST_MAX),
+        SignatureField(),
+    ]
 
 
 class CBNSienaSubscribe(Part):
@@ -382,6 +393,7 @@ class CBNCostAnnounce(Part):
         LongField("subscription_rate", 0),
         FieldLenField("count", None, fmt="H", count_of="causes"),
         PacketListField("causes", [], CBNCause, count_from=lambda part: part.count, max_count=LIST_MAX),
+        SignatureField(),
     ]
 
 

@@ -56,20 +56,22 @@ class Request:
     era: int
     number: int
     periodic: bool
+    signature: bytes = b""
+    """Of the origin, where requests are signed; it stands behind the payload."""
 
     def encode(self) -> bytes:
-        """The payload."""
+        """The payload, without a signature."""
         return _pack(_SR, self.origin, self.era, self.number, self.periodic)
 
     @classmethod
-    def decode(cls, data: bytes) -> Request:
-        """Read a payload.
+    def decode(cls, data: bytes, signature: bytes = b"") -> Request:
+        """Read a payload whose signature was taken off.
 
         Raises:
             WireError: It is no request.
         """
         origin, era, number, flags = _unpack(_SR, _SR_FIELDS, data)
-        request = cls(_origin(origin), era, number, _flag(flags))
+        request = cls(_origin(origin), era, number, _flag(flags), signature)
         if len(data) != _SR.size:
             raise WireError(f"request at byte {_SR.size} is followed by bytes that belong to nothing")
         return request

@@ -9,6 +9,7 @@ Not here: which records have to be signed, and what becomes of others (`nodes.ro
 from __future__ import annotations
 
 import hmac
+from collections.abc import Callable
 from functools import lru_cache
 
 from nacl import bindings
@@ -18,7 +19,12 @@ from nodes.wire.packets import Kind
 
 SIGNATURE_BYTES = 64
 SEED_BYTES = PUBLIC_BYTES = 32
-SIGNED = frozenset((Kind.LINK_STATE, Kind.INTEREST, Kind.INTEREST_CHANGE, Kind.OFFER, Kind.OFFER_CHANGE))
+SIGNED = frozenset(
+    (
+        *(Kind.LINK_STATE, Kind.INTEREST, Kind.INTEREST_CHANGE, Kind.OFFER, Kind.OFFER_CHANGE),
+        *(Kind.CBCB_RA, Kind.CBCB_SR, Kind.CBCB_ERA, Kind.COST_ANNOUNCE),
+    )
+)
 """The kinds of payloads that may end with a signature."""
 REMEMBERED = 16_384
 REMEMBERED_BYTES = 1024
@@ -48,13 +54,13 @@ def signer_seed(secret: bytes, node: int) -> bytes:
 
 def proves(kind: int, record: bytes, signature: bytes, public: bytes) -> bool:
     """Whether who has the private half of a key has signed a record."""
-    looked_at = _remembered if len(record) <= REMEMBERED_BYTES else _opens
-    return looked_at(signature + _signed(kind, record), public)
+    opens = _memory.opens if len(record) <= REMEMBERED_BYTES else _opens
+    return opens(signature + _signed(kind, record), public)
 
 
-def forget() -> None:
-    """Look anew at every signature."""
-    _remembered.cache_clear()
+def remember(count: int) -> None:
+    """Forget the signatures that were looked at, and remember so many from now on."""
+    _memory.opens = lru_cache(count)(_opens)
 
 
 def _signed(kind: int, record: bytes) -> bytes:
@@ -69,4 +75,11 @@ def _opens(signed: bytes, public: bytes) -> bool:
     return True
 
 
-_remembered = lru_cache(REMEMBERED)(_opens)
+class _Memory:
+    """What this process has looked at."""
+
+    def __init__(self) -> None:
+        self.opens: Callable[[bytes, bytes], bool] = lru_cache(REMEMBERED)(_opens)
+
+
+_memory = _Memory()

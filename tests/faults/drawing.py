@@ -80,6 +80,7 @@ def draw(family: str, variant: str, seed: int) -> Schedule:
     if VARIANTS[variant][0] in BY_SOURCE:
         drawn = _with_changing_demand(drawn, Random(f"{family}/{variant}/{seed}/demand"), steps)
     drawn = _with_new_keys(drawn, Random(f"{family}/{variant}/{seed}/keys"), steps * step_ms)
+    drawn = replace(drawn, signed=Random(f"{family}/{variant}/{seed}/signatures").random() < 0.3)
     if not seeks(variant):
         return drawn
     gathered = (

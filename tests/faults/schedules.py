@@ -76,6 +76,8 @@ class Schedule:
     """Whether neighbours prove who they are."""
     messages_sealed: bool = False
     """And datagrams of messages, besides."""
+    signed: bool = False
+    """Whether routers sign what others pass on of them."""
 
     @property
     def breaks(self) -> list[Break]:
@@ -98,6 +100,7 @@ class Schedule:
             "security": {
                 "neighbours": "required" if self.sealed else "off",
                 "messages": "required" if self.messages_sealed else "off",
+                "records": "signed" if self.signed else "off",
             },
             "timers": TIMERS,
             "timing": {"settle": f"{SETTLE_MS}ms", "ready_timeout": "30s", "drain_timeout": "5s"},

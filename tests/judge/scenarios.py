@@ -64,7 +64,7 @@ def draw(seed: int, scheme: str | None = None) -> dict[str, Any]:
 
 
 def _let_prove(scenario: dict[str, Any], rng: Random) -> None:
-    """In some, neighbours prove who they are, and in some of these messages too; keys change meanwhile."""
+    """In some, neighbours prove who they are, in some of these messages too, and keys change; some sign records."""
     if rng.random() < 0.25:
         scenario["security"] = {"neighbours": rng.choice(["permissive", "required"])}
         scenario["faults"].append({f"at {rng.randint(100, LASTS_MS)}ms": "rekey links, access"})
@@ -72,6 +72,8 @@ def _let_prove(scenario: dict[str, Any], rng: Random) -> None:
         scenario["security"]["messages"] = rng.choice(
             ["off", "permissive", "required" if strict else "permissive"]
         )
+    if rng.random() < 0.25:
+        scenario.setdefault("security", {})["records"] = "signed"
 
 
 def _let_obey(scenario: dict[str, Any], rng: Random) -> None:

@@ -14,6 +14,7 @@ from nodes.model import parse_predicate
 from nodes.routing.effects import Reason
 from nodes.routing.predicates import NOTHING
 from nodes.routing.schemes.base import TalkingScheme, View, of_client, of_publisher
+from nodes.routing.signatures import UNSIGNED
 from nodes.routing.store import PredicateStore
 from nodes.routing.trees import Topology
 from nodes.wire.codec import encode_predicate
@@ -52,6 +53,7 @@ class Host(Generic[SchemeT]):
         self.store = PredicateStore()
         self.limits = LimitConfig()
         self.timers = TimerConfig()
+        self.signatures = UNSIGNED
         self.sent: list[Payload] = []
         self.disagreements = 0
         """How often it dropped what it never should have to."""
@@ -62,6 +64,11 @@ class Host(Generic[SchemeT]):
         """As `Talk` says; nothing is replaced."""
         del now_ns, key
         self.sent.append((interface, int(kind), payload))
+
+    def admits(self, interface: int, kind: Kind, origin: int, payload: bytes) -> bool:
+        """As `Talk` says: nothing is signed."""
+        del interface, kind, origin, payload
+        return True
 
     def hold(self, now_ns: int, interface: int, kind: Kind, origin: int, size: int) -> bool:
         """As `Talk` says: there is room."""

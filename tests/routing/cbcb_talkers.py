@@ -17,6 +17,7 @@ from nodes.routing.predicates import reduced_union
 from nodes.routing.schemes import make_scheme
 from nodes.routing.schemes.base import View, learned, of_router
 from nodes.routing.schemes.cbcb import Cbcb
+from nodes.routing.signatures import UNSIGNED
 from nodes.routing.store import PredicateStore
 from nodes.routing.trees import Edge, Topology
 from nodes.scheme_catalog import OptionValue
@@ -34,12 +35,18 @@ class Talker:
         self.store = PredicateStore()
         self.limits = LimitConfig()
         self.timers = TimerConfig()
+        self.signatures = UNSIGNED
         self.drops: Counter[Reason] = Counter()
         self._office = office
 
     def send(self, now_ns: int, interface: int, kind: int, payload: bytes, key: Hashable = None) -> None:
         del now_ns, key
         self._office.post(self.node, interface, kind, payload)
+
+    def admits(self, interface: int, kind: Kind, origin: int, payload: bytes) -> bool:
+        """As `Talk` says: nothing is signed."""
+        del interface, kind, origin, payload
+        return True
 
     def hold(self, now_ns: int, interface: int, kind: Kind, origin: int, size: int) -> bool:
         """There is room for all."""

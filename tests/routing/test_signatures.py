@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable
+from dataclasses import replace
 
 import pytest
 
@@ -16,7 +17,18 @@ from nodes.wire.signature import SIGNATURE_BYTES
 from tests.routing.fabric import SECOND, Conditions, Network, configure, line, random_graph, ring, split
 from tests.routing.signed import signed, signer
 from tests.routing.workload import delivered, owed, scripts, start
-from tests.wire.payloads import Interest, InterestChange, LinkState, Payload, encode_payload, kind_of
+from tests.wire.payloads import (
+    CbcbAdvertisement,
+    CbcbEra,
+    CbcbRequest,
+    CostAnnounce,
+    Interest,
+    InterestChange,
+    LinkState,
+    Payload,
+    encode_payload,
+    kind_of,
+)
 
 WANTS = [Action(-1, "subscribe", 1, "x > 1"), Action(SECOND, "subscribe", 2, 'y = "a"')]
 SEEDS = pytest.mark.parametrize("seed", range(6))
@@ -303,6 +315,80 @@ def test_where_records_are_not_signed_one_with_a_signature_is_malformed() -> Non
     record = encode_payload(LinkState(FAR_AWAY, 2**40, ()))
     say(net, Kind.LINK_STATE, record + signer(FAR_AWAY).sign(Kind.LINK_STATE, record))
     assert drops(net) == {Reason.MALFORMED_PAYLOAD: 1}
+
+
+# What schemes pass on.
+
+
+def scheme_network(scheme: str, records: bool) -> Network:
+    """A line, so that what is said in the name of r3 comes by r2."""
+    configs = configure(line(4), {"c1": 1, "c3": 3})
+    configs = {name: replace(config, scheme=scheme) for name, config in configs.items()}
+    net = Network(signed(configs) if records else configs, 1, scripts={"c3": WANTS})
+    net.converge(within_ns=5 * SECOND)
+    net.run(3 * SECOND)
+    return net
+
+
+def era(net: Network) -> int:
+    adjacencies = net.router("r1").status()["adjacencies"]
+    return int(adjacencies[0]["sent_digest"].split("/")[1], 16)  # type: ignore[index]
+
+
+def another_era(net: Network) -> Payload:
+    return CbcbEra(((FAR_AWAY, 2**55, 7),))
+
+
+def more_interest(net: Network) -> Payload:
+    return CbcbAdvertisement(FAR_AWAY, era(net), 77, False, parse_predicate("z = 1"))
+
+
+def another_request(net: Network) -> Payload:
+    return CbcbRequest(FAR_AWAY, era(net), 77, False)
+
+
+def other_costs(net: Network) -> Payload:
+    return CostAnnounce(FAR_AWAY, 2**55, True, True, 10**9, 10**9, ())
+
+
+OF_SCHEMES = pytest.mark.parametrize(
+    ("scheme", "lie"),
+    [
+        ("cbcb", another_era),
+        ("cbcb", more_interest),
+        ("cbcb", another_request),
+        ("amsp", other_costs),
+    ],
+)
+
+
+@OF_SCHEMES
+def test_without_signatures_what_a_scheme_passes_on_is_believed(
+    scheme: str, lie: Callable[[Network], Payload]
+) -> None:
+    net = scheme_network(scheme, records=False)
+    sent, payload = len(net.sent), lie(net)
+    say(net, kind_of(payload), encode_payload(payload))
+    assert drops(net) == {}
+    replied = {name for _, name, _, datagram in net.sent[sent:] if datagram[1] == PacketType.CONTROL}
+    assert replied - {"r2"} or "z = 1" in net.router("r1").tables()
+
+
+@OF_SCHEMES
+@SIGNED_AS
+def test_with_signatures_nothing_comes_of_it(
+    scheme: str, lie: Callable[[Network], Payload], sign: Callable[[bytes, Kind], bytes]
+) -> None:
+    net = scheme_network(scheme, records=True)
+    before, sent, payload = known(net), len(net.sent), lie(net)
+    kind = kind_of(payload)
+    say(net, kind, sign(encode_payload(payload), kind))
+    assert known(net) == before
+    (reason,) = drops(net)
+    cut_short = sign is as_it_is and reason == Reason.MALFORMED_PAYLOAD
+    assert cut_short or reason == Reason.WRONG_SIGNATURE
+    replied = {name for _, name, _, datagram in net.sent[sent:] if datagram[1] == PacketType.CONTROL}
+    assert replied == {"r2"}
 
 
 @SEEDS

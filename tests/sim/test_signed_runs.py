@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
-from collections.abc import Callable
+from collections import Counter
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -11,15 +13,16 @@ import pytest
 from scapy.layers.inet import UDP
 from scapy.utils import PcapReader
 
-from fastpath.wire.codec import split_signature
 from nodes.scheme_catalog import CATALOG
 from nodes.wire.codec import decode, split_datagram
-from nodes.wire.packets import PORT, Control, PacketType
-from nodes.wire.signature import SIGNATURE_BYTES, SIGNED, forget
+from nodes.wire.packets import PORT, Control, Kind, PacketType
+from nodes.wire.signature import REMEMBERED, SIGNATURE_BYTES, SIGNED, proves, remember
+from testbed.plan.keys import Keys
 from testbed.plan.load import load_plan
 
 pytestmark = pytest.mark.sim
 QUICKSTART = Path(__file__).parents[2] / "topologies" / "scenarios" / "quickstart.yaml"
+OF_CHANGES = {Kind.INTEREST_CHANGE, Kind.OFFER_CHANGE}
 REFUSED = {"wrong_signature", "unknown_signer", "malformed_payload"}
 
 
@@ -41,23 +44,40 @@ def test_every_scheme_delivers_the_same_and_refuses_nothing(
     assert not any(REFUSED & each for each in drops)
 
 
-def test_all_records_that_cross_a_link_are_signed(simulate: Callable[..., Any]) -> None:
-    run = simulate(quickstart(**{"security.neighbours": "required"}))
-    seen = dict.fromkeys(SIGNED, 0)
-    for path in sorted(run.path.glob("captures/**/*.pcap")):
+@pytest.mark.parametrize("scheme", ["pif", "cbcb", "bs"])
+def test_all_records_that_cross_a_link_are_signed_by_whom_they_are_of(
+    scheme: str, simulate: Callable[..., Any]
+) -> None:
+    plan = quickstart(scheme=scheme, **{"security.neighbours": "required"})
+    run, seen = simulate(plan), Counter[int]()
+    secret = hashlib.sha256(f"cbn simulator {plan.seed}".encode()).digest()
+    signers = Keys(secret).signers(node.node_id for node in plan.routers)
+    for control in controls(run.path):
+        seen[control.kind] += 1
+        if control.kind in SIGNED - OF_CHANGES:
+            assert control.first
+            assert control.last
+            record, signature = control.fragment[:-SIGNATURE_BYTES], control.fragment[-SIGNATURE_BYTES:]
+            public = signers[int.from_bytes(record[:4], "big")]
+            assert proves(control.kind, record, signature, public)
+    assert len(SIGNED & seen.keys()) >= 2
+    assert seen[Kind.LINK_STATE] > 20
+
+
+def controls(run: Path) -> Iterator[Control]:
+    """The CONTROL packets in the captures of a run."""
+    for path in sorted(run.glob("captures/**/*.pcap")):
         for frame in PcapReader(str(path)):
             if UDP in frame and PORT in (frame[UDP].sport, frame[UDP].dport):
                 for kind, packet in split_datagram(bytes(frame[UDP].payload)):
                     control = decode(packet) if kind == PacketType.CONTROL else None
-                    if isinstance(control, Control) and control.kind in SIGNED:
-                        assert len(split_signature(control.kind, control.fragment)[1]) == SIGNATURE_BYTES
-                        seen[control.kind] += 1
-    assert sum(seen.values()) > 20
+                    if isinstance(control, Control):
+                        yield control
 
 
 def test_a_signed_run_repeats_itself_to_the_bit_whatever_was_remembered(simulate: Callable[..., Any]) -> None:
     one = simulate(quickstart())
-    forget()
+    remember(REMEMBERED)
     other = simulate(quickstart())
     files = sorted(path.relative_to(one.path) for path in one.path.glob("captures/**/*.pcap"))
     assert len(files) > 10

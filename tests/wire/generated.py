@@ -64,7 +64,8 @@ class Generator:
     def payload(self) -> Payload:
         kind = self._random.choice(PAYLOAD_KINDS)
         drawn: Any = getattr(self, f"_{kind}")()
-        if hasattr(drawn, "signature") and self._random.random() < 0.5:
+        one = not isinstance(drawn, CbcbEra) or len(drawn.records) == 1
+        if hasattr(drawn, "signature") and one and self._random.random() < 0.5:
             drawn = replace(drawn, signature=self._random.randbytes(SIGNATURE_BYTES))
         signed: Payload = drawn
         return signed

@@ -18,7 +18,7 @@ from nodes.routing.predicates import predicate_of
 from nodes.wire import matchmaker_payloads, scheme_payloads
 from nodes.wire.codec import decode, encode, encode_predicate, encoder, predicate_tuples, predicate_value
 from nodes.wire.packets import Kind, Message
-from nodes.wire.signature import SIGNED
+from nodes.wire.signature import SIGNATURE_BYTES, SIGNED
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,6 +160,8 @@ class CbcbAdvertisement:
     revision: int
     narrowed: bool
     predicate: Predicate
+    signature: bytes = b""
+    """Of the origin, where records are signed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -170,6 +172,8 @@ class CbcbRequest:
     era: int
     request: int
     periodic: bool
+    signature: bytes = b""
+    """Of the origin, where records are signed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -187,6 +191,8 @@ class CbcbEra:
     """`cbcb`: routers whose links came or went, as (router, renewal, nonce)."""
 
     records: tuple[tuple[int, int, int], ...]
+    signature: bytes = b""
+    """Of the origin, where records are signed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -232,6 +238,8 @@ class CostAnnounce:
     publication_rate: int
     subscription_rate: int
     causes: tuple[int, ...]
+    signature: bytes = b""
+    """Of the origin, where records are signed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -443,10 +451,26 @@ def decode_payload(kind: int, data: bytes) -> Payload:
         raise WireError(f"control payloads of kind {kind} are unknown here; expected one of {known}")
     if kind not in SIGNED:
         return decoder(data)
-    record, signature = compiled.split_signature(kind, data)
+    record, signature = _split_signature(kind, data, decoder)
     decoded: Any = decoder(record)
     signed: Payload = replace(decoded, signature=signature)
     return signed
+
+
+def _split_signature(kind: int, data: bytes, decoder: Callable[[bytes], Payload]) -> tuple[bytes, bytes]:
+    """The codec does not know the payloads of schemes."""
+    if kind < Kind.CBCB_RA:
+        return compiled.split_signature(kind, data)
+    try:
+        decoder(data)
+    except WireError as error:
+        front = data[:-SIGNATURE_BYTES]
+        try:
+            decoder(front)
+        except WireError:
+            raise error from None
+        return front, data[-SIGNATURE_BYTES:]
+    return data, b""
 
 
 def _link_state(data: bytes) -> LinkState:

@@ -449,11 +449,11 @@ def _cbcb_layer(payload: CbcbAdvertisement | CbcbRequest | CbcbReply | CbcbEra) 
     match payload:
         case CbcbAdvertisement() as p:
             predicate, flags = predicate_to_layer(p.predicate), int(p.narrowed)
-            return layers.CBNCbcbRA(
-                origin=p.origin, era=p.era, revision=p.revision, flags=flags, predicate=predicate
-            )
+            head = {"origin": p.origin, "era": p.era, "revision": p.revision}
+            return layers.CBNCbcbRA(**head, flags=flags, predicate=predicate, signature=p.signature)
         case CbcbRequest() as p:
-            return layers.CBNCbcbSR(origin=p.origin, era=p.era, request=p.request, flags=int(p.periodic))
+            head = {"origin": p.origin, "era": p.era, "request": p.request}
+            return layers.CBNCbcbSR(**head, flags=int(p.periodic), signature=p.signature)
         case CbcbReply() as p:
             predicate = predicate_to_layer(p.predicate)
             return layers.CBNCbcbUR(origin=p.origin, era=p.era, request=p.request, predicate=predicate)
@@ -462,7 +462,8 @@ def _cbcb_layer(payload: CbcbAdvertisement | CbcbRequest | CbcbReply | CbcbEra) 
                 records=[
                     layers.CBNRenewal(router=router, renewal=renewal, nonce=nonce)
                     for router, renewal, nonce in sorted(payload.records)
-                ]
+                ],
+                signature=payload.signature,
             )
 
 
@@ -470,9 +471,11 @@ def _cbcb_payload(layer: Any) -> CbcbAdvertisement | CbcbRequest | CbcbReply:
     match layer:
         case layers.CBNCbcbRA():
             narrowed, predicate = bool(layer.flags & 1), predicate_from_layer(layer.predicate)
-            return CbcbAdvertisement(layer.origin, layer.era, layer.revision, narrowed, predicate)
+            head = layer.origin, layer.era, layer.revision
+            return CbcbAdvertisement(*head, narrowed, predicate, _signature(layer))
         case layers.CBNCbcbSR():
-            return CbcbRequest(layer.origin, layer.era, layer.request, bool(layer.flags & 1))
+            head = layer.origin, layer.era, layer.request
+            return CbcbRequest(*head, bool(layer.flags & 1), _signature(layer))
     return CbcbReply(layer.origin, layer.era, layer.request, predicate_from_layer(layer.predicate))
 
 
@@ -484,7 +487,7 @@ def _cbcb_era(layer: layers.CBNCbcbEra) -> CbcbEra:
         require(record, nonzero=["router"], bits63=["renewal"])
     # Of two records of one router, one is kept: such bytes are not canonical.
     found = {r.router: (r.router, r.renewal, r.nonce) for r in records}
-    return CbcbEra(tuple(found.values()))
+    return CbcbEra(tuple(found.values()), _signature(layer))
 
 
 def _plain(value: Value) -> str | int | float:
@@ -561,6 +564,7 @@ def _matchmaker_layer(payload: CostAnnounce | ChangeMarking | ChangeMarkingReply
                 publication_rate=p.publication_rate,
                 subscription_rate=p.subscription_rate,
                 causes=[layers.CBNCause(cause=cause) for cause in sorted(p.causes)],
+                signature=p.signature,
             )
         case ChangeMarking() | ChangeMarkingReply() as p:
             made = layers.CBNChangeMarking if isinstance(p, ChangeMarking) else layers.CBNChangeMarkingReply
@@ -590,7 +594,7 @@ def _cost(layer: Any) -> CostAnnounce:
     # Of two causes that are the same one is kept: such bytes are not canonical.
     named = tuple({each.cause: None for each in causes})
     rates = layer.publication_rate, layer.subscription_rate
-    return CostAnnounce(layer.origin, layer.sequence, *flags, *rates, named)
+    return CostAnnounce(layer.origin, layer.sequence, *flags, *rates, named, _signature(layer))
 
 
 def _marking(layer: Any) -> ChangeMarking | ChangeMarkingReply:

@@ -161,7 +161,7 @@ _PAYLOADS = {
     "CBCB_RA": lambda v: CbcbAdvertisement(**v | {"predicate": predicate_of(v["predicate"])}),
     "CBCB_SR": lambda v: CbcbRequest(**v),
     "CBCB_UR": lambda v: CbcbReply(**v | {"predicate": predicate_of(v["predicate"])}),
-    "CBCB_ERA": lambda v: CbcbEra(tuple(map(tuple, v["records"]))),
+    "CBCB_ERA": lambda v: CbcbEra(**v | {"records": tuple(map(tuple, v["records"]))}),
     "SIENA_SUBSCRIBE": lambda v: SienaSubscribe(**v | {"predicate": predicate_of(v["predicate"])}),
     "SIENA_UNSUBSCRIBE": lambda v: SienaUnsubscribe(**v | {"predicate": predicate_of(v["predicate"])}),
     "SIENA_ADVERTISE": lambda v: SienaAdvertise(**v | {"predicate": predicate_of(v["predicate"])}),

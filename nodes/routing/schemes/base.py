@@ -23,6 +23,7 @@ from typing import ClassVar, NamedTuple, Protocol, TypeGuard
 
 from nodes.config import LimitConfig, TimerConfig
 from nodes.routing.effects import Reason
+from nodes.routing.signatures import Signatures
 from nodes.routing.store import PredicateStore
 from nodes.routing.trees import Topology
 from nodes.scheme_catalog import OptionValue
@@ -180,6 +181,11 @@ class Talk(Protocol):
     limits: LimitConfig
     """What a neighbour may make us hold."""
     timers: TimerConfig
+    signatures: Signatures
+    """To sign what others pass on of us, and to read what they signed."""
+
+    def admits(self, interface: int, kind: Kind, origin: int, payload: bytes) -> bool:
+        """Whether its origin has signed what came over a link; if not, it is counted."""
 
     def send(self, now_ns: int, interface: int, kind: int, payload: bytes, key: Hashable = None) -> None:
         """Send a payload over a link that has joined: whole, once, in order, until it is lost.

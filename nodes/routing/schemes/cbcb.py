@@ -95,8 +95,8 @@ class Cbcb:
     def joined(self, now_ns: int, interface: int, neighbour: int) -> None:
         """A neighbour is there: it is sent the records, and the era ends."""
         self._links.join(interface, neighbour)
-        if known := self._eras.everything():
-            self._send(now_ns, interface, Kind.CBCB_ERA, known)
+        for payload in self._eras.everything():
+            self._send(now_ns, interface, Kind.CBCB_ERA, payload)
         self._timers.renew.want(now_ns)
 
     def lost(self, now_ns: int, interface: int) -> None:
@@ -169,8 +169,8 @@ class Cbcb:
 
     def _take_era(self, now_ns: int, interface: int, payload: bytes) -> None:
         news, lacking, ours = self._eras.take(now_ns, (interface, self._links.neighbour(interface)), payload)
-        if lacking:
-            self._send(now_ns, interface, Kind.CBCB_ERA, lacking)
+        for each in lacking:
+            self._send(now_ns, interface, Kind.CBCB_ERA, each)
         if ours:
             self._timers.renew.want(now_ns)
         if news:
@@ -186,10 +186,11 @@ class Cbcb:
             self._spread_era(now_ns, news)
             self._enter(now_ns)
 
-    def _spread_era(self, now_ns: int, payload: bytes, source: int | None = None) -> None:
+    def _spread_era(self, now_ns: int, payloads: list[bytes], source: int | None = None) -> None:
         for interface in self._links:
             if interface != source:
-                self._send(now_ns, interface, Kind.CBCB_ERA, payload)
+                for payload in payloads:
+                    self._send(now_ns, interface, Kind.CBCB_ERA, payload)
 
     def _enter(self, now_ns: int) -> bool:
         """Begin anew if it is another era; whether it is."""
@@ -212,18 +213,24 @@ class Cbcb:
     def _ask(self, now_ns: int) -> None:
         requests = self._asking.ask(self._talk.node)
         for branch, request in requests.items():
-            self._send_to(now_ns, branch, Kind.CBCB_SR, request.encode())
+            self._send_to(now_ns, branch, Kind.CBCB_SR, self._signed(request))
         if requests:
             self._timers.await_replies(now_ns)
 
     def _ask_again(self, now_ns: int) -> None:
         """Replies are long in coming: who has lost our request gets it again, who has not ignores it."""
         for branch, request in self._asking.awaited.items():
-            self._send_to(now_ns, branch, Kind.CBCB_SR, request.encode())
+            self._send_to(now_ns, branch, Kind.CBCB_SR, self._signed(request))
         self._timers.retry_later(now_ns)
 
+    def _signed(self, request: Request) -> bytes:
+        return self._talk.signatures.signed(Kind.CBCB_SR, request.encode())
+
     def _take_request(self, now_ns: int, interface: int, payload: bytes) -> None:
-        request = Request.decode(payload)
+        record, signature = self._talk.signatures.split(payload)
+        request = Request.decode(record, signature)
+        if not self._talk.admits(interface, Kind.CBCB_SR, request.origin, payload):
+            return
         key = (interface, request.origin)
         if request.era == self._eras.id:
             self._relay(now_ns, interface, request)
@@ -249,7 +256,7 @@ class Cbcb:
             relay = Relay(request, back, set(self._eras.children(request.origin)))
             self._relays[request.origin] = relay
         for child in sorted(relay.waiting):
-            self._send_to(now_ns, child, Kind.CBCB_SR, request.encode())
+            self._send_to(now_ns, child, Kind.CBCB_SR, request.encode() + request.signature)
         self._reply(now_ns, relay)
 
     def _reply(self, now_ns: int, relay: Relay) -> None:
@@ -307,16 +314,19 @@ class Cbcb:
 
     def _issue(self, now_ns: int, narrowed: bool, predicate: bytes) -> None:
         node = self._talk.node
-        payload = Advertisement(node, self._eras.id, self._revision, narrowed, predicate).encode()
+        record = Advertisement(node, self._eras.id, self._revision, narrowed, predicate).encode()
+        payload = self._talk.signatures.signed(Kind.CBCB_RA, record)
         for child in self._eras.children(node):
             self._send_to(now_ns, child, Kind.CBCB_RA, payload)
 
     def _take_advertisement(self, now_ns: int, interface: int, payload: bytes) -> None:
-        received = Advertisement.decode(payload)
+        received = Advertisement.decode(self._talk.signatures.record(payload))
         if received.era != self._eras.id:
             self._talk.drop(interface, Reason.STALE_PAYLOAD)
             return
         branch = self._check_reverse_path(interface, received.origin)
+        if not self._talk.admits(interface, Kind.CBCB_RA, received.origin, payload):
+            return
         held = filter_count(self._talk.store.predicate(learned(branch)))
         if not self._within_limit(interface, held + filter_count(received.predicate)):
             return

@@ -28,6 +28,7 @@ from nodes.routing.numbers import Order
 from nodes.routing.records import Records, head
 from nodes.routing.schemes.base import Talk, View
 from nodes.routing.trees import Topology
+from nodes.wire.codec import WireError
 from nodes.wire.packets import Kind
 from nodes.wire.scheme_payloads import split_records
 
@@ -45,7 +46,8 @@ class Eras:
         self._talk = talk
         self._node = talk.node
         self._rng = rng
-        self._records = Records(Kind.CBCB_ERA, talk.node, b"", talk.timers.renumber_ms)
+        self._signatures = talk.signatures
+        self._records = Records(Kind.CBCB_ERA, talk.node, b"", talk.timers.renumber_ms, talk.signatures)
         self._early: dict[int, bytes] = {}
         self._known: dict[int, bytes] = {}
         self._seen: tuple[object, int] | None = None
@@ -62,7 +64,7 @@ class Eras:
         times = (self._records.own.returns_at, self._records.numbering.next_deadline())
         return min((at for at in times if at is not None), default=None)
 
-    def take_due(self, now_ns: int) -> tuple[bytes, bool]:
+    def take_due(self, now_ns: int) -> tuple[list[bytes], bool]:
         """Records that came early, which are taken now, and whether ours has to be renewed."""
         due = self._records.numbering.take_due(now_ns)
         early = [self._early.pop(origin) for origin in due if origin in self._early]
@@ -71,18 +73,18 @@ class Eras:
             self._records.withdraw()
         for record in early:
             self._store(now_ns, record)
-        return b"".join(early), returned
+        return self._payloads_of(early), returned
 
-    def renew(self, now_ns: int) -> bytes:
-        """Say that a link of ours came or went: the payload to flood."""
+    def renew(self, now_ns: int) -> list[bytes]:
+        """Say that a link of ours came or went: what to flood."""
         payload = self._records.originate(now_ns, NONCE.pack(self._rng.randrange(1 << 64)))
         assert payload is not None, "64 random bits came twice in a row"
         self._known[self._node] = payload
-        return payload
+        return [payload]
 
-    def everything(self) -> bytes:
-        """All records, as a payload for a new neighbour."""
-        return b"".join(payload for _, payload in self._records.payloads())
+    def everything(self) -> list[bytes]:
+        """All records, as payloads for a new neighbour."""
+        return self._payloads_of([payload for _, payload in self._records.payloads()])
 
     def payload(self, origin: int) -> bytes | None:
         """The record of a router."""
@@ -98,8 +100,10 @@ class Eras:
         self._known.pop(origin, None)
         self._early.pop(origin, None)
 
-    def take(self, now_ns: int, link: tuple[int, int], payload: bytes) -> tuple[bytes, bytes, bool]:
-        """Learn records: those that were news, what the sender must be sent, whether to renew ours.
+    def take(
+        self, now_ns: int, link: tuple[int, int], payload: bytes
+    ) -> tuple[list[bytes], list[bytes], bool]:
+        """Learn records: payloads of those that were news, of what the sender lacks, whether to renew ours.
 
         Args:
             now_ns: the time.
@@ -109,7 +113,7 @@ class Eras:
         Raises:
             WireError: It is malformed; nothing was changed.
         """
-        records = split_records(payload)
+        records = [record for record in self._split(payload) if self._admits(link[0], record)]
         orders = [(record, self._records.consider(now_ns, record)) for record in records]
         others = [(record, order) for record, order in orders if head(record)[0] != self._node]
         news = [r for r, order in others if order is Order.NEWER and self._has_room(now_ns, link[0], r)]
@@ -125,7 +129,26 @@ class Eras:
             self._records.withdraw()
         ours = [self._records.payload(origin) for origin in lacking]
         back = sorted({*returned, *(record for record in ours if record is not None)})
-        return b"".join(news), b"".join(back), superseded
+        return self._payloads_of(news), self._payloads_of(back), superseded
+
+    def _split(self, payload: bytes) -> list[bytes]:
+        """The records of a payload; where they are signed it has one, with its signature."""
+        records = split_records(self._signatures.record(payload))
+        if not self._signatures.required:
+            return records
+        if len(records) > 1:
+            raise WireError(f"a payload with a signature has one record; this has {len(records)}")
+        return [payload]
+
+    def _payloads_of(self, records: list[bytes]) -> list[bytes]:
+        """What carries these records, which are in order."""
+        if self._signatures.required:
+            return records
+        return [b"".join(records)] if records else []
+
+    def _admits(self, interface: int, record: bytes) -> bool:
+        proved = (interface, Kind.CBCB_ERA, head(record)[0], record)
+        return not self._records.may_be_news(record) or self._talk.admits(*proved)
 
     def _has_room(self, now_ns: int, interface: int, record: bytes) -> bool:
         return self._talk.hold(now_ns, interface, Kind.CBCB_ERA, head(record)[0], len(record))

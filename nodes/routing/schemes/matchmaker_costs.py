@@ -35,7 +35,7 @@ class Costs:
 
     def __init__(self, talk: Talk) -> None:
         self._talk = talk
-        self._records = Records(Kind.COST_ANNOUNCE, talk.node, b"", talk.timers.renumber_ms)
+        self._records = Records(Kind.COST_ANNOUNCE, talk.node, b"", talk.timers.renumber_ms, talk.signatures)
         self._known: dict[int, CostAnnounce] = {}
         self._early: dict[int, bytes] = {}
         self.version = 0
@@ -113,8 +113,11 @@ class Costs:
         Raises:
             WireError: It is malformed; nothing was changed.
         """
-        CostAnnounce.decode(payload)
+        CostAnnounce.decode(self._talk.signatures.record(payload))
         origin, _ = head(payload)
+        proved = (interface, Kind.COST_ANNOUNCE, origin, payload)
+        if self._records.may_be_news(payload) and not self._talk.admits(*proved):
+            return Answer(None, None, renew=False)
         order = self._records.consider(now_ns, payload)
         if origin == self._talk.node:
             return self._take_ours(order)
@@ -146,7 +149,7 @@ class Costs:
         return self._records.store(now_ns, payload)
 
     def _learn(self, payload: bytes) -> None:
-        record = CostAnnounce.decode(payload)
+        record = CostAnnounce.decode(self._talk.signatures.record(payload))
         before = self._known.get(record.origin)
         self._known[record.origin] = record
         self.version += 1
