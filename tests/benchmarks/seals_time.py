@@ -72,13 +72,16 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--routers", type=int, default=1000)
     parser.add_argument("--times", type=int, default=TIMES)
+    parser.add_argument("--modes", nargs="+", default=[*MODES], choices=[*MODES])
     arguments = parser.parse_args()
-    routers, modes = arguments.routers, [*MODES]
+    routers, modes = arguments.routers, arguments.modes
     runs = [{mode: converged(routers, mode) for mode in modes} for _ in range(arguments.times)]
     least = {mode: min(run[mode] for run in runs) for mode in modes}
-    print(f"| security | {routers} routers converge, s of the processor | beside `off` |\n|---|---:|---:|")
+    print(
+        f"| security | {routers} routers converge, s of the processor | beside {modes[0]} |\n|---|---:|---:|"
+    )
     for mode in modes:
-        print(f"| {mode} | {least[mode]:.1f} | {least[mode] / least['off']:.2f} |")
+        print(f"| {mode} | {least[mode]:.1f} | {least[mode] / least[modes[0]]:.2f} |")
     print("\n| payload | sealed in, us | looked at in, us |\n|---:|---:|---:|")
     for size in (40, 1400):
         made, seen = min(each_us(size) for _ in range(TIMES))

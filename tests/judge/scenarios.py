@@ -64,7 +64,7 @@ def draw(seed: int, scheme: str | None = None) -> dict[str, Any]:
 
 
 def _let_prove(scenario: dict[str, Any], rng: Random) -> None:
-    """In some, neighbours prove who they are, in some of these messages too, and keys change; some sign records."""
+    """In some, neighbours prove who they are, perhaps messages too, and keys change; some sign records."""
     if rng.random() < 0.25:
         scenario["security"] = {"neighbours": rng.choice(["permissive", "required"])}
         scenario["faults"].append({f"at {rng.randint(100, LASTS_MS)}ms": "rekey links, access"})
