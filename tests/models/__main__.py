@@ -1,4 +1,4 @@
-"""Searches all that can happen in small networks of `amsp` and `siena`, on a channel, and between neighbours.
+"""Searches all that can happen in small networks of three schemes, on a channel, and between neighbours.
 
 `make test-models` runs it:
 
@@ -19,15 +19,18 @@ import sys
 import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 from tests.models.adjacencies import ADJACENCIES, AdjacencyScenario
+from tests.models.cbcb import CBCB
 from tests.models.channels import CHANNELS, ChannelScenario
-from tests.models.scenarios import SCENARIOS, Scenario
+from tests.models.scenario import Scenario
+from tests.models.scenarios import SCENARIOS
 from tests.models.search import Counterexample, Found, Search, SearchTooLargeError, replay
-from tests.models.siena import SIENA, SienaScenario
+from tests.models.siena import SIENA
 
-AnyScenario = Scenario | SienaScenario | ChannelScenario | AdjacencyScenario
-MODELS: Mapping[str, AnyScenario] = {**SCENARIOS, **SIENA, **CHANNELS, **ADJACENCIES}
+AnyScenario = Scenario[Any, Any] | ChannelScenario | AdjacencyScenario
+MODELS: Mapping[str, AnyScenario] = {**SCENARIOS, **SIENA, **CBCB, **CHANNELS, **ADJACENCIES}
 COLUMNS = (
     ("model", 17), ("changes", 7), ("router states", 13), ("states", 11), ("transitions", 12), ("quiet", 9),
     ("depth", 6), ("s", 7),

@@ -13,7 +13,7 @@ from nodes.config import LimitConfig, TimerConfig
 from nodes.model import parse_predicate
 from nodes.routing.effects import Reason
 from nodes.routing.predicates import NOTHING
-from nodes.routing.schemes.base import TalkingScheme, View, of_client, of_publisher
+from nodes.routing.schemes.base import TalkingScheme, View, of_client, of_publisher, of_router
 from nodes.routing.signatures import UNSIGNED
 from nodes.routing.store import PredicateStore
 from nodes.routing.trees import Topology
@@ -36,6 +36,7 @@ class Host(Generic[SchemeT]):
         make: Makes its scheme.
         never: Why honest neighbours make it drop nothing.
         clients: The interfaces to its clients.
+        rng: What it draws from.
     """
 
     def __init__(
@@ -45,6 +46,7 @@ class Host(Generic[SchemeT]):
         make: Callable[[], SchemeT],
         never: Collection[Reason],
         clients: tuple[int, ...] = (),
+        rng: random.Random | None = None,
     ) -> None:
         self.node = node
         self.clients = clients
@@ -58,7 +60,7 @@ class Host(Generic[SchemeT]):
         self.disagreements = 0
         """How often it dropped what it never should have to."""
         self.scheme = make()
-        self.scheme.attach(self, random.Random(1))
+        self.scheme.attach(self, rng or random.Random(1))
 
     def send(self, now_ns: int, interface: int, kind: int, payload: bytes, key: Hashable = None) -> None:
         """As `Talk` says; nothing is replaced."""
@@ -89,14 +91,15 @@ class Host(Generic[SchemeT]):
         """As `Talk` says; tables are no part of a model."""
 
 
+HELD_AS = {"advertise": of_publisher, "subscribe": of_client, "want": of_router}
 AnyHost = Host[TalkingScheme]
 HOST_LEFT_OUT = frozenset((Host, name) for name in ("limits", "timers", "sent", "never", "clients"))
 """What makes no difference to a router: it stays as it is, or is taken at once."""
 
 
 def _hold(host: AnyHost, what: object, client: object, text: object) -> None:
-    """A client holds this from now on; nothing if the text is empty."""
-    name = (of_publisher if what == "advertise" else of_client)(int(str(client)))
+    """A client holds this from now on, or all of a router's together; nothing if the text is empty."""
+    name = HELD_AS[str(what)](int(str(client)))
     host.store.replace(name, encode_predicate(parse_predicate(str(text))) if text else NOTHING)
 
 

@@ -186,7 +186,8 @@ class MatchmakerJudge:
         links: The two routers that each joins, by their places; a tree.
     """
 
-    def __init__(self, links: Sequence[tuple[int, int]]) -> None:
+    def __init__(self, links: Sequence[tuple[int, int]], *, stay: bool = False) -> None:
+        del stay  # What holds of a marking that changes holds beside lost links, too.
         self._links = links
 
     def describe(self, payload: Payload) -> str:

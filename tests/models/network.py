@@ -142,7 +142,7 @@ class Network(Generic[Core]):
 
     def quiet(self, state: State) -> bool:
         """Whether nothing is under way."""
-        if any(state.queues) or any(state.over):
+        if any(state.queues) or any(state.over) or any(map(_due, self._looks(state))):
             return False
         up = tuple(ends == (UP, UP) for ends in state.ends)
         joined = all(is_up or cut for is_up, cut in zip(up, state.cut, strict=True))
@@ -166,6 +166,9 @@ class Network(Generic[Core]):
                     after = put(state.seen, router, put(seen, link, not sees))
                     what = f"r{router + 1} hears that {self._name(link)} is {'down' if sees else 'up'}"
                     yield self._look(what, state._replace(seen=after), router)
+        for router, look in enumerate(self._looks(state)):
+            for name in _due(look):
+                yield self._give(f"r{router + 1}'s timer to {name} fires", state, router, ("timer", name))
 
     def _at_end(self, state: State, link: int, side: int) -> Iterator[Successor[State]]:
         here, other = state.ends[link][side], state.ends[link][1 - side]
@@ -311,6 +314,12 @@ class Network(Generic[Core]):
             assert not following.wrong, f"{following.step}: {following.wrong}"
             state = following.state
         return state
+
+
+def _due(look: Hashable) -> tuple[str, ...]:
+    """What a router is to do in time, each on its own."""
+    names: tuple[str, ...] = getattr(look, "due", ())
+    return names
 
 
 Item = TypeVar("Item")

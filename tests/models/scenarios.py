@@ -6,38 +6,16 @@ data in both directions, a router between the two.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from typing import NamedTuple
+from collections.abc import Mapping
+from functools import partial
 
 from nodes.routing.schemes.matchmaker import Matchmaker
-from tests.models.machines import Machines
 from tests.models.matchmaker import MatchmakerAdapter, MatchmakerHost, MatchmakerJudge
-from tests.models.network import Change, Network
+from tests.models.network import Change
+from tests.models.scenario import Scenario
 
 PAIR = ((0, 1),)
 LINE = ((0, 1), (1, 2))
-
-
-class Scenario(NamedTuple):
-    """A network, what has happened there before, and chains of what happens at the same time."""
-
-    about: str
-    links: Sequence[tuple[int, int]]
-    setup: Sequence[Change]
-    chains: Sequence[Sequence[Change]]
-
-    @property
-    def changes(self) -> int:
-        """How many happen at the same time."""
-        return sum(map(len, self.chains))
-
-    def model(
-        self, make: Callable[[], Matchmaker] | None = None
-    ) -> tuple[Network[MatchmakerHost], Machines[MatchmakerHost]]:
-        """To be searched, with the scheme as it is or as `make` makes it."""
-        machines = Machines(MatchmakerAdapter(make))
-        judge = MatchmakerJudge(self.links)
-        return Network(machines, self.links, self.setup, self.chains, judge), machines
 
 
 def _hold(router: int, what: str, client: int, text: str) -> Change:
@@ -78,56 +56,57 @@ def _measure_both(router: int) -> tuple[Change, Change]:
 CUT = Change("cut", 0), Change("mend", 0)
 LATE = Change("give", 0, ("late", 1)), Change("give", 0, ("late", 2))
 
-SCENARIOS: Mapping[str, Scenario] = {
-    "adapt": Scenario(
+_scenario = partial(Scenario[MatchmakerHost, Matchmaker], MatchmakerAdapter, MatchmakerJudge)
+SCENARIOS: Mapping[str, Scenario[MatchmakerHost, Matchmaker]] = {
+    "adapt": _scenario(
         "one publishes, one subscribes; both change what they hold, and the link is marked s and p again",
         PAIR,
         _begin(0, 1),
         (_publisher(0), _subscriber(1), _rates(0)),
     ),
-    "flap": Scenario(
+    "flap": _scenario(
         "one subscribes to something more while the link is marked s, is lost, and comes back",
         PAIR,
         _begin(0, 1),
         (_subscriber(1)[:1], _rates(0)[:1], CUT),
     ),
-    "lost": Scenario(
+    "lost": _scenario(
         "as the first, with what is subscribed to alone, and the link is lost and comes back",
         PAIR,
         _begin(0, 1),
         (_subscriber(1), _rates(0), CUT),
     ),
-    "lost-above": Scenario(
+    "lost-above": _scenario(
         "as the first, with what is advertised alone, and the link is lost and comes back",
         PAIR,
         _begin(0, 1),
         (_publisher(0), _rates(0), CUT),
     ),
-    "restart": Scenario(
+    "restart": _scenario(
         "as the first, and the subscriber's router starts again",
         PAIR,
         _begin(0, 1),
         (_publisher(0), _subscriber(1)[:1], _rates(0), (Change("restart", 1),)),
     ),
-    "restart-above": Scenario(
+    "restart-above": _scenario(
         "as the first, and the publisher's router starts again, which decides the marks",
         PAIR,
         _begin(0, 1),
         (_publisher(0)[:1], _subscriber(1), _rates(0), (Change("restart", 0),)),
     ),
-    "late": Scenario(
+    "late": _scenario(
         "as the first, and a reply is late twice, so that the change is asked for again",
         PAIR,
         _begin(0, 1),
         (_publisher(0), _subscriber(1), _rates(0), LATE),
     ),
-    "both-ways": Scenario(
+    "both-ways": _scenario(
         "both publish and subscribe, and both directions of the link are marked anew",
         PAIR,
         (*_begin(0, 1), *_begin(1, 0)),
         (_publisher(0)[:1], _subscriber(1)[1:], _rates(0), _measure_both(1)),
     ),
-    "line": Scenario(
+    "line": _scenario(
         "a router is between the two, so that each decides one of the links",
         LINE,
         _begin(0, 2),

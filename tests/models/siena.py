@@ -10,6 +10,7 @@ beyond it wants all the time, it goes on asking for, itself or by a cover, whate
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from functools import partial
 from typing import NamedTuple
 
 from fastpath import cover
@@ -24,8 +25,10 @@ from nodes.routing.trees import Topology
 from nodes.scheme_catalog import complete
 from nodes.wire.packets import Kind
 from tests.models.host import GIVEN_TO_ALL, HOST_LEFT_OUT, Host
-from tests.models.machines import Input, Machines, content
-from tests.models.network import Change, Network, Payload
+from tests.models.machines import Input, content
+from tests.models.network import Change, Payload
+from tests.models.scenario import Scenario
+from tests.models.trees import beyond
 
 CLIENTS = (7, 8)
 """The interfaces of each router to its clients."""
@@ -144,7 +147,7 @@ class SienaJudge:
         if given[0] != "take" or not self._stay:
             return ""
         for neighbour in {neighbour for neighbour, _ in before.asked}:
-            wanted = self._wanted(looks, self._links, after.node, neighbour)
+            wanted = _wanted(looks, beyond(self._links, after.node, neighbour))
             for filter_ in sorted(wanted):
                 if _asks(before, neighbour, filter_) and not _asks(after, neighbour, filter_):
                     return f"r{after.node} is asked by r{neighbour} no longer for {filter_!r}"
@@ -157,51 +160,20 @@ class SienaJudge:
         for a, b in [*live, *((b, a) for a, b in live)]:
             if dict(found[a].accounts)[b][0] != dict(found[b].accounts)[a][1]:
                 yield f"r{a} has sent something else to r{b} than r{b} has of it"
-            wanted = self._wanted(looks, live, a, b)
+            wanted = _wanted(looks, beyond(live, a, b))
             roots = {f for f in wanted if not any(cover.covers(g, f) for g in wanted - {f})}
             asked = {filter_ for neighbour, filter_ in found[a].asked if neighbour == b}
             if asked != roots:
                 yield f"r{b} has asked r{a} for {sorted(asked)}, and {sorted(roots)} is wanted there"
 
-    def _wanted(
-        self, looks: Sequence[Hashable], live: Sequence[tuple[int, int]], node: int, neighbour: int
-    ) -> set[bytes]:
-        """What clients want of the routers that a neighbour leads to."""
-        beyond, waiting = {node}, [neighbour]
-        while waiting:
-            at = waiting.pop()
-            beyond.add(at)
-            waiting += [y for a, b in live for x, y in ((a, b), (b, a)) if x == at and y not in beyond]
-        beyond.discard(node)
-        own = [look.own for look in looks if isinstance(look, Look) and look.node in beyond]
-        return set[bytes]().union(*own)
+
+def _wanted(looks: Sequence[Hashable], routers: set[int]) -> set[bytes]:
+    own = [look.own for look in looks if isinstance(look, Look) and look.node in routers]
+    return set[bytes]().union(*own)
 
 
 def _asks(look: Look, neighbour: int, filter_: bytes) -> bool:
     return any(n == neighbour and cover.covers(asked, filter_) for n, asked in look.asked)
-
-
-class SienaScenario(NamedTuple):
-    """A network, what has happened there before, and chains of what happens at the same time."""
-
-    about: str
-    links: Sequence[tuple[int, int]]
-    setup: Sequence[Change]
-    chains: Sequence[Sequence[Change]]
-
-    @property
-    def changes(self) -> int:
-        """How many happen at the same time."""
-        return sum(map(len, self.chains))
-
-    def model(
-        self, make: Callable[[], Siena] | None = None
-    ) -> tuple[Network[SienaHost], Machines[SienaHost]]:
-        """To be searched, with the scheme as it is or as `make` makes it."""
-        machines = Machines(SienaAdapter(make))
-        stay = all(change.what == "give" for chain in self.chains for change in chain)
-        judge = SienaJudge(self.links, stay=stay)
-        return Network(machines, self.links, self.setup, self.chains, judge), machines
 
 
 def _hold(router: int, client: int, text: str) -> Change:
@@ -211,8 +183,9 @@ def _hold(router: int, client: int, text: str) -> Change:
 WIDE, MIDDLE, NARROW, WIDER = "a > 0", "a > 1", "a > 2", "a > -1"
 LINE = ((0, 1), (1, 2))
 BEGIN = (_hold(0, 7, WIDE), _hold(0, 8, MIDDLE), _hold(2, 7, NARROW))
-SIENA: Mapping[str, SienaScenario] = {
-    "siena-covers": SienaScenario(
+_scenario = partial(Scenario[SienaHost, Siena], SienaAdapter, SienaJudge)
+SIENA: Mapping[str, Scenario[SienaHost, Siena]] = {
+    "siena-covers": _scenario(
         "on a line of three, what covers the others is withdrawn, and others come and go on both sides",
         LINE,
         BEGIN,
@@ -222,13 +195,13 @@ SIENA: Mapping[str, SienaScenario] = {
             (_hold(2, 7, MIDDLE), _hold(2, 8, WIDER)),
         ),
     ),
-    "siena-flap": SienaScenario(
+    "siena-flap": _scenario(
         "a cover is withdrawn and another filter comes, and a link is lost and comes back",
         LINE,
         BEGIN,
         ((_hold(0, 7, ""),), (_hold(2, 7, MIDDLE),), (Change("cut", 0), Change("mend", 0))),
     ),
-    "siena-restart": SienaScenario(
+    "siena-restart": _scenario(
         "the same, and the router in the middle starts again",
         LINE,
         BEGIN,
