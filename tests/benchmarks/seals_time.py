@@ -1,7 +1,8 @@
 """What it costs that neighbours prove who they are, and that routers sign their records, as Markdown.
 
 A network of so many routers starts in the simulator, a client at every tenth, until it has converged. Each
-mode is run so many times in turn, and the least processor time counts. Then the seals alone.
+mode is run so many times in turn, and the least processor time counts. Then the seals
+alone, and what a router forwards over sockets without and with sealed messages, in turn.
 
 The simulator runs all routers in one process, which remembers signatures that it has looked at; a router that
 is a process of its own has to look at each itself. So records are measured twice: `signed` as the simulator
@@ -13,7 +14,8 @@ from __future__ import annotations
 import argparse
 import time
 
-from nodes.config import Neighbours
+from fastpath.seal import MessageSeals
+from nodes.config import Messages, Neighbours
 from nodes.wire import signature
 from nodes.wire.codec import encode
 from nodes.wire.packets import Control, Kind
@@ -21,9 +23,12 @@ from nodes.wire.seal import proves, seal, seal_of
 from testbed.experiments.observed import ready
 from testbed.experiments.signalling.traffic import SECOND_NS, Traffic
 from testbed.plan.load import plan_of
+from tests.benchmarks import bench_dataplane as dataplane
 
 TIMES = 3
 SEALS = 20_000
+FORWARDED = 9
+"""How often forwarding is measured: it is quick, and a busy machine disturbs it most."""
 MODES = {
     **{mode.name.lower(): {"neighbours": mode.name.lower()} for mode in Neighbours},
     "required, signed": {"neighbours": "required", "records": "signed"},
@@ -67,6 +72,33 @@ def each_us(size: int) -> tuple[float, float]:
     return (made - began) / SEALS * 1e6, (time.process_time() - made) / SEALS * 1e6
 
 
+def datagram_us(messages: int) -> tuple[float, float]:
+    """Microseconds for sealing a datagram of so many messages, and for looking at its seal."""
+    seals = MessageSeals(1, Messages.REQUIRED)
+    seals.use(0, dataplane.KEY, [dataplane.KEY])
+    datagram = dataplane.message() * messages
+    began = time.process_time()
+    sealed = [seals.seal(0, datagram) for _ in range(SEALS)]
+    made = time.process_time()
+    for each in sealed:
+        assert seals.open(0, each) == (each, 0, 0)
+    return (made - began) / SEALS * 1e6, (time.process_time() - made) / SEALS * 1e6
+
+
+def forwarded() -> dict[str, tuple[float, float]]:
+    """By what arrives, messages a second without and with seals; the best of runs that are made in turn."""
+    runs: dict[str, list[tuple[float, float]]] = {}
+    for _ in range(FORWARDED):
+        sealed = dataplane.sealed_shapes(dataplane.MESSAGES)
+        for (name, (count, call)), (_, proved) in zip(
+            dataplane.shapes().items(), sealed.values(), strict=True
+        ):
+            plain, _ = dataplane.forward(count, call, dataplane.fib(0))
+            slower, _ = dataplane.forward(count, proved, dataplane.fib(0), dataplane.guards())
+            runs.setdefault(name, []).append((plain, slower))
+    return {name: (max(a for a, _ in each), max(b for _, b in each)) for name, each in runs.items()}
+
+
 def main() -> None:
     """Print the tables."""
     parser = argparse.ArgumentParser(description=__doc__)
@@ -86,6 +118,16 @@ def main() -> None:
     for size in (40, 1400):
         made, seen = min(each_us(size) for _ in range(TIMES))
         print(f"| {size} | {made:.1f} | {seen:.1f} |")
+    size = len(dataplane.message())
+    print(
+        f"\n| messages of {size} bytes in a datagram | sealed in, us | looked at in, us |\n|---:|---:|---:|"
+    )
+    for messages in (1, 7):
+        made, seen = min(datagram_us(messages) for _ in range(TIMES))
+        print(f"| {messages} | {made:.1f} | {seen:.1f} |")
+    print("\n| what arrives | messages a second | sealed | beside |\n|---|---:|---:|---:|")
+    for name, (plain, sealed) in forwarded().items():
+        print(f"| {name} | {plain:,.0f} | {sealed:,.0f} | {sealed / plain:.2f} |")
 
 
 if __name__ == "__main__":

@@ -7,7 +7,7 @@ import pytest
 from fastpath.pcap import decode_range
 from fastpath.wire.codec import encode_control, encode_hello
 from nodes.wire.codec import decode_attributes, encode
-from nodes.wire.packets import PORT, Pad
+from nodes.wire.packets import PORT, DatagramSeal, Pad
 from tests.fastpath.captures import ACK, OWN, PEER, ethernet, fragments, frame, ipv4, ipv6, mac, message, udp
 
 
@@ -47,11 +47,12 @@ def test_extreme_numbers_survive(decode):
 
 def test_every_packet_type_has_its_row_and_nulls_where_a_column_is_not_its(decode):
     control = encode_control(2, 1, 1, 1, 0, 9, True, True, b"payload")
-    packets = [message(), encode_hello(1, 4, 9, 1000), control, ACK, encode(Pad(9))]
+    seal = encode(DatagramSeal(1, 2, 3, bytes(16)))
+    packets = [message(), encode_hello(1, 4, 9, 1000), control, ACK, encode(Pad(9)), seal]
     rows, _ = decode([frame(*packets)])
-    assert [row["type"] for row in rows] == [1, 2, 3, 4, 0]
+    assert [row["type"] for row in rows] == [1, 2, 3, 4, 0, 5]
     assert [row["packet_bytes"] for row in rows] == [len(packet) for packet in packets]
-    assert [row["kind"] for row in rows] == [None, None, 2, None, None]
+    assert [row["kind"] for row in rows] == [None, None, 2, None, None, None]
     for row in [rows[1], *rows[3:]]:
         assert {row[k] for k in ("source", "sequence", "hop_limit", "attribute_count", "attributes")} == {
             None
