@@ -135,6 +135,9 @@ class LimitConfig:
     unlisted_bytes: int = 16 * 1024 * 1024
     patterns_per_neighbour: int = 10_000
     pattern_bytes: int = 64 * 1024
+    control_packets_per_second: int = 0
+    """0: any number; the same for changes."""
+    changes_per_second: int = 0
 
 
 @dataclass(frozen=True, slots=True)

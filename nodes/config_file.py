@@ -273,7 +273,8 @@ def _check(config: NodeConfig) -> None:
     for interface in config.interfaces:
         _check_interface(interface, f"interfaces[{interface.index}]")
     _check_positive(to_plain(config.timers), "timers", zero=("install_delay_ms",))
-    _check_positive(to_plain(config.limits), "limits")
+    rates = ("control_packets_per_second", "changes_per_second")
+    _check_positive(to_plain(config.limits), "limits", zero=rates)
 
 
 def _check_positive(table: Mapping[str, int], key: str, zero: tuple[str, ...] = ()) -> None:

@@ -34,7 +34,7 @@ class Loop {
           descriptors_(std::move(descriptors)),
           ports_(descriptors_.size()),
           lost_(descriptors_.size()),
-          queue_(queue_packets) {
+          queue_(descriptors_.size() + (inner ? 1 : 0), queue_packets) {
         for (const int descriptor : descriptors_) prepare(descriptor);
     }
 

@@ -96,7 +96,10 @@ cdef class DataPlane:
         return self.loop.control_descriptor()
 
     def take_control(self):
-        """All waiting packets for the control plane, (interface, packet), in order of arrival."""
+        """Waiting packets for the control plane, (interface, packet): of each interface the oldest in turn.
+
+        No more than 4,096 of them; while more wait, `control_fd` is readable.
+        """
         return [(each.first, <bytes>each.second) for each in self.loop.take_control()]
 
     def send(self, uint32_t interface, bytes datagram not None):

@@ -1,9 +1,11 @@
 // What the data plane keeps by interface and shares with other threads: counters and waiting control packets.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <cstdint>
+#include <deque>
 #include <mutex>
 #include <string>
 #include <utility>
@@ -48,11 +50,17 @@ class Counters {
 };
 
 // Packets for the control plane, bounded, with a descriptor to wait on.
+//
+// One interface may fill it, but not at the cost of others: each may always have its share of packets waiting, and they
+// are taken in turns. So who floods a router delays neither the packets of other neighbours for long nor loses them.
 class ControlQueue {
   public:
     using Packets = std::vector<std::pair<std::uint32_t, std::string>>;
+    static constexpr std::size_t AT_ONCE = 4096;
 
-    explicit ControlQueue(std::size_t most) : most_(most) {}
+    // With shares, twice as many packets wait at most.
+    ControlQueue(std::size_t interfaces, std::size_t most)
+        : lanes_(interfaces), most_(most), share_(std::max<std::size_t>(1, most / std::max<std::size_t>(1, interfaces))) {}
 
     // False if it is full: the packet is dropped, as a network would.
     [[nodiscard]] bool push(std::uint32_t interface, wire::Bytes packet) { return push(interface, packet, most_); }
@@ -62,28 +70,46 @@ class ControlQueue {
         return push(interface, packet, most_ / 2);
     }
 
+    // Up to AT_ONCE of those that wait: of each interface the oldest in turn. While more wait, the descriptor says so.
     [[nodiscard]] Packets take() {
         Packets taken;
         const std::lock_guard<std::mutex> hold(lock_);
         waiting_.clear();
-        taken.swap(packets_);
+        taken.reserve(std::min(total_, AT_ONCE));
+        while (total_ > 0 && taken.size() < AT_ONCE) {
+            take_from(turn_, taken);
+            turn_ = (turn_ + 1) % lanes_.size();
+        }
+        if (total_ > 0) waiting_.raise();
         return taken;
     }
 
     [[nodiscard]] int descriptor() const noexcept { return waiting_.descriptor(); }
 
   private:
+    void take_from(std::size_t interface, Packets& taken) {
+        std::deque<std::string>& lane = lanes_[interface];
+        if (lane.empty()) return;
+        taken.emplace_back(static_cast<std::uint32_t>(interface), std::move(lane.front()));
+        lane.pop_front();
+        --total_;
+    }
+
     [[nodiscard]] bool push(std::uint32_t interface, wire::Bytes packet, std::size_t most) {
         const std::lock_guard<std::mutex> hold(lock_);
-        if (packets_.size() >= most) return false;
-        packets_.emplace_back(interface, std::string(wire::as_text(packet)));
-        if (packets_.size() == 1) waiting_.raise();
+        std::deque<std::string>& lane = lanes_[interface];
+        if (total_ >= most && lane.size() >= share_) return false;
+        lane.emplace_back(wire::as_text(packet));
+        if (++total_ == 1) waiting_.raise();
         return true;
     }
 
     std::mutex lock_;
-    Packets packets_;
+    std::vector<std::deque<std::string>> lanes_;
+    std::size_t total_ = 0;
+    std::size_t turn_ = 0;
     std::size_t most_;
+    std::size_t share_;
     Signal waiting_;
 };
 

@@ -44,6 +44,7 @@ class Reason(StrEnum):
     REPEATED_SEAL = "repeated_seal"
     WRONG_SIGNATURE = "wrong_signature"
     UNKNOWN_SIGNER = "unknown_signer"
+    OVER_SHARE = "over_share"
     OTHER_SESSION = "other_session"
     DUPLICATE_CONTROL = "duplicate_control"
     OUTSIDE_WINDOW = "outside_window"

@@ -19,6 +19,7 @@ from nodes.routing.effects import Drop, Log, Output, Reason, Send
 from nodes.routing.guard import SEALS_REFUSED, Guard
 from nodes.routing.message_keys import MessageKeys
 from nodes.routing.outbound import Promise
+from nodes.routing.share import Share
 from nodes.wire.codec import WireError, bundle, decode, encode
 from nodes.wire.packets import Ack, Control, DatagramSeal, Hello, Packet, PacketType, Pad
 
@@ -45,6 +46,9 @@ class Arrived:
 
 
 CONTROL, ACK = int(PacketType.CONTROL), int(PacketType.ACK)
+COUNTED = (CONTROL, ACK)
+"""What counts against a neighbour's share (`share`)."""
+TYPE_AT = 1
 LinkEvent = LinkUp | LinkDown | Arrived
 
 
@@ -60,8 +64,9 @@ class Link:
         self._node = node
         self._adjacency = Adjacency(node, interface, incarnation, rng)
         self._guard = Guard(node, interface)
+        self._share = Share(node.limits)
         self._refused: set[Reason] = set()
-        """Why seals were refused in this session; each reason is logged once."""
+        """Why seals, or what is over its share, were refused in this session; each reason is logged once."""
         self._now_ns = 0
         self._channel: Channel | None = None
         self._packets: list[bytes] = []
@@ -125,6 +130,8 @@ class Link:
         self.stirred, self.deadline = True, None
         self._now_ns = now_ns
         if self._guard.watches and not self._admits(now_ns, packet):
+            return []
+        if self._share.is_limited and not self._within_share(now_ns, packet):
             return []
         try:
             events = self._dispatch(now_ns, _decoded(packet))
@@ -226,6 +233,17 @@ class Link:
             self.drop(reason, why=SEALS_REFUSED[reason], taken=permitted)
         return permitted
 
+    def _within_share(self, now_ns: int, packet: bytes) -> bool:
+        """Whether a packet is within the neighbour's share, or does not count; if not, it is dropped."""
+        counts = len(packet) > TYPE_AT and packet[TYPE_AT] in COUNTED
+        setting = self._share.refusal(now_ns) if counts else None
+        if setting is None:
+            return True
+        first = Reason.OVER_SHARE not in self._refused
+        self._refused.add(Reason.OVER_SHARE)
+        self.drop(Reason.OVER_SHARE, **({"setting": setting} if first else {}))
+        return False
+
     def _dispatch(self, now_ns: int, packet: Packet) -> list[LinkEvent]:
         match packet:
             case Control() | Ack():
@@ -254,6 +272,8 @@ class Link:
         events = self._changes(changes) if changes else []
         assert self._channel is not None
         for kind, payload in self._channel.receive(now_ns, packet):
+            if self._share.is_limited:
+                self._share.count_payload(len(payload))
             events.append(Arrived(kind, payload))
         return events
 

@@ -190,6 +190,30 @@ def test_a_full_control_queue_drops_and_counts_and_recovers():
         assert r.control(1) == [(1, ACK)]
 
 
+def test_who_floods_the_control_queue_costs_the_others_neither_packets_nor_their_turn():
+    with router(queue_packets=16) as r:
+        for _ in range(4):
+            r.peers[1].send(ACK * 25)
+        r.counted(1, "control_overflows", 84)
+        for interface in (0, 2, 3):
+            r.peers[interface].send(ACK * 4)
+            assert r.counted(interface, "rx_control", 4)["control_overflows"] == 0
+        taken = [interface for interface, _ in r.plane.take_control()]
+        assert [taken.count(each) for each in range(4)] == [4, 16, 4, 4]
+        assert sorted(taken[:16]) == sorted([0, 1, 2, 3] * 4)
+
+
+def test_of_a_long_queue_a_part_is_taken_at_a_time_and_the_descriptor_says_that_there_is_more():
+    with router(queue_packets=10_000) as r:
+        for sent in range(50, 5_001, 50):
+            r.peers[1].send(ACK * 50)
+            r.counted(1, "rx_control", sent)
+        assert len(r.plane.take_control()) == 4_096
+        assert select.select([r.plane.control_fd()], [], [], 0)[0]
+        assert len(r.plane.take_control()) == 5_000 - 4_096
+        assert not select.select([r.plane.control_fd()], [], [], 0)[0]
+
+
 def test_the_control_plane_sends_past_the_loop():
     with router() as r:
         assert r.plane.send(3, ACK + message())
@@ -386,7 +410,7 @@ def test_messages_for_the_control_plane_leave_half_of_the_queue_to_its_packets()
         for _ in range(6):
             r.peers[0].send(ACK)
         r.counted(0, "control_overflows", 2)
-        assert [interface for interface, _ in r.plane.take_control()] == [2] * 4 + [0] * 4
+        assert [interface for interface, _ in r.plane.take_control()] == [0, 2] * 4
         assert r.plane.counters()["inner"] == {"rx_messages": 4, "control_overflows": 6}
 
 
