@@ -218,6 +218,10 @@ cover-check: ## Hold a million claims of covering against messages at their boun
 test-faults: tools ## Break random networks under every scheme, and count what is missing; SEED=1: these; ON=local[2]: on Spark.
 	$(BIN)/python -m tests.faults.campaign $(if $(SEED),--seed $(SEED)) $(if $(ON),--on '$(ON)')
 
+.PHONY: test-interleavings
+test-interleavings: tools ## Let subscriptions, crashes, reconnections and new keys cross in small networks; COUNT=100000 SEED=1.
+	$(BIN)/python -m tests.faults.campaign --interleavings $(or $(COUNT),100000) $(if $(SEED),--seed $(SEED)) $(if $(ON),--on '$(ON)')
+
 .PHONY: test-properties
 test-properties: tools ## Hold posets and overlap to their definitions over 100,000 drawn cases each; CASES=1000 SEED=1 ONLY=overlap.
 	$(BIN)/python -m tests.properties.campaign $(if $(CASES),--cases $(CASES)) $(if $(SEED),--seed $(SEED)) $(if $(ONLY),--only $(ONLY))

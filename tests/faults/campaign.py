@@ -2,10 +2,11 @@
 
     python -m tests.faults.campaign [--seed N] [--schedules 1000] [--owed 1000000] [--scheme NAME ...]
                                     [--jobs N | --on MASTER]
+    python -m tests.faults.campaign --interleavings 100000 [--seed N] [--scheme NAME ...] ...
 
 Goes on until at least so many schedules were run, and so many deliveries
 were owed under each scheme. Schedules that fail are made small and written as
-scenario files.
+scenario files. With `--interleavings` it carries out so many of them (`interleavings`), over all schemes.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ import argparse
 import os
 import sys
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Executor, ProcessPoolExecutor
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
@@ -23,6 +24,7 @@ from random import SystemRandom
 
 from tests.faults.drawing import draw
 from tests.faults.families import FAMILIES
+from tests.faults.interleavings import FAMILY, draw_interleaving
 from tests.faults.shrink import failing_like, kinds, shrink, write_scenario
 from tests.faults.trial import Score, try_out
 from tests.faults.variants import VARIANTS, seeks
@@ -31,7 +33,7 @@ Task = tuple[str, str, int]
 """Scheme, family, seed."""
 SHRUNK = 3
 """So many failing schedules of a scheme are made small; the others are named."""
-PROGRESS_EVERY = 200
+PROGRESS_EVERY = 500
 COLUMNS = (
     ("scheme", 13), ("family", 10), ("schedules", 9), ("faults", 7), ("fixpoints", 9), ("owed", 11),
     ("matches", 8), ("missing", 8), ("duplicate", 9), ("spurious", 8), ("allowed", 9), ("p50 ms", 7),
@@ -43,7 +45,7 @@ def carry_out(task: Task) -> Score:
     """One schedule; an exception is a problem like any other."""
     scheme, family, seed = task
     try:
-        return try_out(draw(family, scheme, seed))
+        return try_out(draw_interleaving(scheme, seed) if family == FAMILY else draw(family, scheme, seed))
     except Exception as defect:
         return Score(schedules=1, problems=[f"{type(defect).__name__}: {defect}"])
 
@@ -82,6 +84,7 @@ class Campaign:
 
     schemes: list[str]
     first_seed: int
+    families: Sequence[str] = tuple(FAMILIES)
     scores: dict[tuple[str, str], Score] = field(default_factory=dict)
     failed: list[tuple[Task, Score]] = field(default_factory=list)
     _next: int = 0
@@ -95,7 +98,7 @@ class Campaign:
             jobs: So many processes at once.
             on: A Spark master: each schedule is a task there, in the place of processes.
         """
-        rounds = -(-schedules // (len(self.schemes) * len(FAMILIES)))
+        rounds = -(-schedules // (len(self.schemes) * len(self.families)))
         with _pool(jobs, on) as pool:
             self._carry_out(pool, [t for _ in range(rounds) for t in self._round(self.schemes)])
             while lacking := [s for s in self.schemes if not seeks(s) and self.total(s).owed < owed]:
@@ -110,11 +113,11 @@ class Campaign:
     def _round(self, schemes: Iterable[str]) -> Iterator[Task]:
         seed, self._next = self.first_seed + self._next, self._next + 1
         for scheme in schemes:
-            for family in FAMILIES:
+            for family in self.families:
                 yield scheme, family, seed
 
     def _carry_out(self, pool: Executor | SparkPool, tasks: list[Task]) -> None:
-        scores = pool.map(carry_out, tasks, chunksize=4)
+        scores = pool.map(carry_out, tasks, chunksize=8)
         for done, (task, score) in enumerate(zip(tasks, scores, strict=True), 1):
             self.scores.setdefault(task[:2], Score()).add(score)
             if not score.ok:
@@ -179,15 +182,23 @@ def main() -> int:
     parser.add_argument("--seed", type=int, default=SystemRandom().randrange(2**32))
     parser.add_argument("--schedules", type=int, default=1000)
     parser.add_argument("--owed", type=int, default=1_000_000, help="deliveries, of each scheme")
+    parser.add_argument(
+        "--interleavings", type=int, metavar="COUNT", help="so many, in the place of schedules"
+    )
     parser.add_argument("--scheme", action="append", choices=list(VARIANTS))
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1)
     parser.add_argument("--on", default="", metavar="MASTER", help="as tasks of Spark, such as local[2]")
     parser.add_argument("--out", type=Path, default=Path("build/faults"))
     args = parser.parse_args()
     began = time.monotonic()
-    campaign = Campaign(args.scheme or list(VARIANTS), args.seed)
     print(f"seed {args.seed}", flush=True)
-    campaign.run(args.schedules, args.owed, args.jobs, args.on)
+    if args.interleavings:
+        schemes = args.scheme or [variant for variant in VARIANTS if not seeks(variant)]
+        campaign = Campaign(schemes, args.seed, [FAMILY])
+        campaign.run(args.interleavings, 0, args.jobs, args.on)
+    else:
+        campaign = Campaign(args.scheme or list(VARIANTS), args.seed)
+        campaign.run(args.schedules, args.owed, args.jobs, args.on)
     print(table(campaign.scores))
     print(f"{time.monotonic() - began:.0f} s; the same again: --seed {args.seed}")
     report_failures(campaign.failed, args.out)

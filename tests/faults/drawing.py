@@ -185,16 +185,17 @@ def _publications(rng: Random, clients: list[str], steps: int, *, seeking: bool)
     for step in range(steps + 1):
         for client in clients:
             burst_ms = step * step_ms + BURST_AT_MS + rng.randrange(20)
-            found += [Publication(client, burst_ms, _message(rng), each) for _ in range(4)]
+            found += [Publication(client, burst_ms, message(rng), each) for _ in range(4)]
             if seeking:
                 burst_ms += SECOND_BURST_MS + rng.randrange(20)
-                found += [Publication(client, burst_ms, _message(rng), each) for _ in range(4)]
+                found += [Publication(client, burst_ms, message(rng), each) for _ in range(4)]
             early_ms = step * step_ms + rng.randrange(BURST_AT_MS)
-            found.append(Publication(client, early_ms, _message(rng), 1))
+            found.append(Publication(client, early_ms, message(rng), 1))
     return found
 
 
-def _message(rng: Random) -> str:
+def message(rng: Random) -> str:
+    """One of forty."""
     return f'k = "{rng.choice(TEXTS)}", x = {rng.randrange(10)}'
 
 

@@ -10,8 +10,9 @@ from testbed.plan.load import plan_of
 from tests.faults.campaign import Campaign, table
 from tests.faults.drawing import draw
 from tests.faults.families import FAMILIES
+from tests.faults.interleavings import draw_interleaving
 from tests.faults.trial import Score, try_out
-from tests.faults.variants import VARIANTS
+from tests.faults.variants import VARIANTS, seeks
 
 pytestmark = pytest.mark.sim
 
@@ -53,6 +54,25 @@ def test_what_a_paused_router_delivers_before_it_learns_of_the_end_of_a_subscrip
 def test_a_schedule_is_a_pure_function_of_family_scheme_and_seed(family: str, seed: int) -> None:
     assert draw(family, "pif", seed) == draw(family, "pif", seed)
     assert draw(family, "pif", seed) != draw(family, "pif", seed + 1)
+
+
+@pytest.mark.parametrize("scheme", [variant for variant in VARIANTS if not seeks(variant)])
+def test_however_changes_breaks_and_new_keys_cross_all_is_delivered_once_at_rest(
+    scheme: str, seed: int
+) -> None:
+    """A slice of `make test-interleavings`."""
+    for n in range(8):
+        score = try_out(draw_interleaving(scheme, seed + n))
+        assert score.ok, f"draw_interleaving({scheme!r}, {seed + n}): {score.problems}"
+
+
+def test_interleavings_have_all_that_can_cross() -> None:
+    drawn = [draw_interleaving("pif/adv", seed) for seed in range(40)]
+    assert {each.do for one in drawn for each in one.breaks} >= {"crash", "link_down", "pause", "rekey"}
+    assert any(one.messages_sealed for one in drawn)
+    assert any(one.signed for one in drawn)
+    assert all(one.advertisements and one.subscriptions for one in drawn)
+    assert sum(try_out(one).owed for one in drawn) > 500
 
 
 @pytest.mark.parametrize("family", FAMILIES)
