@@ -58,8 +58,15 @@ def test_permissive_neighbours_count_what_is_not_sealed_and_take_it(run: Run) ->
     assert found.drops()["no_seal"] > 500
 
 
+def test_repeated_messages_are_refused_where_messages_are_sealed(run: Run) -> None:
+    found = run("replay", security__neighbours="required", security__messages="required")
+    assert (found.verdict["verdict"], found.verdict["duplicate"]) == ("clean", 0)
+    assert [each["acts"] for each in found.attacks["attacks"]] == [1000, 100]
+    assert found.drops()["REPEATED_SEAL"] == 100
+
+
 @pytest.mark.parametrize("neighbours", ["off", "required"])
-def test_repeated_messages_are_damage_even_with_seals_which_messages_have_none_of(
+def test_repeated_messages_are_damage_even_where_neighbours_prove_who_they_are(
     neighbours: str, run: Run
 ) -> None:
     found = run("replay", security__neighbours=neighbours)

@@ -43,6 +43,7 @@ def test_the_loop_shares_nothing_unguarded_while_fibs_are_swapped(folder):
     program = compile_sanitized(
         HERE / "fastpath_tsan.cpp", folder, sanitizers=["-fsanitize=thread"], libraries=["crypto"]
     )
-    arrived, routed, mixed = figures(run_sanitized(program, "3000"))
+    arrived, routed, sealed, mixed = figures(run_sanitized(program, "3000"))
+    assert 0 < sealed <= arrived
     assert arrived > routed > 0
     assert mixed == 0
