@@ -32,7 +32,7 @@ clients:
   alice: {at: r1, publish: [{message: {n: 1}, every: 20ms, count: 49, from: 0s}]}
   bob: {at: r3, subscribe: [n = 1]}
 background: [{from: r1, to: r2, rate: 900kbit, at: 0s, for: 1s}]
-security: {neighbours: required}
+security: {neighbours: required, records: signed}
 faults: [{at: 300ms, rekey: [links, access]}, {at: 500ms, rekey: r1 - r2}]
 """
 
@@ -105,6 +105,9 @@ def test_time_is_slowed_on_all_machines_which_share_keys_and_other_traffic_is_se
     assert len(secrets) == 2 * len(set(secrets)) == 2 * 4, "both ends of each of four links have its key"
     numbers = Counter(key.key_id for of in keys for held in of.values() for key in held)
     assert numbers == {3: 2, 2: 6}, "all were given another meanwhile, one of them twice"
+    signing = [load_keys(path).signing_seed for path in (tmp_path / "out" / "config").glob("r*.keys.toml")]
+    assert len({*signing}) == 3, "each router signs with a key of its own, which the others believe"
+    assert all(signing)
     assert sum(e["event"] == "deliver" for e in told) == 49
 
 
