@@ -27,8 +27,8 @@ def compile_sanitized(
     program, compiled = folder / source.stem, folder / f"{source.stem}.o"
     flags = [
         "-std=c++20",
-        "-O1",
-        "-g",
+        "-Og",
+        "-g1",
         *WARNINGS,
         *sanitizers,
         f"-I{ROOT / 'fastpath'}",

@@ -223,9 +223,9 @@ def test_wrong_arguments_are_answered_with_what_was_expected(own: Terminal) -> N
         ({"do": "fault", "node": "r1", "fault": "melt"}, 'expected "fault"'),
         ({"do": "node", "node": ["r1"]}, 'expected "node"'),
         ({"do": "node", "node": "r1", "ask": "stop"}, 'expected "ask"'),
-        ({"do": "publish", "client": "a", "message": 7}, "refused"),
-        ({"do": "publish", "client": "a", "message": "n = 1", "count": -1}, "refused"),
-        ({"do": "subscribe", "client": "a", "predicate": "n = 1", "keep": "all"}, "refused"),
+        ({"do": "publish", "client": "a", "message": 7}, 'expected "message"'),
+        ({"do": "publish", "client": "a", "message": "n = 1", "count": -1}, 'expected "count"'),
+        ({"do": "subscribe", "client": "a", "predicate": "n = 1", "keep": "all"}, 'expected "keep"'),
     ]
     raw = Raw(own.found())
     raw.say(b"".join(json.dumps(request).encode() + b"\n" for request, _ in requests))
