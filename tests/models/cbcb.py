@@ -15,7 +15,6 @@ from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import NamedTuple
 
-from fastpath import cover
 from nodes.routing.effects import Reason
 from nodes.routing.pending import Pending
 from nodes.routing.predicates import filters_of, predicate_of, reduced_union
@@ -24,16 +23,13 @@ from nodes.routing.schemes.base import learned, of_router
 from nodes.routing.schemes.cbcb import Cbcb
 from nodes.routing.schemes.cbcb_era import Eras, _Link
 from nodes.routing.schemes.cbcb_pull import Timers, Unions
-from nodes.routing.store import PredicateStore
-from nodes.routing.trees import Topology
 from nodes.scheme_catalog import OptionValue, complete
 from nodes.wire.packets import Kind
 from nodes.wire.scheme_payloads import Advertisement, Reply, Request
-from tests.models.host import GIVEN_TO_ALL, HOST_LEFT_OUT, Host
-from tests.models.machines import Input, content
+from tests.models.host import GIVEN_TO_ALL, HOST_LEFT_OUT, Host, HostAdapter
+from tests.models.interest import InterestJudge, wanted
 from tests.models.network import Change, Payload
 from tests.models.scenario import Scenario
-from tests.models.trees import beyond
 
 CbcbHost = Host[Cbcb]
 OPTIONS: Mapping[str, OptionValue] = {
@@ -71,8 +67,6 @@ class Numbers(random.Random):
 
 
 WRITERS: Mapping[type, Callable[..., object]] = {
-    PredicateStore: lambda store: {name: store.predicate(name) for name in store._predicates},
-    Topology: lambda topology: (topology.nodes, topology.edges),
     Pending: lambda pending: pending.at is not None,
     Numbers: lambda numbers: numbers.drawn,
     Unions: lambda _: None,
@@ -86,46 +80,10 @@ class Look(NamedTuple):
     due: tuple[str, ...]
     """The timers that are set."""
     settled: bool
-    learned: frozenset[tuple[int, bytes]]
+    known: frozenset[tuple[int, bytes]]
     """By neighbour, the filters wanted beyond it."""
     own: frozenset[bytes]
     """What our clients want."""
-
-
-class CbcbAdapter:
-    """Routers of `cbcb` as machines (`machines.Adapter`).
-
-    Args:
-        make: A scheme as it is to be tried.
-    """
-
-    def __init__(self, make: Callable[[], Cbcb] | None = None) -> None:
-        self._make = make or (lambda: Cbcb(complete("cbcb", OPTIONS)))
-
-    def make(self, name: Hashable) -> CbcbHost:
-        """A router; its name is (id, how often it has been started again)."""
-        assert isinstance(name, tuple)
-        node, life = name
-        return Host(node, life, self._make, set[Reason](), rng=Numbers(node, life))
-
-    def give(self, core: CbcbHost, what: Input) -> Hashable:
-        """What it sends."""
-        GIVEN[str(what[0])](core, *what[1:])
-        sent, core.sent = tuple(core.sent), []
-        return sent
-
-    def content(self, core: CbcbHost) -> Hashable:
-        """All that can make a difference."""
-        return content(core, LEFT_OUT, WRITERS)
-
-    def look(self, core: CbcbHost) -> Hashable:
-        """As `Look`."""
-        scheme, store = core.scheme, core.store
-        neighbours = {scheme._links.neighbour(interface) for interface in scheme._links}
-        found = [(n, f) for n in neighbours for f in filters_of(store.predicate(learned(n)))]
-        own = filters_of(store.predicate(of_router(core.node)))
-        due = [name for name, timer in _timers(core).items() if timer.at is not None]
-        return Look(core.node, tuple(due), scheme.settled, frozenset(found), frozenset(own))
 
 
 def _timers(host: CbcbHost) -> dict[str, Pending]:
@@ -144,17 +102,38 @@ def _timer(host: CbcbHost, name: object) -> None:
 GIVEN: Mapping[str, Callable[..., None]] = {**GIVEN_TO_ALL, "timer": _timer}
 
 
-class CbcbJudge:
-    """What must hold (`network.Judge`).
+class CbcbAdapter(HostAdapter[Cbcb]):
+    """Routers of `cbcb` as machines (`machines.Adapter`).
 
     Args:
-        links: The two routers that each joins, by their places; a tree.
-        stay: Whether no link is lost.
+        make: A scheme as it is to be tried.
     """
 
-    def __init__(self, links: Sequence[tuple[int, int]], *, stay: bool) -> None:
-        self._links = [(a + 1, b + 1) for a, b in links]
-        self._stay = stay
+    given = GIVEN
+    left_out = LEFT_OUT
+    writers = WRITERS
+
+    def __init__(self, make: Callable[[], Cbcb] | None = None) -> None:
+        self._make = make or (lambda: Cbcb(complete("cbcb", OPTIONS)))
+
+    def make(self, name: Hashable) -> CbcbHost:
+        """A router; its name is (id, how often it has been started again)."""
+        assert isinstance(name, tuple)
+        node, life = name
+        return Host(node, life, self._make, set[Reason](), rng=Numbers(node, life))
+
+    def look(self, core: CbcbHost) -> Hashable:
+        """As `Look`."""
+        scheme, store = core.scheme, core.store
+        neighbours = {scheme._links.neighbour(interface) for interface in scheme._links}
+        found = [(n, f) for n in neighbours for f in filters_of(store.predicate(learned(n)))]
+        own = filters_of(store.predicate(of_router(core.node)))
+        due = [name for name, timer in _timers(core).items() if timer.at is not None]
+        return Look(core.node, tuple(due), scheme.settled, frozenset(found), frozenset(own))
+
+
+class CbcbJudge(InterestJudge):
+    """What must hold (`network.Judge`)."""
 
     def describe(self, payload: Payload) -> str:
         """A payload for people."""
@@ -170,49 +149,18 @@ class CbcbJudge:
             return f"reply to request {told.number} of r{told.origin}"
         return "records of eras"
 
-    def about_step(
-        self,
-        given: Input,
-        before: Hashable,
-        after: Hashable,
-        sent: Sequence[Payload],
-        looks: Sequence[Hashable],
-    ) -> str:
-        """What somebody beyond a neighbour wants, and we knew, we know still."""
-        del sent
-        assert isinstance(before, Look)
-        assert isinstance(after, Look)
-        if not self._stay or given[0] not in ("take", "timer"):
-            return ""
-        for neighbour in {neighbour for neighbour, _ in before.learned}:
-            wanted = _wanted(looks, beyond(self._links, after.node, neighbour))
-            for filter_ in sorted(wanted):
-                if _knows(before, neighbour, filter_) and not _knows(after, neighbour, filter_):
-                    return f"r{after.node} knows no longer that {filter_!r} is wanted beyond r{neighbour}"
-        return ""
-
     def about_quiet(self, looks: Sequence[Hashable], up: Sequence[bool]) -> Iterator[str]:
         """What was learned."""
         found = {look.node: look for look in looks if isinstance(look, Look)}
         for node, look in found.items():
             if not look.settled:
                 yield f"r{node} waits for what will not come"
-        live = [link for link, is_up in zip(self._links, up, strict=True) if is_up]
-        for a, b in [*live, *((b, a) for a, b in live)]:
-            wanted = predicate_of(_wanted(looks, beyond(live, a, b)))
-            expected = {*filters_of(reduced_union([wanted]))}
-            known = {filter_ for neighbour, filter_ in found[a].learned if neighbour == b}
+        for a, b, live in self.directions(up):
+            beyond = predicate_of(wanted(looks, live, a, b))
+            expected = {*filters_of(reduced_union([beyond]))}
+            known = {filter_ for neighbour, filter_ in found[a].known if neighbour == b}
             if known != expected:
                 yield f"r{a} has learned {sorted(known)} of r{b}, and {sorted(expected)} is wanted there"
-
-
-def _wanted(looks: Sequence[Hashable], routers: set[int]) -> set[bytes]:
-    own = [look.own for look in looks if isinstance(look, Look) and look.node in routers]
-    return set[bytes]().union(*own)
-
-
-def _knows(look: Look, neighbour: int, filter_: bytes) -> bool:
-    return any(n == neighbour and cover.covers(known, filter_) for n, known in look.learned)
 
 
 def _want(router: int, text: str) -> Change:

@@ -19,6 +19,7 @@ from nodes.routing.store import PredicateStore
 from nodes.routing.trees import Topology
 from nodes.wire.codec import encode_predicate
 from nodes.wire.packets import Kind
+from tests.models.machines import Input, content
 from tests.models.network import Payload
 
 NOW_NS = 1_000_000_000_000
@@ -117,4 +118,30 @@ GIVEN_TO_ALL: Mapping[str, Callable[..., None]] = {
     "take": lambda host, *what: host.scheme.take(host.now_ns, *what),
     "look": _look,
     "hold": _hold,
+}
+
+
+class HostAdapter(Generic[SchemeT]):
+    """What routers of all schemes have in common as machines (`machines.Adapter`)."""
+
+    given: Mapping[str, Callable[..., None]] = GIVEN_TO_ALL
+    """What a router can be given."""
+    left_out: Collection[tuple[type, str]] = HOST_LEFT_OUT
+    writers: Mapping[type, Callable[..., object]] = {}
+    """As `machines.content` takes them, besides those of all."""
+
+    def give(self, core: Host[SchemeT], what: Input) -> Hashable:
+        """What it sends."""
+        self.given[str(what[0])](core, *what[1:])
+        sent, core.sent = tuple(core.sent), []
+        return sent
+
+    def content(self, core: Host[SchemeT]) -> Hashable:
+        """All that can make a difference."""
+        return content(core, self.left_out, {**WRITERS, **self.writers})
+
+
+WRITERS: Mapping[type, Callable[..., object]] = {
+    PredicateStore: lambda store: {name: store.predicate(name) for name in store._predicates},
+    Topology: lambda topology: (topology.nodes, topology.edges),
 }

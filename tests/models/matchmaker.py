@@ -37,13 +37,11 @@ from nodes.routing.schemes.matchmaker_rates import Rates
 from nodes.routing.schemes.matchmaker_state import _Pairs
 from nodes.routing.schemes.matchmaker_trees import Key, Trees
 from nodes.routing.schemes.siena_relations import Clients
-from nodes.routing.store import PredicateStore
-from nodes.routing.trees import Topology
 from nodes.scheme_catalog import OptionValue, complete
 from nodes.wire.matchmaker_payloads import CostAnnounce, DescriptorUpdate, MarkingChange
 from nodes.wire.packets import Kind
-from tests.models.host import GIVEN_TO_ALL, HOST_LEFT_OUT, LIFE_NS, Host
-from tests.models.machines import Input, content
+from tests.models.host import GIVEN_TO_ALL, HOST_LEFT_OUT, LIFE_NS, Host, HostAdapter
+from tests.models.machines import Input
 from tests.models.network import Payload
 
 LATE_NS = 10_000 * MILLISECOND_NS
@@ -93,18 +91,44 @@ LEFT_OUT = frozenset(
     }
 )
 WRITERS: Mapping[type, Callable[..., object]] = {
-    PredicateStore: lambda store: {name: store.predicate(name) for name in store._predicates},
-    Topology: lambda topology: (topology.nodes, topology.edges),
     Shape: lambda shape: (shape._topology, shape.publishers, shape.subscribers),
 }
 
 
-class MatchmakerAdapter:
+def _measure(host: MatchmakerHost, published: object, wanted: object) -> None:
+    """An interval ends, and our descriptors change so often a second."""
+    scheme = host.scheme
+    assert isinstance(scheme, Amsp)
+    rates: Rates = scheme._rates
+    rates._counts = [int(str(each)) for each in (published, wanted)]
+    rates.at, rates._began = host.now_ns, host.now_ns - LIFE_NS
+    scheme.handle_timer(host.now_ns)
+
+
+def _late(host: MatchmakerHost, times: object) -> None:
+    """Replies that are awaited have not come in time, so often; no interval ends, which is given apart."""
+    assert isinstance(host.scheme, Amsp)
+    host.scheme._rates.at = None
+    host.scheme.handle_timer(host.now_ns + int(str(times)) * LATE_NS)
+
+
+GIVEN: Mapping[str, Callable[..., None]] = {
+    **GIVEN_TO_ALL,
+    "measure": _measure,
+    "late": _late,
+}
+
+
+class MatchmakerAdapter(HostAdapter[Matchmaker]):
     """Routers of `amsp` as machines (`machines.Adapter`).
 
     Args:
         make: A scheme as it is to be tried.
     """
+
+    given = GIVEN
+    left_out = LEFT_OUT
+    writers = WRITERS
 
     def __init__(self, make: Callable[[], Matchmaker] | None = None) -> None:
         self._make = make or (lambda: Amsp(complete("amsp", OPTIONS)))
@@ -114,16 +138,6 @@ class MatchmakerAdapter:
         assert isinstance(name, tuple)
         node, life = name
         return Host(node, life, self._make, {Reason.MARKING_DISAGREES})
-
-    def give(self, core: MatchmakerHost, what: Input) -> Hashable:
-        """What it sends."""
-        GIVEN[str(what[0])](core, *what[1:])
-        sent, core.sent = tuple(core.sent), []
-        return sent
-
-    def content(self, core: MatchmakerHost) -> Hashable:
-        """All that can make a difference."""
-        return content(core, LEFT_OUT, WRITERS)
 
     def look(self, core: MatchmakerHost) -> Hashable:
         """As `Look`."""
@@ -154,28 +168,6 @@ class MatchmakerAdapter:
         )
 
 
-def _measure(host: MatchmakerHost, published: object, wanted: object) -> None:
-    """An interval ends, and our descriptors change so often a second."""
-    scheme = host.scheme
-    assert isinstance(scheme, Amsp)
-    rates: Rates = scheme._rates
-    rates._counts = [int(str(each)) for each in (published, wanted)]
-    rates.at, rates._began = host.now_ns, host.now_ns - LIFE_NS
-    scheme.handle_timer(host.now_ns)
-
-
-def _late(host: MatchmakerHost, times: object) -> None:
-    """Replies that are awaited have not come in time, so often; no interval ends, which is given apart."""
-    assert isinstance(host.scheme, Amsp)
-    host.scheme._rates.at = None
-    host.scheme.handle_timer(host.now_ns + int(str(times)) * LATE_NS)
-
-
-GIVEN: Mapping[str, Callable[..., None]] = {
-    **GIVEN_TO_ALL,
-    "measure": _measure,
-    "late": _late,
-}
 MARKING_KINDS = {Kind.CHANGE_MARKING, Kind.CHANGE_MARKING_REPLY, Kind.COST_ANNOUNCE}
 
 

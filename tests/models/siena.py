@@ -20,15 +20,13 @@ from nodes.routing.schemes.siena_messages import read
 from nodes.routing.schemes.siena_poset import Node, Poset
 from nodes.routing.schemes.siena_relations import Clients
 from nodes.routing.schemes.siena_table import Table
-from nodes.routing.store import PredicateStore
-from nodes.routing.trees import Topology
 from nodes.scheme_catalog import complete
 from nodes.wire.packets import Kind
-from tests.models.host import GIVEN_TO_ALL, HOST_LEFT_OUT, Host
-from tests.models.machines import Input, content
+from tests.models.host import HOST_LEFT_OUT, Host, HostAdapter
+from tests.models.interest import InterestJudge, wanted
+from tests.models.machines import Input
 from tests.models.network import Change, Payload
 from tests.models.scenario import Scenario
-from tests.models.trees import beyond
 
 CLIENTS = (7, 8)
 """The interfaces of each router to its clients."""
@@ -42,8 +40,6 @@ LEFT_OUT = frozenset(
     }
 )
 WRITERS: Mapping[type, Callable[..., object]] = {
-    PredicateStore: lambda store: {name: store.predicate(name) for name in store._predicates},
-    Topology: lambda topology: (topology.nodes, topology.edges),
     Poset: lambda poset: {filter_: _written(node) for filter_, node in poset.nodes.items()},
 }
 
@@ -58,7 +54,7 @@ class Look(NamedTuple):
     """What is looked at from outside."""
 
     node: int
-    asked: frozenset[tuple[int, bytes]]
+    known: frozenset[tuple[int, bytes]]
     """By neighbour, what it has asked us for."""
     accounts: frozenset[tuple[int, tuple[str, str]]]
     """By neighbour: digests of what was sent, and of what was received."""
@@ -68,12 +64,15 @@ class Look(NamedTuple):
     """How often a neighbour withdrew what it had not asked for."""
 
 
-class SienaAdapter:
+class SienaAdapter(HostAdapter[Siena]):
     """Routers of `siena` as machines (`machines.Adapter`).
 
     Args:
         make: A scheme as it is to be tried.
     """
+
+    left_out = LEFT_OUT
+    writers = WRITERS
 
     def __init__(self, make: Callable[[], Siena] | None = None) -> None:
         self._make = make or (lambda: Siena(complete("siena", {})))
@@ -83,16 +82,6 @@ class SienaAdapter:
         assert isinstance(name, tuple)
         node, life = name
         return Host(node, life, self._make, {Reason.UNKNOWN_SUBSCRIPTION}, CLIENTS)
-
-    def give(self, core: SienaHost, what: Input) -> Hashable:
-        """What it sends."""
-        GIVEN_TO_ALL[str(what[0])](core, *what[1:])
-        sent, core.sent = tuple(core.sent), []
-        return sent
-
-    def content(self, core: SienaHost) -> Hashable:
-        """All that can make a difference."""
-        return content(core, LEFT_OUT, WRITERS)
 
     def look(self, core: SienaHost) -> Hashable:
         """As `Look`."""
@@ -112,17 +101,8 @@ class SienaAdapter:
         return Look(core.node, frozenset(asked), frozenset(both), frozenset(own), core.disagreements)
 
 
-class SienaJudge:
-    """What must hold (`network.Judge`).
-
-    Args:
-        links: The two routers that each joins, by their places; a tree.
-        stay: Whether no link is lost.
-    """
-
-    def __init__(self, links: Sequence[tuple[int, int]], *, stay: bool) -> None:
-        self._links = [(a + 1, b + 1) for a, b in links]
-        self._stay = stay
+class SienaJudge(InterestJudge):
+    """What must hold (`network.Judge`)."""
 
     def describe(self, payload: Payload) -> str:
         """A payload for people."""
@@ -138,42 +118,24 @@ class SienaJudge:
         sent: Sequence[Payload],
         looks: Sequence[Hashable],
     ) -> str:
-        """What somebody beyond a neighbour wants, and the neighbour had asked for, it asks for still."""
-        del sent
+        """Nobody withdraws what was not asked for; and what all interest has to obey."""
         assert isinstance(before, Look)
         assert isinstance(after, Look)
         if after.disagreements > before.disagreements:
             return f"r{after.node} is to withdraw what it was not asked for"
-        if given[0] != "take" or not self._stay:
-            return ""
-        for neighbour in {neighbour for neighbour, _ in before.asked}:
-            wanted = _wanted(looks, beyond(self._links, after.node, neighbour))
-            for filter_ in sorted(wanted):
-                if _asks(before, neighbour, filter_) and not _asks(after, neighbour, filter_):
-                    return f"r{after.node} is asked by r{neighbour} no longer for {filter_!r}"
-        return ""
+        return super().about_step(given, before, after, sent, looks)
 
     def about_quiet(self, looks: Sequence[Hashable], up: Sequence[bool]) -> Iterator[str]:
         """What was asked for, and digests."""
         found = {look.node: look for look in looks if isinstance(look, Look)}
-        live = [link for link, is_up in zip(self._links, up, strict=True) if is_up]
-        for a, b in [*live, *((b, a) for a, b in live)]:
+        for a, b, live in self.directions(up):
             if dict(found[a].accounts)[b][0] != dict(found[b].accounts)[a][1]:
                 yield f"r{a} has sent something else to r{b} than r{b} has of it"
-            wanted = _wanted(looks, beyond(live, a, b))
-            roots = {f for f in wanted if not any(cover.covers(g, f) for g in wanted - {f})}
-            asked = {filter_ for neighbour, filter_ in found[a].asked if neighbour == b}
+            beyond = wanted(looks, live, a, b)
+            roots = {f for f in beyond if not any(cover.covers(g, f) for g in beyond - {f})}
+            asked = {filter_ for neighbour, filter_ in found[a].known if neighbour == b}
             if asked != roots:
                 yield f"r{b} has asked r{a} for {sorted(asked)}, and {sorted(roots)} is wanted there"
-
-
-def _wanted(looks: Sequence[Hashable], routers: set[int]) -> set[bytes]:
-    own = [look.own for look in looks if isinstance(look, Look) and look.node in routers]
-    return set[bytes]().union(*own)
-
-
-def _asks(look: Look, neighbour: int, filter_: bytes) -> bool:
-    return any(n == neighbour and cover.covers(asked, filter_) for n, asked in look.asked)
 
 
 def _hold(router: int, client: int, text: str) -> Change:

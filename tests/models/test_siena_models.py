@@ -59,7 +59,7 @@ def _kept(noted: Iterable[Forwarding]) -> Iterable[Forwarding]:
 
 
 @pytest.mark.parametrize(
-    ("wrong", "said"), [(WithdrawsFirst, "is asked by r1 no longer for"), (AsksForNoMore, "no longer for")]
+    ("wrong", "said"), [(WithdrawsFirst, "r2 knows no longer that"), (AsksForNoMore, "knows no longer that")]
 )
 def test_a_scheme_that_does_wrong_is_found_and_the_way_there_can_be_gone_again(
     wrong: type[Siena], said: str

@@ -2,6 +2,7 @@
 
 The compiled codec is held to it. What is canonical is decided by one rule: bytes
 are accepted if the values read from them, built again, give the same bytes.
+The file is long because it has a reader and a writer for every payload of the format, and nothing else.
 """
 
 from __future__ import annotations
