@@ -97,7 +97,8 @@ class FaultKind(NamedTuple):
 
 
 _SORTS = ("hello", "control", "message")
-_FORGED = ("hello", "number", "links", "interest", "withdraw", "mutate", "message")
+_FORGED = ("hello", "number", "links", "interest", "withdraw", "mutate")
+_FORGED_MESSAGES = ("message", "mutate_message")
 _REPLAY = "Somebody on a link, without keys, puts packets on it again that were there before."
 _FORGE = "Somebody on a link, without keys, puts packets on it in the name of its ends."
 _FLOOD = "A node sends its neighbours more than anybody needs, over its own sessions."
@@ -149,7 +150,7 @@ _TABLE = (
               attacking=Attacking(_SORTS, _SORTS)),
     FaultKind("forge", "link", _FORGE, argument="attack", said="forging on link {}",
               example="forge r1 - r2 500 times every 2ms, and perhaps: by hello, links",
-              attacking=Attacking(_FORGED, _FORGED[:-1])),
+              attacking=Attacking(_FORGED + _FORGED_MESSAGES, _FORGED)),
     FaultKind("flood", "node", _FLOOD, argument="attack", said="flood by {}",
               example="flood alice 1000 times every 1ms, and perhaps: by filters",
               attacking=Attacking(("filters", "changes", "messages", "records"), ("filters", "records"),

@@ -1,83 +1,107 @@
-"""A compromised router as a process: what an honest one is, until it is asked to attack, by its admin socket.
+"""A compromised node as a process: what an honest one is, until it is asked to attack, by its admin socket.
 
-Requests, besides those of every router: `attack` (with `what`, `by` and `share`), and `behave` (with `what`),
-which answers how many packets something became of. Messages are forwarded in compiled code, which can keep
-them to itself, all of them, and nothing else.
+Requests to a router, besides those of every router: `attack` (with `what`, `by` and `share`), and `behave`
+(with `what`), which answers how many packets something became of. Requests to a router or a client: `flood`
+(with `number`, `by`, `times`, `every_ns` and `seed`), and `floods`, which answers how many acts each has had,
+and whether it is over.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from random import Random
+from socket import socket
+from typing import TypeGuard
 
-from fastpath.fib import Fib
+from fastpath.seal import MessageSeals
 from nodes.attacks.compromised import CompromisedCore
-from nodes.attacks.ways import OF_PROCESSES
-from nodes.config import NodeConfig
+from nodes.attacks.floods import Floods
+from nodes.attacks.plane import TurnedPlane
+from nodes.attacks.ways import LASTING
+from nodes.client.core import ClientCore
+from nodes.config import Action, NodeConfig
+from nodes.config_file import load_script
 from nodes.daemon.admin import Command, Request, RequestError
+from nodes.daemon.client import ClientNode
 from nodes.daemon.clock import Clock
 from nodes.daemon.journal import Journal
 from nodes.daemon.router import RouterNode
 from nodes.daemon.shell import Node
 from nodes.wire.packets import Role
 
-KEPT_BACK = {("mute", "message"), ("lie", "drop")}
-"""Ways in which no message is forwarded."""
-
 
 class CompromisedRouter(RouterNode):
-    """A router whose core has somebody before it."""
+    """A router whose core has somebody before it, and whose messages somebody sees."""
 
     def __init__(self, config: NodeConfig, rng: Random, clock: Clock, log: Journal) -> None:
-        super().__init__(config, rng, clock, log)
+        super().__init__(config, rng, clock, log, self._make_plane)
         self._turned = CompromisedCore(self._router, rng)
+        self._turned_plane.turn(self._turned.forwarding)
         self.shell.core = self._turned
-        self._clock = clock
-        clients = [i.peer_id if i.peer_role is Role.CLIENT else 0 for i in config.interfaces]
-        self._nothing = Fib(0, clients, [], [])
-        """Forwards no message."""
-        self._kept_back: dict[str, int] = {}
-        """By attack: how many messages had come when it began to keep them back."""
+        self._floods = Floods(lambda: self._router, clock)
 
-    def install(self, fib: Fib) -> None:
-        """As a router, unless messages are kept back: then once they are not."""
-        self._fib = fib
-        if not self._kept_back:
-            self._plane.install(fib)
+    def tick(self) -> int | None:
+        """With the acts of floods that are due."""
+        if self._floods.act():
+            self.shell.carry_out()
+        return self._floods.earlier(super().tick())
 
     def commands(self) -> dict[str, Command]:
         """With those to attack."""
-        return {**super().commands(), "attack": self._attack, "behave": self._behave}
+        more: dict[str, Command] = {"attack": self._attack, "behave": self._behave}
+        return {**super().commands(), **more, **self._floods.commands()}
+
+    def _make_plane(self, config: NodeConfig, sockets: Sequence[socket], seals: MessageSeals) -> TurnedPlane:
+        self._turned_plane = TurnedPlane(config, sockets, seals)
+        return self._turned_plane
 
     def _attack(self, request: Request) -> object:
         what, by, share = request.get("what"), request.get("by"), request.get("share", 1.0)
-        known = OF_PROCESSES.get(str(what))
-        if known is None or not isinstance(by, list) or not {*by} <= {*known} or share != 1:
-            expected = "; ".join(f"{name} by {', '.join(ways)}" for name, ways in OF_PROCESSES.items())
-            raise RequestError(f"expected what, by, and share 1: {expected}")
-        self._turned.begin(self._clock.now_ns(), str(what), by, 1.0)
-        if any((what, way) in KEPT_BACK for way in by):
-            self._kept_back[str(what)] = self._messages()
-            self._plane.install(self._nothing)
+        known = LASTING.get(str(what))
+        if known is None or not isinstance(by, list) or not {*by} <= {*known} or not _is_share(share):
+            expected = "; ".join(f"{name} by {', '.join(ways)}" for name, ways in LASTING.items())
+            raise RequestError(f"expected what, by, and a share above 0, at most 1: {expected}")
+        self._turned.begin(self.shell.clock.now_ns(), str(what), by, share)
         self.shell.carry_out()
         return {}
 
     def _behave(self, request: Request) -> object:
         what = str(request.get("what"))
-        acts = self._turned.end(self._clock.now_ns(), what) if self._turned.does(what) else 0
-        if what in self._kept_back:
-            acts += self._messages() - self._kept_back.pop(what)
-        if not self._kept_back and self._fib is not None:
-            self._plane.install(self._fib)
+        acts = self._turned.end(self.shell.clock.now_ns(), what) if self._turned.does(what) else 0
         self.shell.carry_out()
         return {"acts": acts}
 
-    def _messages(self) -> int:
-        """How many have come."""
-        rows = self._plane.counters()["interfaces"]
-        assert isinstance(rows, list)
-        return sum(int(row["rx_messages"]) for row in rows)
+
+class CompromisedClient(ClientNode):
+    """A client that floods its router."""
+
+    def __init__(
+        self, config: NodeConfig, actions: tuple[Action, ...], core: ClientCore, clock: Clock, log: Journal
+    ) -> None:
+        super().__init__(config, actions, core, clock, log)
+        self._floods = Floods(lambda: self._script.core, clock)
+
+    def tick(self) -> int | None:
+        """With the acts of floods that are due; none while a program has its place."""
+        if self._aside:
+            return super().tick()
+        if self._floods.act():
+            self.shell.carry_out()
+        return self._floods.earlier(super().tick())
+
+    def commands(self) -> dict[str, Command]:
+        """With those to attack."""
+        return {**super().commands(), **self._floods.commands()}
 
 
 def compromised(config: NodeConfig, clock: Clock, log: Journal) -> Node:
-    """The router that the configuration asks for, which will attack if it is asked to."""
-    return CompromisedRouter(config, Random(f"{config.seed}/node/{config.name}/{clock.now_ns()}"), clock, log)
+    """The router or client that the configuration asks for, which will attack if it is asked to."""
+    rng = Random(f"{config.seed}/node/{config.name}/{clock.now_ns()}")
+    if config.role is Role.ROUTER:
+        return CompromisedRouter(config, rng, clock, log)
+    actions = load_script(config.script_path) if config.script_path else ()
+    return CompromisedClient(config, actions, ClientCore(config, rng), clock, log)
+
+
+def _is_share(share: object) -> TypeGuard[float]:
+    return isinstance(share, int | float) and not isinstance(share, bool) and 0 < share <= 1

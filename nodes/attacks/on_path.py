@@ -20,6 +20,8 @@ EVERYTHING, NOTHING = (encode_predicate(parse_predicate(text)) for text in ("all
 UNKNOWN_KIND = 99
 """Of a control payload that means nothing to anybody."""
 WINDOW = 16
+MUTATED = {"mutate": ("hello", "control"), "mutate_message": ("message",)}
+"""Of which packets bits are turned, by way."""
 Act = tuple[int, bytes]
 """Which way a packet goes, 0 from the link's end `a` to `b`, and the packet."""
 
@@ -55,8 +57,8 @@ class OnPath:
         return way, packets[self._rng.randrange(len(packets))]
 
     def _forged(self, way: str) -> Act | None:
-        if way == "mutate":
-            return self._mutated()
+        if way in MUTATED:
+            return self._mutated(MUTATED[way])
         first = self._rng.randrange(2)
         for number in (first, 1 - first):  # it may be that one end alone has said anything of the kind
             packet = _FORGERIES[way](self, self._heard.ways[number], self._heard.ways[1 - number])
@@ -107,18 +109,26 @@ class OnPath:
         self._heard.numbers[of_links, origin] += 1
         return origin, self._heard.numbers[of_links, origin]
 
-    def _mutated(self) -> Act | None:
-        """A real packet, cut short or with one bit turned; its length is right, so that it is looked at."""
-        act = self._repeated(self._rng.choice(("hello", "control")))
+    def _mutated(self, sorts: Sequence[str]) -> Act | None:
+        """What was there before, with a packet that is cut short or has one bit turned."""
+        act = self._repeated(self._rng.choice(sorts))
         if act is None:
             return None
-        packet = bytearray(act[1])
+        way, datagram = act
+        packets = [packet for _, packet in split_datagram(datagram)]
+        which = self._rng.randrange(len(packets)) if len(packets) > 1 else 0
+        packets[which] = self._damaged(packets[which])
+        return way, b"".join(packets)
+
+    def _damaged(self, whole: bytes) -> bytes:
+        """Its length is right, so that it is looked at."""
+        packet = bytearray(whole)
         if self._rng.random() < 0.5:
             packet[self._rng.randrange(4, len(packet))] ^= 1 << self._rng.randrange(8)
         else:
             del packet[self._rng.randrange(5, len(packet)) :]
             packet[2:4] = len(packet).to_bytes(2, "big")
-        return act[0], bytes(packet)
+        return bytes(packet)
 
     def _message(self, way: Way, _: Way) -> bytes | None:
         """A message in the name of a client, with a number that it will use later."""

@@ -7,7 +7,10 @@ queue until the loop takes it to the core.
 from __future__ import annotations
 
 import threading
+from collections.abc import Callable, Mapping, Sequence
 from random import Random
+from socket import socket
+from typing import Protocol
 
 from fastpath.dataplane import DataPlane
 from fastpath.fib import Fib
@@ -24,17 +27,55 @@ from nodes.routing.router import Router
 from nodes.scheme_catalog import factors_patterns
 
 
+class Plane(Protocol):
+    """What forwards messages: see `fastpath.dataplane.DataPlane`."""
+
+    def install(self, fib: Fib) -> None:
+        """Forward by this from now on."""
+
+    def run(self) -> None:
+        """Forward until `stop`, in a thread of its own."""
+
+    def stop(self) -> None:
+        """Let `run` return."""
+
+    def control_fd(self) -> int:
+        """Readable while there is something to take."""
+
+    def take_control(self) -> Sequence[tuple[int, bytes]]:
+        """What the control plane is to have, by interface."""
+
+    def send(self, interface: int, datagram: bytes) -> bool:
+        """Send what the control plane has to say."""
+
+    def counters(self) -> Mapping[str, object]:
+        """How much has passed, and what was lost."""
+
+
+MakePlane = Callable[[NodeConfig, Sequence[socket], MessageSeals], Plane]
+
+
+def compiled_plane(config: NodeConfig, sockets: Sequence[socket], seals: MessageSeals) -> Plane:
+    """The one that routers have."""
+    inner = factors_patterns(config.scheme_options)
+    descriptors = [s.fileno() for s in sockets]
+    return DataPlane(descriptors, inner=inner, seals=seals if config.security.messages else None)
+
+
 class RouterNode:
     """Carries out what a `Router` wants over one UDP socket an interface."""
 
-    def __init__(self, config: NodeConfig, rng: Random, clock: Clock, log: Journal) -> None:
+    def __init__(
+        self,
+        config: NodeConfig,
+        rng: Random,
+        clock: Clock,
+        log: Journal,
+        make_plane: MakePlane = compiled_plane,
+    ) -> None:
         self._sockets = open_interfaces(config.interfaces)
-        inner = factors_patterns(config.scheme_options)
         self._seals = MessageSeals(len(self._sockets), config.security.messages)
-        descriptors = [s.fileno() for s in self._sockets]
-        self._plane = DataPlane(
-            descriptors, inner=inner, seals=self._seals if config.security.messages else None
-        )
+        self._plane = make_plane(config, self._sockets, self._seals)
         self._thread = threading.Thread(target=self._forward, name="dataplane", daemon=True)
         self._fib: Fib | None = None
         self._loop: Loop | None = None

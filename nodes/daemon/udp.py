@@ -1,4 +1,4 @@
-"""A client's UDP socket: datagrams out, packets in, both counted as a router's data plane counts them."""
+"""A UDP socket of a node that has no compiled data plane: datagrams and packets, counted as there."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ Received = tuple[bytes, int, int, dict[str, Value], int, int, bytes]
 
 
 class UdpLink:
-    """A client's one socket, counted as the data plane counts an interface's.
+    """The socket of one interface, counted as the data plane counts it.
 
     Args:
         sock: Connected, not blocking.
@@ -82,10 +82,18 @@ class UdpLink:
 
         Messages that their seal does not let in are left out.
         """
-        self._count("rx", datagram, [kind for kind, _, _ in split_datagram(datagram)])
+        self.count_received(datagram)
         taken, _ = self._opened(datagram)
         framed = split_datagram(taken) if taken else []
         return [taken[at : at + size] for kind, at, size in framed if kind not in FRAMING]
+
+    def count_received(self, datagram: bytes) -> None:
+        """A datagram has arrived; WireError if it is malformed, which counts all the same."""
+        kinds: list[int] = []
+        try:
+            kinds = [kind for kind, _, _ in split_datagram(datagram)]
+        finally:
+            self._count("rx", datagram, kinds)
 
     def read(self, datagram: bytes) -> tuple[list[Received], list[bytes], int]:
         """What has arrived: messages, decoded; packets for the core; how many messages were malformed.

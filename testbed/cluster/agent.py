@@ -36,7 +36,7 @@ from nodes.daemon.clock import Clock
 from nodes.daemon.json_lines import Caller, Limits, Request, RequestError, Server
 from nodes.daemon.kernel import Account
 from nodes.daemon.loop import Selector
-from nodes.records import to_plain
+from nodes.records import from_plain, to_plain
 from testbed.cluster.collect import write_index
 from testbed.cluster.program_files import PROGRAMS, unpack
 from testbed.cluster.protocol import KINDS, RUNS, VERSION
@@ -48,7 +48,7 @@ from testbed.emu.cleanup import clean
 from testbed.emu.options import EmuOptions
 from testbed.live.fabric import Life, NetworkError
 from testbed.live.registry import RegistryError, Running, register, running
-from testbed.plan.model import Impairment
+from testbed.plan.model import Fault, Impairment
 from testbed.plan.recorded import PLAN, plan_from_json, plan_to_json
 from testbed.runs.directory import RunDirectory
 
@@ -108,6 +108,8 @@ class Agent:
             "bring_up": lambda r: self.share.links.bring_up(r["link"]),
             "impair": self._impair,
             "give_key": self._give_key,
+            "attack_link": lambda r: self.share.attackers.begin(from_plain(Fault, r["fault"])),
+            "attacked": lambda _: [(to_plain(fault), acts) for fault, acts in self.share.attackers.ended()],
             "begin_background": lambda r: self.share.begin_background(r["at_ns"]),
             "begin_measuring": lambda _: self.share.begin_measuring(),
             "end_measuring": lambda _: to_plain(self.share.end_measuring()),

@@ -10,7 +10,7 @@ from testbed.live.registry import RegistryError
 from testbed.plan.recorded import RecordedRunError
 from testbed.runs.directory import RunDirectoryError
 
-VERSION = 10
+VERSION = 11
 """Raised whenever requests or results change."""
 RUNS = Path("/var/lib/cbn/runs")
 """Where the runs' files are on a machine until they are fetched."""

@@ -16,6 +16,7 @@ from nodes.daemon.clock import Clock
 from nodes.records import from_plain
 from nodes.wire.seal import KEY_BYTES
 from testbed.cluster.agents import Agent, Beats, together
+from testbed.cluster.attackers import ClusterAttackers
 from testbed.cluster.collect import collect, write_index
 from testbed.cluster.fabric import Cluster
 from testbed.cluster.hosts import Machine
@@ -142,7 +143,9 @@ class ClusterRun(LiveRun[Live]):
         cluster = self._cluster = Cluster(
             self._plan, self._placement, self._agents, self._offsets_ns(), self._directory.run_id
         )
-        return Live(self._plan, cluster, cluster, self._clock), began_ns
+        live = Live(self._plan, cluster, cluster, self._clock)
+        live.attackers = ClusterAttackers(self._plan, self._placement, self._agents)
+        return live, began_ns
 
     def _measured_crossings(self) -> dict[str, int]:
         """What the network between machines adds to each link over it, in the run's time."""

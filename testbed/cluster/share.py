@@ -16,6 +16,7 @@ from nodes.daemon.clock import Clock
 from nodes.daemon.kernel import Account, inside_network_of
 from testbed.cluster.program_files import PROGRAMS
 from testbed.cluster.share_links import ShareLinks
+from testbed.emu.attackers import Attackers
 from testbed.emu.background import Background
 from testbed.emu.cgroups import Shares
 from testbed.emu.children import Watch, start_helper
@@ -74,6 +75,8 @@ class Share:
         self._own = self._share(plan, own)
         slowed = clock.dilate, clock.dilate_from_ns
         self.recorder = Recorder(self._own, directory, *slowed)
+        self.attackers = Attackers(self._own, directory, *slowed)
+        """Who attacks links inside this machine."""
         self._background = Background(self._own, directory, *slowed)
         self._tunnels = tunnels
         self._registration = registration
@@ -147,6 +150,9 @@ class Share:
         if self._own.background:
             self._made.callback(self._stop_background)
             self._background.start(self._pids.__getitem__, environment, self.watch)
+        if self.attackers.links:
+            self._made.callback(lambda: self.problems.extend(self.attackers.stop()))
+            self.attackers.start(self._pids.__getitem__, environment, self.watch)
 
     def start(self) -> None:
         """Start the node processes.

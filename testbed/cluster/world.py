@@ -5,6 +5,7 @@ from __future__ import annotations
 import shutil
 from dataclasses import replace
 
+from testbed.cluster.attackers import between_machines
 from testbed.cluster.hosts import Hosts
 from testbed.cluster.placement import Placement
 from testbed.cluster.program_files import TooMuchError, pack
@@ -45,7 +46,7 @@ class ClusterWorld:
 
     def problems(self, plan: Plan) -> list[str]:
         """What this plan asks for that clusters do not offer."""
-        found = attack_problems(plan, emulated=False)
+        found = [*attack_problems(plan), *between_machines(plan, self._placement)]
         if shutil.which("ssh") is None:
             found.append("the program `ssh` is missing: `apt install openssh-client`")
         if plan.programs:

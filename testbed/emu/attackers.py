@@ -29,9 +29,10 @@ class Attackers:
 
     @property
     def links(self) -> list[LinkPlan]:
-        """Those that are to be attacked."""
+        """Those that are to be attacked, of those that have both ends here."""
         names = {fault.target for fault in self.plan.faults if fault.attack is not None}
-        return [link for link in self.plan.links if link.name in names]
+        here = {node.name for node in self.plan.nodes}
+        return [link for link in self.plan.links if link.name in names and {link.a, link.b} <= here]
 
     def start(self, pid_of: Callable[[str], int], environment: Mapping[str, str], watch: Watch) -> None:
         """Start the process, and wait until it hears the links.

@@ -73,7 +73,7 @@ def plan_problems(plan: Plan, options: EmuOptions | None = None) -> list[str]:
     """What this plan asks for that this machine cannot do."""
     links = link_problems(plan, options or EmuOptions())
     return [
-        *attack_problems(plan, emulated=True),
+        *attack_problems(plan),
         *links,
         *_descriptor_problems(plan),
         *_share_problems(plan),

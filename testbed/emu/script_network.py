@@ -25,8 +25,7 @@ from testbed.emu.links.link import CbnLink
 from testbed.emu.network import CbnNet
 from testbed.emu.preflight import machine_problems, plan_problems, raise_descriptor_limit
 from testbed.live.clients import AdminError
-from testbed.live.fabric import NetworkError, NotReadyError, ProcessDiedError
-from testbed.live.live import FaultError
+from testbed.live.fabric import FaultError, NetworkError, NotReadyError, ProcessDiedError
 from testbed.live.registry import register
 from testbed.plan.load import plan_of
 from testbed.plan.mininet_topo import TopoLink, TopoNode, scenario_of

@@ -22,8 +22,16 @@ from nodes.model import parse_message, parse_predicate
 from nodes.policy import may_advertise, may_publish
 from nodes.wire.packets import Role
 from testbed.live.clients import AdminError
-from testbed.live.fabric import EndedProgram, Life, NetworkError, NotReadyError, ProcessDiedError, ProcessRow
-from testbed.live.live import FaultError, Live
+from testbed.live.fabric import (
+    EndedProgram,
+    FaultError,
+    Life,
+    NetworkError,
+    NotReadyError,
+    ProcessDiedError,
+    ProcessRow,
+)
+from testbed.live.live import Live
 from testbed.live.streams import KEPT, Streams
 from testbed.plan.impairment import NOTHING, Ways, changed, words
 from testbed.plan.model import Fault, LinkPlan, NodePlan

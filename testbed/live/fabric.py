@@ -26,6 +26,10 @@ class NetworkError(RuntimeError):
     """The network could not be built, or changed, as planned."""
 
 
+class FaultError(RuntimeError):
+    """A fault cannot be applied to the network as it is; the text says why."""
+
+
 class NotReadyError(RuntimeError):
     """The network did not come to rest in the time the plan gives it."""
 

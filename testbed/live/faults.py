@@ -99,7 +99,7 @@ class LiveFaults:
     @property
     def attacking(self) -> bool:
         """Whether somebody still attacks."""
-        return self._live.attackers is not None and self._live.attackers.going
+        return self._live.attacking
 
     def look_at_attacks(self) -> None:
         """Note the attacks that have ended."""

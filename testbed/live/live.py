@@ -12,20 +12,16 @@ from collections import Counter
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from nodes.attacks.ways import OF_PROCESSES
 from nodes.config import LinkKey
 from nodes.convergence import unconverged
 from nodes.daemon.clock import Clock
 from nodes.wire.seal import KEY_BYTES
-from testbed.live.fabric import Attackers, Life, Links, Nodes, Status
+from testbed.live.compromised import CompromisedNodes
+from testbed.live.fabric import Attackers, FaultError, Life, Links, Nodes, Status
 from testbed.plan.keys import number_after
 from testbed.plan.model import Fault, Plan
-from testbed.runs.faults import FaultState, compromised
+from testbed.runs.faults import FaultState
 from topologies.fault_kinds import KINDS
-
-
-class FaultError(RuntimeError):
-    """A fault cannot be applied to the network as it is; the text says why."""
 
 
 class Live:
@@ -46,9 +42,7 @@ class Live:
         self.state = FaultState(plan)
         self.attackers: Attackers | None = None
         """Who attacks links; None: nobody."""
-        self._turned: dict[tuple[str, str], Fault] = {}
-        """What compromised routers do, by kind and router."""
-        self._ended: list[tuple[Fault, int]] = []
+        self._compromised = CompromisedNodes(plan, self.ask, nodes.life)
         self.applied: list[Fault] = []
         """All faults so far, of the plan or by hand."""
         self._links = {link.name: link for link in plan.links}
@@ -159,21 +153,14 @@ class Live:
             raise FaultError(f"{fault.do} {fault.target}: nobody here attacks links")
         self.attackers.begin(fault)
 
-    def _turn(self, fault: Fault) -> None:
-        if fault.attack is None or fault.target not in compromised(self.plan):
-            raise FaultError(f"{fault.do} {fault.target}: it is no compromised router of the scenario")
-        by = [*fault.attack.by]
-        self.ask(fault.target, "attack", what=fault.do, by=by, share=fault.attack.share)
-        self._turned[fault.do, fault.target] = fault
+    def _crash(self, fault: Fault) -> None:
+        self._compromised.forget(fault.target)
+        self.nodes.crash(fault.target)
 
     def _turn_back(self, fault: Fault) -> None:
         repairs = KINDS[fault.do].repairs
         assert repairs is not None
-        self._end_attack(repairs.name, fault.target)
-
-    def _end_attack(self, do: str, target: str) -> None:
-        acts = self.ask(target, "behave", what=do)["acts"]
-        self._ended.append((self._turned.pop((do, target)), int(acts)))
+        self._compromised.turn_back(repairs.name, fault.target)
 
     def end_attacks(self) -> None:
         """The workload is over: routers that attack are honest again.
@@ -181,13 +168,16 @@ class Live:
         Raises:
             FaultError: One of them does not run.
         """
-        for do, target in [*self._turned]:
-            self._end_attack(do, target)
+        self._compromised.end()
+
+    @property
+    def attacking(self) -> bool:
+        """Whether an attack of single acts goes on, as far as is known."""
+        return self._compromised.flooding or (self.attackers is not None and self.attackers.going)
 
     def ended_attacks(self) -> list[tuple[Fault, int]]:
         """The attacks that have ended since this was asked before, and how many acts they had."""
-        ended, self._ended = self._ended, []
-        return ended + (self.attackers.ended() if self.attackers is not None else [])
+        return self._compromised.ended() + (self.attackers.ended() if self.attackers is not None else [])
 
     def _rekey(self, fault: Fault) -> None:
         """Both ends know the key before one of them uses it."""
@@ -197,49 +187,29 @@ class Live:
             self.nodes.give_key(self._links[fault.target], key, used=used)
 
 
-CARRIED_OUT: Mapping[str, tuple[str, ...]] = {
-    **{k.name: k.attacking.ways for k in KINDS.values() if k.attacking and not k.attacking.compromised},
-    **OF_PROCESSES,
-}
-"""The attacks that the emulated world carries out, and in which ways."""
-
-
-def attack_problems(plan: Plan, *, emulated: bool) -> list[str]:
-    """What attacks a plan asks for that this world does not carry out.
-
-    Args:
-        plan: Of the run.
-        emulated: Whether it is the emulated one; others carry out none.
-    """
-    attacks = [(fault.do, fault.attack) for fault in plan.faults if fault.attack is not None]
-    carried = CARRIED_OUT if emulated else {}
-    refused = dict.fromkeys(
-        f"{do} by {way}" for do, attack in attacks for way in attack.by if way not in carried.get(do, ())
-    )
-    if any(attack.share < 1 for _, attack in attacks):
-        refused["a share of packets"] = None
-    if not refused:
-        return []
-    return [f"this world does not carry out some attacks ({', '.join(refused)}): use `--world sim`"]
-
-
-def _no_attack(_: Live, fault: Fault) -> None:
-    raise FaultError(f"{fault.do} {fault.target}: that attack is carried out in the simulator alone")
+def attack_problems(plan: Plan) -> list[str]:
+    """What attacks a plan asks for that are carried out in the simulator alone."""
+    programs = {node.name for node in plan.programs}
+    floods = sorted({fault.target for fault in plan.faults if fault.attack and fault.target in programs})
+    return [
+        f"{name} is a client that is a program, which does what it was written to do: only others flood"
+        for name in floods
+    ]
 
 
 ACTIONS: Mapping[str, Callable[[Live, Fault], None]] = {
     "link_down": Live._link_down,
     "link_up": Live._link_up,
     "impair": Live._impair,
-    "crash": lambda live, fault: live.nodes.crash(fault.target),
+    "crash": Live._crash,
     "start": lambda live, fault: live.nodes.restart(fault.target),
     "pause": lambda live, fault: live.nodes.hold(fault.target),
     "resume": lambda live, fault: live.nodes.resume(fault.target),
     "rekey": Live._rekey,
-    **{kind.name: _no_attack for kind in KINDS.values() if kind.is_attack},
     "replay": Live._attack_link,
     "forge": Live._attack_link,
-    **dict.fromkeys(("mute", "lie"), Live._turn),
+    **dict.fromkeys(("mute", "lie"), lambda live, fault: live._compromised.turn(fault)),
+    "flood": lambda live, fault: live._compromised.flood(fault),
     **dict.fromkeys(("speak", "behave"), Live._turn_back),
 }
 """What each kind of fault does."""

@@ -22,10 +22,10 @@ from typing import Generic, Literal, TypeVar
 
 from nodes.daemon.clock import Clock
 from testbed.live.clients import AdminError
-from testbed.live.fabric import NetworkError, NotReadyError, ProcessDiedError
+from testbed.live.fabric import FaultError, NetworkError, NotReadyError, ProcessDiedError
 from testbed.live.faults import LiveFaults
 from testbed.live.interruption import Shield
-from testbed.live.live import FaultError, Live
+from testbed.live.live import Live
 from testbed.live.registry import Registration, RegistryError, register
 from testbed.live.stages import Stages
 from testbed.live.traffic import scripted_actions

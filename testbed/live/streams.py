@@ -14,7 +14,8 @@ from typing import Any
 from nodes.daemon.json_lines import Caller
 from nodes.model import format_expression, parse_pattern
 from testbed.live.clients import AdminError
-from testbed.live.live import FaultError, Live
+from testbed.live.fabric import FaultError
+from testbed.live.live import Live
 
 KEPT = 10_000
 FETCHED = 500

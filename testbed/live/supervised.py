@@ -14,9 +14,9 @@ from dataclasses import asdict, dataclass
 from nodes.daemon.json_lines import Server
 from nodes.daemon.loop import Selector
 from testbed.live.control import LIMITS, Control, Controlled, Lender
-from testbed.live.fabric import POLL_S, ProcessDiedError
+from testbed.live.fabric import POLL_S, FaultError, ProcessDiedError
 from testbed.live.faults import LiveFaults
-from testbed.live.live import FaultError, Live
+from testbed.live.live import Live
 from testbed.live.registry import CONTROL_SOCKET, Registration
 from testbed.live.stages import Stages
 from testbed.live.supervisor import Supervision, SupervisorProgress

@@ -14,6 +14,7 @@ import json
 import time
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
+from copy import deepcopy
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -27,19 +28,28 @@ from testbed.plan.load import plan_of
 from testbed.sim.simulation import Simulation
 from tests.attacks.played import ATTACKS, MESSAGES, REFUSED, Played, play
 
-MODES: Mapping[str, Mapping[str, str]] = {
-    **{mode: {"neighbours": mode} for mode in ("off", "permissive", "required")},
-    "messages": {"neighbours": "required", "messages": "required"},
-    "signed": {"neighbours": "required", "records": "signed"},
+REQUIRED = {"neighbours": "required"}
+MODES: Mapping[str, Mapping[str, object]] = {
+    **{mode: {"security": {"neighbours": mode}} for mode in ("off", "permissive", "required")},
+    "messages": {"security": {**REQUIRED, "messages": "required"}},
+    "signed": {"security": {**REQUIRED, "records": "signed"}},
+    "shares": {"security": REQUIRED, "limits": {"changes_per_second": 50}},
 }
-"""What `security` of a scenario is."""
+"""What a scenario has of security, by the mode's name."""
 ON_LINK = "{do} r1 - r2 {times} times every {every} by {by}"
+FLOOD = "{{do}} {} {{times}} times every {{every}} by {{by}}"
 LASTING = "{do} r2 by {by} for 4s"
 ROWS = (
     *((ON_LINK, "forge", by) for by in ("hello", "number", "links", "interest", "withdraw", "mutate")),
     *((ON_LINK, "replay", by) for by in ("hello", "control")),
-    *((ON_LINK, do, "message") for do in ("forge", "replay")),
-    ("flood r2 {times} times every {every} by {by}", "flood", "records"),
+    *(
+        (ON_LINK, *attack)
+        for attack in (("forge", "message"), ("forge", "mutate_message"), ("replay", "message"))
+    ),
+    *(
+        (FLOOD.format(who), "flood", by)
+        for who, by in (("r2", "records"), ("ben", "filters"), ("ben", "changes"))
+    ),
     *((LASTING, "mute", by) for by in ("hello", "control, ack", "message")),
     *((LASTING, "lie", by) for by in ("drop", "duplicate", "rewrite", "attract", "slander")),
 )
@@ -75,7 +85,7 @@ class Row:
     settled: bool
     """Whether the network settled again within a minute of the attack's end."""
     refused: int
-    """Packets that were dropped for their seals, and records for their signatures."""
+    """Packets that were dropped for their seals or above a share, and records for their signatures."""
 
     def cells(self) -> list[str]:
         counts = (f"{n:,}" for n in (self.acts, self.ended, self.installed, self.outdone))
@@ -93,7 +103,7 @@ def scenario(fault: str | None, mode: str, **more: Any) -> dict[str, Any]:
     """The scenario `attacks/forge` with another attack, or none."""
     read: dict[str, Any] = YAML(typ="safe").load((ATTACKS / "forge.yaml").read_text(encoding="utf-8"))
     faults = [] if fault is None else [{"at attack": fault}]
-    return {**read, "faults": faults, "security": dict(MODES[mode]), "expect": [], **more}
+    return {**read, "faults": faults, **deepcopy(MODES[mode]), "expect": [], **more}
 
 
 def row(folder: Path, fault: str | None, name: str, mode: str, without: int = 0) -> Row:
@@ -120,7 +130,7 @@ def _counted(found: Played, name: str, mode: str, without: int) -> Row:
         sum(status["core"]["superseded"] for status in found.statuses.values()),
         {side: _damage((found.verdict["attacks"] or {}).get(side, {})) for side in ("honest", "through")},
         found.complete,
-        sum(refused[reason] for reason in REFUSED) - taken,
+        sum(refused[reason] for reason in (*REFUSED, "over_share")) - taken,
     )
 
 
@@ -132,11 +142,11 @@ def _damage(counts: Mapping[str, int]) -> str:
 def rows(
     folder: Path, times: int, every: str, chosen: Iterable[tuple[str, str, str]] = ROWS
 ) -> Iterator[Row]:
-    """Every attack in every mode."""
+    """Every attack in every mode; floods alone have to do with shares."""
     without = {mode: row(folder, None, "", mode).installed for mode in MODES}
     for form, do, by in chosen:
         fault = form.format(do=do, times=times, every=every, by=by)
-        for mode in MODES:
+        for mode in [mode for mode in MODES if do == "flood" or mode != "shares"]:
             yield row(folder, fault, f"{do}: {by}", mode, without[mode])
 
 

@@ -6,9 +6,11 @@ from random import Random
 
 import pytest
 
+from fastpath.seal import MessageSeals
 from nodes.attacks.heard import KEPT, Heard
 from nodes.attacks.on_path import OnPath
-from nodes.wire.codec import decode, encode
+from nodes.config import Messages
+from nodes.wire.codec import decode, encode, split_datagram
 from nodes.wire.packets import Control, Hello, Kind, Message, Role
 from topologies.fault_kinds import KINDS
 
@@ -97,3 +99,19 @@ def test_what_is_kept_is_bounded_and_bytes_that_are_no_packets_are_passed_over(h
         heard.note(1, number.to_bytes(9, "big"))
     assert len(heard.ways[0].packets["hello"]) == KEPT
     assert len(heard._own) == KEPT
+
+
+def test_one_packet_of_a_sealed_datagram_is_changed(heard: Heard) -> None:
+    seal = MessageSeals(1, Messages.REQUIRED)
+    seal.use(0, (1, 5, bytes(32)), [])
+    real = seal.seal(0, encode(FORTH[-1]) * 2)
+    only = Heard()
+    only.note(0, real)
+    attacker = OnPath("forge", ["mutate_message"], only, Random(1))
+    acts = [act for act in (attacker.act() for _ in range(60)) if act is not None]
+    assert len(acts) == 60
+    turned = [datagram for _, datagram in acts if len(datagram) == len(real)]
+    assert 15 < len(turned) < 45, "the others are cut short"
+    for datagram in turned:
+        pairs = zip(split_datagram(datagram), split_datagram(real), strict=True)
+        assert sum(mine != theirs for mine, theirs in pairs) == 1

@@ -70,9 +70,10 @@ def controller(cluster: Cluster, ring: Path, out: Path, *words: str) -> subproce
     )
 
 
-def await_on(cluster: Cluster, machine: str, call: str) -> str:
-    """What a call on a machine prints, once it prints something."""
+def await_on(cluster: Cluster, machine: str, call: str, during: subprocess.Popen[str] | None = None) -> str:
+    """What a call on a machine prints, once it prints something; while a run goes on, if one is named."""
     deadline = time.monotonic() + PATIENCE_S
     while not (told := cluster.on(machine, f"{call} || true")):
+        assert during is None or during.poll() is None, during.communicate()[0]
         assert time.monotonic() < deadline, f"{call} on {machine} prints nothing"
     return told

@@ -10,6 +10,8 @@ from typing import Any
 import pytest
 
 from nodes.config_file import load_keys
+from testbed.cluster.protocol import RUNS
+from tests.attacks.played import REFUSED
 from tests.cluster.conftest import MACHINES, PATIENCE_S, Cluster
 from tests.cluster.running import NODE, await_idle, await_on, command, controller, run, state
 
@@ -31,15 +33,51 @@ topology: {routers: [r1, r2, r3], links: [r1 - r2, r2 - r3], link_defaults: {del
 clients:
   alice: {at: r1, publish: [{message: {n: 1}, every: 20ms, count: 49, from: 0s}]}
   bob: {at: r3, subscribe: [n = 1]}
+  eve: {at: r2, subscribe: [n > 0], publish: [{message: {n: 1}, every: 100ms, count: 5, from: 0s}]}
 background: [{from: r1, to: r2, rate: 900kbit, at: 0s, for: 1s}]
-security: {neighbours: required, records: signed}
+security: {neighbours: required, messages: required, records: signed}
+policy: {eve: {subscribe: n > 1, publish: none}}
 faults: [{at: 300ms, rekey: [links, access]}, {at: 500ms, rekey: r1 - r2}]
 """
+ATTACKED = """\
+name: attacked
+topology: {routers: [r1, r2, r3], links: [r1 - r2, r2 - r3], link_defaults: {delay: 2ms}}
+timers: {hello_ms: 200, hold_ms: 1000}
+clients:
+  alice: {at: r1, publish: [{message: {n: {count: 1}}, every: 20ms, count: 150, from: 0s}]}
+  bob: {at: r3, subscribe: [n > 0]}
+  mallory: {at: r3}
+security: {neighbours: required}
+faults:
+  - at 500ms: forge r1 - r2 200 times every 5ms
+  - at 500ms: replay r1 - r2 100 times every 10ms by message
+  - at 500ms: flood mallory 100 times every 10ms by filters
+  - at 1s: lie r2 by duplicate share 0.5 for 1s
+"""
+KEYS_THERE = f"sudo sh -c \"stat -c '%a %U' {RUNS}/*/config/*.keys.toml 2>/dev/null\""
+"""Prints, on a machine, who may read the keys of its nodes."""
 
 
 def deliveries(directory: Path) -> Counter[tuple[Any, ...]]:
     events = map(json.loads, (directory / "events.jsonl").read_text().splitlines())
     return Counter((e["source"], e["sequence"], e["node"]) for e in events if e["event"] == "deliver")
+
+
+@pytest.fixture(scope="module")
+def line(provisioned: Cluster, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A run on three machines with seals, signatures, a policy, slowed time and other traffic."""
+    folder = tmp_path_factory.mktemp("line")
+    path = folder / "line.yaml"
+    path.write_text(LINE)
+    with controller(provisioned, path, folder / "out", "--dilate", "3") as run:
+        for machine in MACHINES:
+            told = await_on(provisioned, machine, KEYS_THERE, run).splitlines()
+            assert {*told} == {"600 cbn"}, f"who may read keys on {machine}"
+        said, _ = run.communicate(timeout=PATIENCE_S)
+    assert run.returncode == 0, said
+    assert "clean: All 49 owed deliveries arrived, each once." in said
+    assert "The policy did not permit 5 messages and 1 subscription" in said
+    return folder / "out"
 
 
 def test_quickstart_delivers_on_three_machines_what_it_does_in_the_simulator(
@@ -77,18 +115,12 @@ def test_quickstart_delivers_on_three_machines_what_it_does_in_the_simulator(
     assert {machine: state(provisioned, machine) for machine in MACHINES} == before
 
 
-def test_time_is_slowed_on_all_machines_which_share_keys_and_other_traffic_is_sent_there(
-    provisioned: Cluster, tmp_path: Path
-) -> None:
-    path = tmp_path / "line.yaml"
-    path.write_text(LINE)
-    put = [word for n in "123" for word in ("--put", f"r{n}=m{n}")]
-    done = run(tmp_path, command(provisioned, path, *put, "--dilate", "3", "--out", "out"))
-    assert done.returncode == 0, done.stderr + done.stdout
-    manifest = json.loads((tmp_path / "out" / "manifest.json").read_text())
+def test_time_is_slowed_on_all_machines_and_other_traffic_is_sent_there(line: Path) -> None:
+    manifest = json.loads((line / "manifest.json").read_text())
     assert manifest["dilate"] == manifest["fidelity"]["dilate"] == 3
-    told = [json.loads(line) for line in (tmp_path / "out" / "events.jsonl").read_text().splitlines()]
-    published = {e["sequence"]: e["time_ns"] for e in told if e["event"] == "publish"}
+    told = [json.loads(text) for text in (line / "events.jsonl").read_text().splitlines()]
+    by_alice = [e for e in told if e["node"] == "alice"]
+    published = {e["sequence"]: e["time_ns"] for e in by_alice if e["event"] == "publish"}
     took_ns = [e["time_ns"] - published[e["sequence"]] for e in told if e["event"] == "deliver"]
     # Two links of 10 ms, a part of which the network between the machines takes, as it was measured before;
     # clocks that were slowed in other ways on other machines would be far apart by now.
@@ -96,19 +128,30 @@ def test_time_is_slowed_on_all_machines_which_share_keys_and_other_traffic_is_se
     last_ns, first_ns = max(published.values()), min(published.values())
     # 48 times 20 ms in the run's time; the first may have been a little late.
     assert 900_000_000 <= last_ns - first_ns < 1_500_000_000
-    index = json.loads((tmp_path / "out" / "captures" / "index.json").read_text())
+    index = json.loads((line / "captures" / "index.json").read_text())
     frames = {row["interface"]: row["frames"] for row in index["interfaces"]}
     # Beside the messages, 900 kbit/s for 1 s between these two alone.
     assert frames["r2-eth0"] > frames["r2-eth1"] + 40
-    keys = [load_keys(path).links for path in sorted((tmp_path / "out" / "config").glob("*.keys.toml"))]
+
+
+def test_machines_share_keys_which_change_while_messages_flow_and_none_is_refused(line: Path) -> None:
+    files = sorted((line / "config").glob("*.keys.toml"))
+    assert {path.stat().st_mode & 0o777 for path in files} == {0o600}
+    keys = [load_keys(path).links for path in files]
     secrets = [key.secret for of in keys for held in of.values() for key in held]
-    assert len(secrets) == 2 * len(set(secrets)) == 2 * 4, "both ends of each of four links have its key"
+    assert len(secrets) == 2 * len(set(secrets)) == 2 * 5, "both ends of each of five links have its key"
     numbers = Counter(key.key_id for of in keys for held in of.values() for key in held)
-    assert numbers == {3: 2, 2: 6}, "all were given another meanwhile, one of them twice"
-    signing = [load_keys(path).signing_seed for path in (tmp_path / "out" / "config").glob("r*.keys.toml")]
+    assert numbers == {3: 2, 2: 8}, "all were given another meanwhile, one of them twice"
+    signing = [load_keys(path).signing_seed for path in (line / "config").glob("r*.keys.toml")]
     assert len({*signing}) == 3, "each router signs with a key of its own, which the others believe"
     assert all(signing)
-    assert sum(e["event"] == "deliver" for e in told) == 49
+    assert sum(deliveries(line).values()) == 49
+    dropped: Counter[str] = Counter()
+    for path in (line / "logs").glob("*.status.json"):
+        for counts in json.loads(path.read_text())["drops"].values():
+            dropped.update(counts)
+    assert not dropped.keys() & {reason for reason in REFUSED if dropped[reason]}
+    assert dropped["not_permitted"] + dropped["NOT_PERMITTED"] == 1 + 5, "what the policy keeps from eve"
 
 
 def test_links_between_machines_and_nodes_fail_and_come_back_under_cbcb(
@@ -162,3 +205,27 @@ def test_runs_of_a_matrix_follow_each_other_on_the_same_machines(
     at_once = run(tmp_path, command(provisioned, path, "--jobs", "2"))
     assert at_once.returncode == 2
     assert "one run at a time" in at_once.stderr
+
+
+def test_links_inside_a_machine_and_nodes_are_attacked_on_machines_as_on_one(
+    provisioned: Cluster, tmp_path: Path
+) -> None:
+    path = tmp_path / "attacked.yaml"
+    path.write_text(ATTACKED)
+    across = run(tmp_path, command(provisioned, path, "--put", "r1=m1", "--put", "r2=m2"))
+    assert across.returncode != 0
+    assert "link r1 - r2 is attacked, and its ends are on two machines" in across.stderr
+    put = ["--put", "r1=m1", "--put", "r2=m1", "--put", "r3=m2"]
+    done = run(tmp_path, command(provisioned, path, *put, "--out", "out", "--json"))
+    told = json.loads(done.stdout)["verdict"]["attacks"]
+    acts = {(each["do"], each["target"]): each["acts"] for each in told["attacks"]}
+    assert acts.pop(("lie", "r2")) > 10
+    assert acts.pop(("forge", "r1--r2")) > 150
+    assert acts.pop(("replay", "r1--r2")) > 50
+    assert acts == {("flood", "mallory"): 100}
+    assert (told["through"]["missing"], told["through"]["duplicate"] > 30) == (0, True)
+    drops: Counter[str] = Counter()
+    for router in ("r1", "r2"):
+        status = json.loads((tmp_path / "out" / "logs" / f"{router}.status.json").read_text())
+        drops.update(status["drops"]["control"])
+    assert sum(drops[reason] for reason in REFUSED) > 100

@@ -14,7 +14,12 @@ from testbed.emu.preflight import plan_problems
 from testbed.emu.world import EmulatedWorld
 from testbed.plan.load import load_plan
 from testbed.sim.frames import Framer
-from tests.attacks.played import ATTACKS, REFUSED, Played, play
+from tests.attacks.played import ATTACKS, MESSAGES, REFUSED, Played, play
+from topologies.fault_kinds import KINDS
+
+FORGE = KINDS["forge"].attacking
+WRONG = ("missing", "duplicate", "spurious")
+TIMES = "300 times every 4ms"
 
 
 def attacked(bed: Any, name: str, neighbours: str, **overrides: str) -> Played:
@@ -39,12 +44,20 @@ def test_forged_packets_end_sessions_in_namespaces(bed: Any) -> None:
 
 
 @pytest.mark.emu
-def test_with_seals_they_change_nothing_there(bed: Any) -> None:
-    found = attacked(bed, "forge", "required")
+def test_with_seals_they_change_nothing_there_and_neither_do_forged_messages(
+    bed: Any, tmp_path: Path
+) -> None:
+    text = (ATTACKS / "forge.yaml").read_text(encoding="utf-8")
+    assert FORGE is not None
+    every_way = f"every 2ms by {', '.join(FORGE.ways)}"
+    (tmp_path / "forge.yaml").write_text(text.replace("every 2ms", every_way), encoding="utf-8")
+    sealed = {"security__neighbours": "required", "security__messages": "required"}
+    found = play(tmp_path / "forge.yaml", bed.out, EmulatedWorld(), bed.run_id, **sealed)
     assert found.complete, found.outcome.message
-    assert [found.attacks["honest"][kind] for kind in ("missing", "duplicate", "spurious")] == [0, 0, 0]
+    assert [found.attacks["honest"][kind] for kind in WRONG] == [0, 0, 0]
     assert found.logged("adjacency_down", "r1", "r2") == 0
-    assert refused(found) > 1500
+    assert refused(found) > 1000
+    assert sum(found.drops("r1", "r2")[reason] for reason in MESSAGES) > 200
 
 
 @pytest.mark.emu
@@ -56,14 +69,33 @@ def test_repeated_messages_arrive_twice_there_too(bed: Any) -> None:
 
 
 @pytest.mark.emu
-def test_a_router_that_keeps_messages_to_itself_costs_those_that_go_through_it(bed: Any) -> None:
-    found = attacked(bed, "liar", "required", parameters__by="drop", parameters__share="1")
+def test_a_router_that_drops_doubles_and_rewrites_costs_those_that_go_through_it(bed: Any) -> None:
+    found = attacked(
+        bed, "liar", "required", parameters__by="drop, duplicate, rewrite", parameters__share="0.5"
+    )
     assert found.complete, found.outcome.message
-    assert found.attacks["through"]["missing"] > 100
-    assert [found.attacks["honest"][kind] for kind in ("missing", "duplicate", "spurious")] == [0, 0, 0]
+    through = found.attacks["through"]
+    assert min(through["missing"], through["duplicate"]) > 20, "what was rewritten is wanted by nobody"
+    assert [found.attacks["honest"][kind] for kind in WRONG] == [0, 0, 0]
     [attack] = found.attacks["attacks"]
     assert (attack["do"], attack["target"]) == ("lie", "r2")
-    assert attack["acts"] > 100
+    assert 60 < attack["acts"] < through["owed"] + found.attacks["attackers"]["owed"]
+
+
+@pytest.mark.emu
+def test_floods_by_a_client_and_a_router_cost_others_nothing(bed: Any, tmp_path: Path) -> None:
+    text = (ATTACKS / "flood.yaml").read_text(encoding="utf-8")
+    text = text.replace("2000 times every 1ms by filters, changes", f"{TIMES} by filters, changes, messages")
+    (tmp_path / "flood.yaml").write_text(text.replace("2000 times every 1ms", TIMES), encoding="utf-8")
+    signed = {"security__records": "signed"}
+    found = play(tmp_path / "flood.yaml", bed.out, EmulatedWorld(), bed.run_id, **signed)
+    assert found.complete, found.outcome.message
+    assert {each["target"]: each["acts"] for each in found.attacks["attacks"]} == {"mallory": 300, "r2": 300}
+    assert found.attacks["through"]["owed"] > 500
+    assert [found.attacks["through"][kind] for kind in WRONG] == [0, 0, 0]
+    assert found.drops("r1", "r3")["unknown_signer"] == 600, "records of routers that are not there"
+    counters = found.statuses["r1"]["interfaces"]
+    assert sum(row["rx_messages"] for row in counters) > 450 + 220 + 50, "with those of mallory"
 
 
 @pytest.mark.emu
@@ -80,13 +112,16 @@ def test_a_router_is_silent_attracts_and_slanders_until_the_workload_is_over(
     assert found.attacks["honest"]["owed"] > 500
 
 
-REFUSALS = [("liar", "lie by duplicate"), ("liar", "a share of packets"), ("flood", "flood by filters")]
-
-
-@pytest.mark.parametrize(("name", "what"), REFUSALS)
-def test_what_only_the_simulator_carries_out_is_refused_with_a_word_on_it(name: str, what: str) -> None:
-    problems = plan_problems(load_plan(ATTACKS / f"{name}.yaml"))
-    assert any(what in each and "--world sim" in each for each in problems)
+def test_a_client_that_is_a_program_cannot_flood_as_well(tmp_path: Path) -> None:
+    text = (ATTACKS / "flood.yaml").read_text(encoding="utf-8")
+    text = text.replace("mallory: {at: r1}", "mallory: {at: r1, run: python3 mallory.py}")
+    text = text.replace("name: flood", "name: flood\nduration: 10s")
+    (tmp_path / "mallory.py").write_text("")
+    (tmp_path / "flood.yaml").write_text(text, encoding="utf-8")
+    assert any(
+        "mallory is a client that is a program" in each
+        for each in plan_problems(load_plan(tmp_path / "flood.yaml"))
+    )
 
 
 def test_a_frame_is_made_like_one_that_was_heard() -> None:

@@ -14,7 +14,8 @@ import pytest
 
 from analysis.oracle import oracle_of
 from testbed.emu.run import EmulatedRun
-from testbed.live.live import FaultError, Live
+from testbed.live.fabric import FaultError
+from testbed.live.live import Live
 from testbed.plan.load import load_plan
 from testbed.plan.model import Fault, Plan
 from testbed.runs.directory import RunDirectory
