@@ -175,6 +175,10 @@ bench-one-client: tools ## What 100,000 descriptors of one client cost under bp,
 bench-seals: tools ## What it costs that neighbours prove who they are, as Markdown; ROUTERS=1000: of so many.
 	PYTHONPATH=. $(BIN)/python tests/benchmarks/seals_time.py --routers $(or $(ROUTERS),1000)
 
+.PHONY: bench-flood
+bench-flood: tools ## What a neighbour that floods a router costs the others, over sockets, as Markdown; FILTERS=20000 SECONDS=3: less.
+	PYTHONPATH=. $(BIN)/python tests/benchmarks/flood_table.py --filters $(or $(FILTERS),1000000) --seconds $(or $(SECONDS),10)
+
 .PHONY: bench-sweep
 bench-sweep: tools ## What the cells of a sweep cost as Spark tasks, with one worker and two, as Markdown.
 	PYTHONPATH=. $(BIN)/python tests/benchmarks/sweep_table.py

@@ -33,6 +33,7 @@ class Loop {
           seals_(std::move(seals)),
           descriptors_(std::move(descriptors)),
           ports_(descriptors_.size()),
+          shut_(descriptors_.size()),
           lost_(descriptors_.size()),
           queue_(descriptors_.size() + (inner ? 1 : 0), queue_packets) {
         for (const int descriptor : descriptors_) prepare(descriptor);
@@ -40,6 +41,7 @@ class Loop {
 
     void install(FibPointer fib) { fib_.set(std::move(fib)); }
     void stop() const noexcept { stop_.raise(); }
+    void shut(std::size_t port, bool shut) noexcept { shut_[port].set(shut); }
     [[nodiscard]] int control_descriptor() const noexcept { return queue_.descriptor(); }
     [[nodiscard]] ControlQueue::Packets take_control() { return queue_.take(); }
     [[nodiscard]] std::size_t ports() const noexcept { return ports_.size(); }
@@ -86,6 +88,7 @@ class Loop {
         void drop(Drop reason, std::size_t count = 1) const noexcept { loop.drop(reason, count); }
         void control(wire::Bytes packet) const {
             loop.ports_[ingress].add(Count::RxControl);
+            if (loop.shut_[ingress].drops(packet)) return loop.ports_[ingress].add(Count::OverShare);
             if (!loop.queue_.push(ingress, packet)) loop.ports_[ingress].add(Count::ControlOverflows);
         }
         template <class C>
@@ -218,6 +221,7 @@ class Loop {
     Counters inside_;
     std::vector<int> descriptors_;
     std::vector<Counters> ports_;
+    std::vector<Shut> shut_;
     std::vector<std::uint32_t> lost_;
     std::array<std::atomic<std::uint64_t>, DROPS> drops_{};
     ControlQueue queue_;

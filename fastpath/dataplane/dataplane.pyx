@@ -19,13 +19,14 @@ from fastpath.fib import DropReason
 
 
 cdef extern from "dataplane/dataplane.hpp" namespace "cbn" nogil:
-    const char *COUNT_NAMES[12]
+    const char *COUNT_NAMES[13]
 
     cdef cppclass Loop:
         Loop(vector[int], size_t, cbool, GuardsPointer) except +
         void install(FibPointer)
         int run() except +
         void stop()
+        void shut(size_t, cbool)
         int control_descriptor()
         vector[pair[uint32_t, string]] take_control()
         cbool send(uint32_t, Bytes)
@@ -72,6 +73,11 @@ cdef class DataPlane:
     def __dealloc__(self):
         del self.loop
 
+    cdef int known(self, uint32_t interface) except -1:
+        if interface >= self.loop.ports():
+            raise UsageError(f"interface is {interface}; the data plane has {self.loop.ports()}")
+        return 0
+
     def install(self, Fib fib not None):
         """Swap the FIB atomically; callable from any thread while `run` runs.
 
@@ -91,6 +97,14 @@ cdef class DataPlane:
         """Make `run` return soon; callable from any thread, any number of times, also before `run`."""
         self.loop.stop()
 
+    def shut(self, uint32_t interface, cbool shut):
+        """Drop CONTROL and ACK of an interface but for the first of them, and count them; or take them again.
+
+        Callable from any thread while `run` runs. HELLOs are taken always.
+        """
+        self.known(interface)
+        self.loop.shut(interface, shut)
+
     def control_fd(self):
         """Readable while control packets wait. Belongs to the data plane: do not close it."""
         return self.loop.control_descriptor()
@@ -107,8 +121,7 @@ cdef class DataPlane:
 
         UsageError if the interface does not exist or the datagram is not well framed.
         """
-        if interface >= self.loop.ports():
-            raise UsageError(f"interface is {interface}; the data plane has {self.loop.ports()}")
+        self.known(interface)
         cdef Bytes data = Bytes(<const uint8_t *>PyBytes_AS_STRING(datagram), PyBytes_GET_SIZE(datagram))
         cdef Status status = check_framing(data)
         if not status.ok():
@@ -125,10 +138,11 @@ cdef class DataPlane:
         `interfaces`: a dict each of rx_messages, tx_messages, rx_control, tx_control (packets),
         rx_bytes, tx_bytes (UDP payload), rx_datagrams, tx_datagrams, rx_errors, tx_errors (system
         calls and datagrams refused by the kernel), rx_overflows (datagrams lost in the socket's
-        queue), control_overflows (packets lost in ours). `inner`: rx_messages and control_overflows of what
-        is forwarded to the control plane. `drops`: reason name -> messages.
+        queue), control_overflows (packets lost in ours), over_share (those dropped by `shut`).
+        `inner`: rx_messages and control_overflows of what is forwarded to the control plane.
+        `drops`: reason name -> messages.
         """
-        names = [COUNT_NAMES[what].decode() for what in range(12)]
+        names = [COUNT_NAMES[what].decode() for what in range(13)]
         interfaces = [
             {name: self.loop.count(port, what) for what, name in enumerate(names)}
             for port in range(self.loop.ports())

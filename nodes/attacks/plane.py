@@ -55,6 +55,9 @@ class TurnedPlane:
         """Forward by this from now on."""
         self._forward = self._turned(fib.forward_datagram)
 
+    def shut(self, interface: int, shut: bool) -> None:
+        """The control plane, which is in the same process, drops by itself what it does not take."""
+
     def run(self) -> None:
         """Nothing is done here: wait for `stop`."""
         self._over.wait()
@@ -85,7 +88,7 @@ class TurnedPlane:
 
     def counters(self) -> Mapping[str, object]:
         """As the compiled data plane's; no queue is before the control plane, so none overflows."""
-        nowhere = {"rx_errors": 0, "control_overflows": 0}
+        nowhere = {"rx_errors": 0, "control_overflows": 0, "over_share": 0}
         return {
             "interfaces": [{**link.counters(), **nowhere} for link in self._links],
             "inner": dict(zip(INNER_COUNTS, (self._inner, 0), strict=True)),

@@ -18,7 +18,7 @@ from nodes.daemon.loop import Loop
 from nodes.daemon.shell import Shell
 from nodes.daemon.sockets import open_interface
 from nodes.daemon.udp import UdpLink
-from nodes.routing.effects import Deliver, DeliverMatch, SealMessages
+from nodes.routing.effects import Deliver, DeliverMatch, SealMessages, Shut
 
 DATAGRAMS_A_TURN = 256
 FLUSH_NS = NS
@@ -77,6 +77,9 @@ class ClientNode:
         """The one link does so from the next datagram on."""
         assert output.interface == 0
         self._link.seal_messages(output)
+
+    def shut(self, output: Shut) -> None:
+        """Nothing lies between the socket and the core, which drops what it does not take."""
 
     def deliver(self, output: Deliver | DeliverMatch) -> None:
         """The script has noted the delivery as an event already."""

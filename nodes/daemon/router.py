@@ -7,6 +7,7 @@ queue until the loop takes it to the core.
 from __future__ import annotations
 
 import threading
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from random import Random
 from socket import socket
@@ -22,7 +23,7 @@ from nodes.daemon.journal import Journal
 from nodes.daemon.loop import Loop
 from nodes.daemon.shell import Shell
 from nodes.daemon.sockets import open_interfaces, receive_buffer_bytes
-from nodes.routing.effects import Deliver, DeliverMatch, SealMessages
+from nodes.routing.effects import Deliver, DeliverMatch, Reason, SealMessages, Shut
 from nodes.routing.router import Router
 from nodes.scheme_catalog import factors_patterns
 
@@ -38,6 +39,9 @@ class Plane(Protocol):
 
     def stop(self) -> None:
         """Let `run` return."""
+
+    def shut(self, interface: int, shut: bool) -> None:
+        """The control plane takes neither CONTROL nor ACK from there, or does so again."""
 
     def control_fd(self) -> int:
         """Readable while there is something to take."""
@@ -110,6 +114,10 @@ class RouterNode:
         """The data plane does so from the next datagram on."""
         self._seals.use(output.interface, output.sending, output.receiving)
 
+    def shut(self, output: Shut) -> None:
+        """The data plane drops there what counts, or lets it through again."""
+        self._plane.shut(output.interface, output.shut)
+
     def deliver(self, output: Deliver | DeliverMatch) -> None:
         """A router has no application; its core must not ask for this."""
         raise AssertionError(f"a router was to deliver {output}")
@@ -117,11 +125,12 @@ class RouterNode:
     def status(self) -> dict[str, object]:
         """The core's status, with the shell's and the data plane's counters."""
         counters = self._plane.counters()
+        interfaces = self._interfaces(counters["interfaces"])
         return {
             "core": self.shell.core.status(),
-            "interfaces": self._interfaces(counters["interfaces"]),
+            "interfaces": interfaces,
             "inner": counters["inner"],
-            "drops": {"control": self.shell.dropped(), "forwarding": counters["drops"]},
+            "drops": {"control": self._control_drops(interfaces), "forwarding": counters["drops"]},
         }
 
     def tables(self) -> dict[str, object]:
@@ -140,6 +149,15 @@ class RouterNode:
             self._thread.join()
         for sock in self._sockets:
             sock.close()
+
+    def _control_drops(self, interfaces: list[dict[str, object]]) -> dict[str, int]:
+        """Those of the core, and those that the data plane has spared it."""
+        drops = Counter(self.shell.drops)
+        for row in interfaces:
+            spared = row[Reason.OVER_SHARE]
+            assert isinstance(spared, int)
+            drops[Reason.OVER_SHARE] += spared
+        return dict(sorted((+drops).items()))
 
     def _interfaces(self, rows: object) -> list[dict[str, object]]:
         assert isinstance(rows, list)

@@ -19,7 +19,18 @@ from nodes.daemon.admin import Command
 from nodes.daemon.clock import Clock
 from nodes.daemon.journal import Journal
 from nodes.daemon.loop import Loop
-from nodes.routing.effects import Core, Deliver, DeliverMatch, Drop, Install, Log, Output, SealMessages, Send
+from nodes.routing.effects import (
+    Core,
+    Deliver,
+    DeliverMatch,
+    Drop,
+    Install,
+    Log,
+    Output,
+    SealMessages,
+    Send,
+    Shut,
+)
 
 PACKETS_A_TURN = 64
 """How many packets the core takes before what it asks for is done."""
@@ -39,6 +50,9 @@ class Carrier(Protocol):
 
     def seal_messages(self, output: SealMessages) -> None:
         """Seal messages, and take sealed ones, with these keys from now on."""
+
+    def shut(self, output: Shut) -> None:
+        """What the core would drop at an interface need not be brought to it; or it takes it again."""
 
 
 class Shell:
@@ -121,6 +135,8 @@ class Shell:
                 self._carrier.deliver(output)
             case SealMessages():
                 self._carrier.seal_messages(output)
+            case Shut():
+                self._carrier.shut(output)
             case Drop(_, reason):
                 self.drops[reason] += 1
             case Log():

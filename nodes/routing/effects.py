@@ -142,7 +142,18 @@ class SealMessages:
     receiving: tuple[MessageKey, ...]
 
 
-Output = Send | Install | Deliver | DeliverMatch | SealMessages | Drop | Log
+@dataclass(frozen=True, slots=True)
+class Shut:
+    """The neighbour at an interface is beyond its share, or is so no more.
+
+    While it is, the core takes neither CONTROL nor ACK from there, so they need not come so far.
+    """
+
+    interface: int
+    shut: bool
+
+
+Output = Send | Install | Deliver | DeliverMatch | SealMessages | Shut | Drop | Log
 
 
 class Core(Protocol):

@@ -15,7 +15,7 @@ from fastpath.wire import codec
 from nodes.config import InterfaceConfig, LinkKey, NodeConfig
 from nodes.routing.adjacency import Adjacency, Change, State
 from nodes.routing.channel import UDP_OVERHEAD_BYTES, Channel
-from nodes.routing.effects import Drop, Log, Output, Reason, Send
+from nodes.routing.effects import Drop, Log, Output, Reason, Send, Shut
 from nodes.routing.guard import SEALS_REFUSED, Guard
 from nodes.routing.message_keys import MessageKeys
 from nodes.routing.outbound import Promise
@@ -129,15 +129,20 @@ class Link:
         """Take one packet that is not a MESSAGE."""
         self.stirred, self.deadline = True, None
         self._now_ns = now_ns
+        counts = self._share.is_limited and len(packet) > TYPE_AT and packet[TYPE_AT] in COUNTED
+        if counts and not self._within_share(now_ns):
+            return []
         if self._guard.watches and not self._admits(now_ns, packet):
             return []
-        if self._share.is_limited and not self._within_share(now_ns, packet):
-            return []
+        if counts:
+            self._share.count_packet()
         try:
             events = self._dispatch(now_ns, _decoded(packet))
         except WireError:
             self.drop(Reason.MALFORMED)
             return []
+        if counts:
+            self._look_at_share(now_ns)
         self._gather(now_ns)
         return events
 
@@ -184,6 +189,8 @@ class Link:
         """Do what is due."""
         self._stir()
         self._now_ns = now_ns
+        if self._share.is_limited:
+            self._look_at_share(now_ns)
         events = self._changes(self._adjacency.handle_timer(now_ns))
         if self._channel is not None:
             self._channel.handle_timer(now_ns)
@@ -198,6 +205,9 @@ class Link:
             hello_at = self._adjacency.next_deadline()
             deadline = self._channel.next_deadline() if self._channel is not None else None
             self.deadline = hello_at if deadline is None else min(hello_at, deadline)
+            opens_at = self._share.opens_at
+            if opens_at is not None and opens_at < self.deadline:
+                self.deadline = opens_at
         return self.deadline
 
     def take_outputs(self) -> list[Output]:
@@ -233,16 +243,21 @@ class Link:
             self.drop(reason, why=SEALS_REFUSED[reason], taken=permitted)
         return permitted
 
-    def _within_share(self, now_ns: int, packet: bytes) -> bool:
-        """Whether a packet is within the neighbour's share, or does not count; if not, it is dropped."""
-        counts = len(packet) > TYPE_AT and packet[TYPE_AT] in COUNTED
-        setting = self._share.refusal(now_ns) if counts else None
+    def _within_share(self, now_ns: int) -> bool:
+        """Whether the neighbour is within its share; if not, the packet is dropped, whoever it is of."""
+        self._look_at_share(now_ns)
+        setting = self._share.shut_by
         if setting is None:
             return True
         first = Reason.OVER_SHARE not in self._refused
         self._refused.add(Reason.OVER_SHARE)
         self.drop(Reason.OVER_SHARE, **({"setting": setting} if first else {}))
         return False
+
+    def _look_at_share(self, now_ns: int) -> None:
+        """Whoever carries the packets is told whether to bring those that count."""
+        if self._share.look(now_ns):
+            self._outputs.append(Shut(self.interface.index, self._share.shut_by is not None))
 
     def _dispatch(self, now_ns: int, packet: Packet) -> list[LinkEvent]:
         match packet:

@@ -14,12 +14,14 @@ from fastpath.fib import ClassEntry, DropReason, Fib, ForwardingTable, Route
 from fastpath.wire.codec import UsageError, encode_ack
 from nodes.model import Filter
 from nodes.wire.codec import decode_datagram, encode, encode_filter
-from nodes.wire.packets import Message, Pad
+from nodes.wire.packets import Control, Hello, Message, Pad, Role
 
 pytestmark = pytest.mark.timed
 
 CLIENT = 77
 ACK = encode_ack(1, 2, 3, 4)
+HELLO = encode(Hello(Role.ROUTER, 1, 2, 2_000, 0, 0))
+CONTROL = encode(Control(1, 1, 2, 3, 4, 5, True, True, b"payload"))
 PATIENCE_S = 20
 
 
@@ -205,13 +207,68 @@ def test_who_floods_the_control_queue_costs_the_others_neither_packets_nor_their
 
 def test_of_a_long_queue_a_part_is_taken_at_a_time_and_the_descriptor_says_that_there_is_more():
     with router(queue_packets=10_000) as r:
-        for sent in range(50, 5_001, 50):
-            r.peers[1].send(ACK * 50)
-            r.counted(1, "rx_control", sent)
+        for sent in range(50, 2_501, 50):
+            for interface in (1, 2):
+                r.peers[interface].send(ACK * 50)
+                r.counted(interface, "rx_control", sent)
         assert len(r.plane.take_control()) == 4_096
         assert select.select([r.plane.control_fd()], [], [], 0)[0]
         assert len(r.plane.take_control()) == 5_000 - 4_096
         assert not select.select([r.plane.control_fd()], [], [], 0)[0]
+
+
+def test_a_lane_is_bounded_in_packets_whatever_the_queue_has_room_for():
+    with router(queue_packets=100_000) as r:
+        for sent in range(50, 5_001, 50):
+            r.peers[1].send(ACK * 50)
+            counters = r.counted(1, "rx_control", sent)
+        assert counters["control_overflows"] == 5_000 - 4_096
+        assert len(r.plane.take_control()) == 4_096
+
+
+def test_a_lane_is_bounded_in_bytes():
+    largest = encode(Control(1, 1, 2, 3, 4, 5, True, True, bytes(60_000)))
+    fit = 8 * 1024 * 1024 // len(largest)
+    with router() as r:
+        for sent in range(1, fit + 11):
+            r.peers[1].send(largest)
+            counters = r.counted(1, "rx_control", sent)
+        assert counters["control_overflows"] == 10
+        assert len(r.plane.take_control()) == fit
+        r.peers[1].send(largest)
+        assert len(r.control(1)) == 1
+
+
+def test_a_full_lane_has_room_for_some_hellos_more():
+    with router() as r:
+        for sent in range(50, 4_101, 50):
+            r.peers[1].send(ACK * 50)
+            r.counted(1, "rx_control", sent)
+        r.peers[1].send(HELLO * 20)
+        assert r.counted(1, "rx_control", 4_120)["control_overflows"] == 4
+        taken = r.plane.take_control() + r.plane.take_control()
+        assert [packet for _, packet in taken].count(HELLO) == 20
+        for _ in range(5):
+            r.peers[1].send(HELLO * 20)
+        assert r.counted(1, "rx_control", 4_220)["control_overflows"] == 4 + 36
+        assert len(r.control(64)) == 64
+
+
+def test_of_an_interface_that_is_shut_hellos_come_and_the_first_of_what_counts():
+    with router() as r:
+        r.plane.shut(1, True)
+        r.peers[1].send(ACK * 20 + HELLO + CONTROL * 20)
+        assert r.counted(1, "rx_control", 41)["over_share"] == 39
+        assert r.control(2) == [(1, ACK), (1, HELLO)]
+        r.peers[2].send(ACK)
+        assert r.control(1) == [(2, ACK)]
+        r.plane.shut(1, False)
+        r.peers[1].send(ACK + CONTROL)
+        assert r.control(2) == [(1, ACK), (1, CONTROL)]
+        assert r.counted(1, "rx_control", 43)["over_share"] == 39
+        assert r.counted(2, "rx_control", 1)["over_share"] == 0
+        with pytest.raises(UsageError, match="interface is 4"):
+            r.plane.shut(4, True)
 
 
 def test_the_control_plane_sends_past_the_loop():

@@ -7,14 +7,17 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from fastpath.wire.codec import encode_link_state
-from nodes.config import LimitConfig
+from nodes.config import LimitConfig, Neighbours
 from nodes.model import parse_predicate
-from nodes.routing.share import SECOND_NS, Bucket
+from nodes.routing.effects import Output, Shut
+from nodes.routing.share import SECOND_NS, Bucket, Share
 from nodes.wire.codec import encode, encode_predicate
 from nodes.wire.packets import Ack, Kind
+from nodes.wire.seal import KEY_BYTES, seal
 from tests.draws import draws
 from tests.routing.fabric import MS, SECOND, Conditions, Network, configure, line
 from tests.routing.impostor import Impostor
+from tests.routing.sealed import sealed
 
 MANY = 400
 
@@ -94,6 +97,66 @@ def test_a_flood_of_records_costs_a_share_of_looking_and_no_adjacency() -> None:
     assert net.router("r2").drops["over_share"] - before == 100_000 - taken
     assert down(net) == []
     assert all(a["state"] == "up" for a in net.router("r2").status()["adjacencies"])  # type: ignore[attr-defined]
+
+
+class Watched(Network):
+    """Notes what the shell of a router is told."""
+
+    def see(self, name: str, output: Output) -> None:
+        if isinstance(output, Shut):
+            self.told.append((name, output.interface, output.shut))
+
+    told: list[tuple[str, int, bool]]
+
+
+@pytest.mark.parametrize("rate", [1, 7, 100])
+def test_the_shell_is_told_once_when_a_link_is_shut_and_once_when_it_opens(rate: int) -> None:
+    net = Watched(configure(line(2), {"c1": 1}, limits=LimitConfig(control_packets_per_second=rate)), 1)
+    net.told = []
+    net.run(10 * SECOND)
+    at = next(i.index for i in net.configs["r1"].interfaces if i.peer_name == "c1")
+    impostor = Impostor(net, at)
+    net.told = []
+    for _ in range(200):
+        impostor.say(encode(Ack(impostor.ours, impostor.theirs, 0, 16)))
+    assert net.told == [("r1", at, True)]
+    net.run(3 * SECOND)
+    assert net.told == [("r1", at, True), ("r1", at, False)]
+
+
+def test_a_link_that_was_shut_opens_with_a_tenth_of_a_second() -> None:
+    share = Share(LimitConfig(control_packets_per_second=100))
+    for _ in range(100):
+        assert not share.look(SECOND_NS)
+        share.count_packet()
+    assert share.look(SECOND_NS)
+    assert share.shut_by == "limits.control_packets_per_second"
+    assert share.opens_at == SECOND_NS + SECOND_NS // 10
+    assert not share.look(share.opens_at - 1)
+    assert share.look(share.opens_at)
+    assert share.shut_by is None
+
+
+@pytest.mark.parametrize("mode", [Neighbours.PERMISSIVE, Neighbours.REQUIRED])
+def test_forged_packets_use_up_nothing_of_the_share_of_a_neighbour_that_seals(mode: Neighbours) -> None:
+    limits = LimitConfig(control_packets_per_second=20, changes_per_second=20)
+    net = Network(sealed(configure(line(3), {"c1": 1}, limits=limits), mode), 1)
+    net.converge()
+    at = next(i for i in net.configs["r1"].interfaces if i.peer_name == "c1")
+    forged = seal(encode(Ack(1, 2, 0, 16)), bytes(KEY_BYTES), at.keys[0].key_id, 1)
+    for _ in range(2_000):
+        net.router("r1").receive(net.now_ns, at.index, forged)
+    net.after("r1")
+    core = net.client("c1").core
+    core.subscribe(net.now_ns, parse_predicate("x = 1"))
+    net.after("c1")
+    began_ns = net.now_ns
+    net.converge()
+    assert net.now_ns - began_ns < SECOND
+    drops = net.router("r1").status()["drops"]
+    assert drops["wrong_seal"] == 2_000  # type: ignore[index]
+    assert "over_share" not in drops  # type: ignore[operator]
+    assert down(net) == []
 
 
 def test_hellos_are_not_counted_and_acknowledgements_are() -> None:
