@@ -215,6 +215,7 @@ cdef extern from "wire/codec.hpp" namespace "cbn::wire" nogil:
     void put_name(string &, const string &) except +
     void put_string_value(string &, const string &) except +
     void put_float_value(string &, double) except +
+    void write_session(uint8_t *, PacketType, const ControlView &)
     void begin_packet(string &, uint8_t, uint8_t) except +
     void put_trailer(string &, const string &, uint16_t, uint8_t) except +
     void patch_u16(string &, size_t, uint16_t)
@@ -228,5 +229,6 @@ cdef extern from "wire/codec.hpp" namespace "cbn::wire" nogil:
     const uint8_t FLAG_PAYLOAD
     const uint8_t FLAG_FIRST
     const uint8_t FLAG_LAST
+    const size_t CONTROL_SIZE
     const size_t MAX_PACKET
     const size_t SEAL_MAC_SIZE

@@ -57,6 +57,21 @@ inline void patch_u16(std::string& out, std::size_t at, std::uint16_t value) {
     store<std::uint16_t>(reinterpret_cast<std::uint8_t*>(out.data()) + at, value);
 }
 
+// A whole CONTROL or ACK without a trailer, if it is not too long to say. There must be room for it.
+inline void write_session(std::uint8_t* at, PacketType type, const ControlView& said) noexcept {
+    at[0] = VERSION;
+    at[1] = static_cast<std::uint8_t>(type);
+    store<std::uint16_t>(at + 2, static_cast<std::uint16_t>(CONTROL_SIZE + said.fragment.size()));
+    at[4] = said.flags;
+    at[5] = said.kind;
+    store<std::uint16_t>(at + 6, said.window);
+    store<std::uint64_t>(at + 8, said.incarnation);
+    store<std::uint64_t>(at + 16, said.peer_incarnation);
+    store<std::uint32_t>(at + 24, said.sequence);
+    store<std::uint32_t>(at + 28, said.ack);
+    std::copy(said.fragment.begin(), said.fragment.end(), at + CONTROL_SIZE);
+}
+
 // Writes the packet's length into it; false if it is too long to say.
 [[nodiscard]] inline bool seal(std::string& out) {
     if (out.size() > MAX_PACKET) return false;

@@ -35,6 +35,38 @@ def split_datagram(bytes data not None):
     return [(<int>frame.type, frame.offset, frame.length) for frame in frames]
 
 
+def lone_type(bytes datagram not None):
+    """The type of the one packet that a datagram is; -1: it is not one packet, well framed."""
+    cdef Frame frame
+    return <int>frame.type if read_single(view(datagram), frame).ok() else -1
+
+
+def read_session(bytes packet not None, incarnation, peer_incarnation):
+    """What a CONTROL without a trailer says that names this session, or an ACK.
+
+    (kind, sequence, ack, window, first, last, fragment); of an ACK, kind and sequence are 0.
+    None: it is anything else, of which `decode_packet` says more.
+    """
+    cdef ControlView c
+    cdef Bytes data = view(packet)
+    cdef Frame frame
+    if not read_single(data, frame).ok():
+        return None
+    if frame.type == PacketType.Control:
+        if not parse_control(data, c).ok():
+            return None
+    elif frame.type != PacketType.Ack or not parse_ack(data, c).ok():
+        return None
+    if not c.trailer.tag.empty():
+        return None
+    if c.incarnation != <uint64_t>incarnation or c.peer_incarnation != <uint64_t>peer_incarnation:
+        return None
+    if frame.type == PacketType.Ack:
+        return (0, 0, c.ack, c.window, False, False, b"")
+    return (c.kind, c.sequence, c.ack, c.window, (c.flags & FLAG_FIRST) != 0, (c.flags & FLAG_LAST) != 0,
+            copy(c.fragment))
+
+
 def decode_packet(bytes packet not None):
     """One whole packet: its type and the arguments that would encode it again, in order."""
     cdef Bytes data = view(packet)
@@ -124,33 +156,48 @@ def encode_hello(role, node, incarnation, hold_time_ms, seen_node=0, seen_incarn
     return finish(out, trailer)
 
 
-cdef int put_session(string &out, object window, object incarnation, object peer_incarnation, object sequence,
-                     object ack) except -1:
-    put_u16(out, unsigned(window, "window", 0, U16))
-    put_u64(out, unsigned(incarnation, "incarnation", 1, U64))
-    put_u64(out, unsigned(peer_incarnation, "peer_incarnation", 1, U64))
-    put_u32(out, sequence)
-    put_u32(out, unsigned(ack, "ack", 0, U32))
-    return 0
+cdef bytes session_packet(PacketType type_, ControlView &said, object fragment, object trailer):
+    """A CONTROL or an ACK. What `said` has besides flags and kind has been checked."""
+    cdef string out
+    cdef size_t size
+    cdef bytes packet
+    if not isinstance(fragment, bytes):
+        raise UsageError(f"fragment must be bytes, not {type(fragment).__name__}")
+    said.fragment = view(fragment)
+    if said.fragment.size() > U16:
+        raise UsageError(f"fragment has {len(fragment)} bytes; expected at most 65535")
+    size = CONTROL_SIZE + said.fragment.size()
+    if trailer is None and size <= MAX_PACKET:
+        packet = PyBytes_FromStringAndSize(NULL, size)
+        write_session(<uint8_t *>PyBytes_AS_STRING(packet), type_, said)
+        return packet
+    out.resize(size)
+    write_session(<uint8_t *>out.data(), type_, said)
+    return finish(out, trailer)
 
 
 def encode_control(kind, incarnation, peer_incarnation, sequence, ack, window, first, last, fragment,
                    trailer=None):
-    cdef string out
-    cdef int flags = auth_flag(trailer) | (FLAG_FIRST if first else 0) | (FLAG_LAST if last else 0)
-    begin_packet(out, <int>PacketType.Control, flags)
-    put_u8(out, unsigned(kind, "kind", 1, U8))
-    put_session(out, window, incarnation, peer_incarnation, unsigned(sequence, "sequence", 1, U32), ack)
-    out.append(raw(fragment, "fragment", 65535))
-    return finish(out, trailer)
+    cdef ControlView said
+    said.flags = auth_flag(trailer) | (FLAG_FIRST if first else 0) | (FLAG_LAST if last else 0)
+    said.kind = unsigned(kind, "kind", 1, U8)
+    said.window = unsigned(window, "window", 0, U16)
+    said.incarnation = unsigned(incarnation, "incarnation", 1, U64)
+    said.peer_incarnation = unsigned(peer_incarnation, "peer_incarnation", 1, U64)
+    said.sequence = unsigned(sequence, "sequence", 1, U32)
+    said.ack = unsigned(ack, "ack", 0, U32)
+    return session_packet(PacketType.Control, said, fragment, trailer)
 
 
 def encode_ack(incarnation, peer_incarnation, ack, window, trailer=None):
-    cdef string out
-    begin_packet(out, <int>PacketType.Ack, auth_flag(trailer))
-    put_u8(out, 0)
-    put_session(out, window, incarnation, peer_incarnation, 0, ack)
-    return finish(out, trailer)
+    cdef ControlView said
+    said.flags = auth_flag(trailer)
+    said.kind, said.sequence = 0, 0
+    said.window = unsigned(window, "window", 0, U16)
+    said.incarnation = unsigned(incarnation, "incarnation", 1, U64)
+    said.peer_incarnation = unsigned(peer_incarnation, "peer_incarnation", 1, U64)
+    said.ack = unsigned(ack, "ack", 0, U32)
+    return session_packet(PacketType.Ack, said, b"", trailer)
 
 
 def encode_seal(key_id, session, counter, mac, algorithm=2):

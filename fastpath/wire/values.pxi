@@ -19,11 +19,17 @@ cdef inline bytes to_bytes(const string &data):
 
 
 cdef uint64_t unsigned(object value, str field, uint64_t low, uint64_t high) except? 0:
+    cdef uint64_t number = 0
+    cdef bint fits = True
     if not isinstance(value, int) or isinstance(value, bool):
         raise UsageError(f"{field} must be an integer, not {value!r}")
-    if value < low or value > high:
+    try:
+        number = value
+    except OverflowError:
+        fits = False
+    if not fits or number < low or number > high:
         raise UsageError(f"{field} is {value}; expected {low} to {high}")
-    return value
+    return number
 
 
 cdef string raw(object value, str field, size_t most) except *:

@@ -126,7 +126,7 @@ class Shell:
 
     def _do(self, output: Output) -> None:
         match output:
-            case Send(interface, datagram):
+            case Send(interface=interface, datagram=datagram):
                 if not self._carrier.send(interface, datagram):
                     self.drops["send_failed"] += 1
             case Install(fib):

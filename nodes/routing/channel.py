@@ -20,11 +20,13 @@ Not here: the rules of sending (`outbound`); who the neighbour is (`adjacency`).
 from __future__ import annotations
 
 from collections.abc import Hashable
+from typing import final
 
 from fastpath.wire import codec
 from nodes.config import MILLISECOND_NS, LimitConfig, TimerConfig
 from nodes.routing.effects import Reason
 from nodes.routing.outbound import Fragment, Outbound, Promise
+from nodes.routing.pending import earlier
 from nodes.wire.packets import Ack, Control, Kind
 
 UDP_OVERHEAD_BYTES = 28
@@ -37,6 +39,32 @@ URGENT = frozenset((Kind.LINK_STATE, Kind.RECORD_REQUEST))
 """Kinds of small payloads that pass between the fragments of large ones of other kinds."""
 STREAMED = frozenset((Kind.MATCH,))
 """Kinds of payloads that come as messages do, and change nothing at who takes them."""
+
+
+@final
+class Segment:
+    """What a packet of the session says: a CONTROL, or an ACK, which has no number."""
+
+    __slots__ = ("ack", "first", "fragment", "kind", "last", "sequence", "window")
+
+    def __init__(
+        self, kind: int, sequence: int, ack: int, window: int, *, first: bool, last: bool, fragment: bytes
+    ) -> None:
+        self.kind = kind
+        self.sequence = sequence
+        self.ack = ack
+        self.window = window
+        self.first = first
+        self.last = last
+        self.fragment = fragment
+
+
+def segment_of(packet: Control | Ack) -> Segment:
+    """What it says but for the session."""
+    if isinstance(packet, Ack):
+        return Segment(0, 0, packet.ack, packet.window, first=False, last=False, fragment=b"")
+    kind, _, _, sequence, ack, window, first, last, fragment, _ = packet
+    return Segment(kind, sequence, ack, window, first=first, last=last, fragment=fragment)
 
 
 class _Open:
@@ -64,7 +92,7 @@ class Reassembly:
         self._open: dict[int, _Open] = {}
         self._size = 0
 
-    def add(self, packet: Control) -> tuple[tuple[int, bytes] | None, Reason | None]:
+    def add(self, packet: Segment) -> tuple[tuple[int, bytes] | None, Reason | None]:
         """The next packet in order: (kind, payload) if it completes one, and why something was dropped."""
         if packet.first and packet.last and packet.kind not in self._open:
             if self._size + len(packet.fragment) <= self._limit:
@@ -114,11 +142,11 @@ class Inbound:
         """Whether the last packet must be answered by an ACK of its own, not by data."""
         self._delay_ns = timers.retransmit_ms * MILLISECOND_NS // 10
         self._reassembly = Reassembly(limits.payload_bytes)
-        self._ahead: dict[int, Control] = {}
+        self._ahead: dict[int, Segment] = {}
         self._unacknowledged = 0
         self._acknowledge_at: int | None = None
 
-    def accept(self, now_ns: int, packet: Control) -> tuple[list[tuple[int, bytes]], list[Reason]]:
+    def accept(self, now_ns: int, packet: Segment) -> tuple[list[tuple[int, bytes]], list[Reason]]:
         """Take a packet of the session: the payloads it completes, and what was dropped."""
         if packet.sequence == self.received + 1 <= self.received + self.window:
             return self._in_order(now_ns, packet)
@@ -146,10 +174,10 @@ class Inbound:
         self.acknowledge_now = self.gap = False
         self._acknowledge_at, self._unacknowledged = None, 0
 
-    def _in_order(self, now_ns: int, packet: Control) -> tuple[list[tuple[int, bytes]], list[Reason]]:
+    def _in_order(self, now_ns: int, packet: Segment) -> tuple[list[tuple[int, bytes]], list[Reason]]:
         payloads, reasons = [], []
         filled = len(self._ahead) > 0
-        following: Control | None = packet
+        following: Segment | None = packet
         while following is not None:
             self.received += 1
             payload, reason = self._reassembly.add(following)
@@ -235,16 +263,21 @@ class Channel:
 
     def receive(self, now_ns: int, packet: Control | Ack) -> list[tuple[int, bytes]]:
         """Take a packet of this session; returns the (kind, payload)s it completes, in order."""
-        if not self._out.plausible(packet.ack):
+        return self.take(now_ns, segment_of(packet))
+
+    def take(self, now_ns: int, said: Segment) -> list[tuple[int, bytes]]:
+        """Take what a packet of this session says, as `receive`."""
+        if not self._out.plausible(said.ack):
             self.drops.append(Reason.IMPOSSIBLE_ACK)
             self._impossible += 1
             return []
         self._impossible = 0
         payloads: list[tuple[int, bytes]] = []
-        if isinstance(packet, Control):
-            payloads, reasons = self._in.accept(now_ns, packet)
+        pure = said.sequence == 0
+        if not pure:
+            payloads, reasons = self._in.accept(now_ns, said)
             self.drops += reasons
-        self._out.acknowledge(now_ns, packet.ack, packet.window, pure=isinstance(packet, Ack))
+        self._out.acknowledge(now_ns, said.ack, said.window, pure)
         if self._in.gap or self._out.has_more:
             self._flush(now_ns)
         return payloads
@@ -257,10 +290,7 @@ class Channel:
 
     def next_deadline(self) -> int | None:
         """When `handle_timer` is wanted."""
-        ours, theirs = self._out.next_deadline(), self._in.next_deadline()
-        if ours is None or theirs is None:
-            return theirs if ours is None else ours
-        return min(ours, theirs)
+        return earlier(self._out.next_deadline(), self._in.next_deadline())
 
     def take_packets(self) -> list[bytes]:
         """The packets to send, in order; what arrived since the last call is acknowledged once."""

@@ -19,7 +19,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import NamedTuple, Protocol
+from typing import NamedTuple, Protocol, final
 
 from fastpath.fib import Fib
 from nodes.config import LinkKey
@@ -73,11 +73,15 @@ class Reason(StrEnum):
     MATCH_OVERFLOW = "match_overflow"
 
 
-class Send(NamedTuple):
+@final
+class Send:
     """Send these packets (one datagram) on an interface."""
 
-    interface: int
-    datagram: bytes
+    __slots__ = ("datagram", "interface")
+
+    def __init__(self, interface: int, datagram: bytes) -> None:
+        self.interface = interface
+        self.datagram = datagram
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,7 +14,7 @@ from typing import final
 from fastpath.wire import codec
 from nodes.config import InterfaceConfig, LinkKey, NodeConfig
 from nodes.routing.adjacency import Adjacency, Change, State
-from nodes.routing.channel import UDP_OVERHEAD_BYTES, Channel
+from nodes.routing.channel import UDP_OVERHEAD_BYTES, Channel, Segment, segment_of
 from nodes.routing.effects import Drop, Log, Output, Reason, Send, Shut
 from nodes.routing.guard import SEALS_REFUSED, Guard
 from nodes.routing.message_keys import MessageKeys
@@ -136,11 +136,15 @@ class Link:
             return []
         if counts:
             self._share.count_packet()
-        try:
-            events = self._dispatch(now_ns, _decoded(packet))
-        except WireError:
-            self.drop(Reason.MALFORMED)
-            return []
+        said = self._of_session(packet)
+        if said is not None:
+            events = self._take_said(now_ns, said)
+        else:
+            try:
+                events = self._dispatch(now_ns, decode(packet))
+            except WireError:
+                self.drop(Reason.MALFORMED)
+                return []
         if counts:
             self._look_at_share(now_ns)
         self._gather(now_ns)
@@ -259,6 +263,15 @@ class Link:
         if self._share.look(now_ns):
             self._outputs.append(Shut(self.interface.index, self._share.shut_by is not None))
 
+    def _of_session(self, packet: bytes) -> Segment | None:
+        """What a packet says that names our session and has no seal, as most do; None: `_dispatch` tells."""
+        adjacency = self._adjacency
+        fields = codec.read_session(packet, adjacency.peer_incarnation, adjacency.incarnation)
+        if fields is None or adjacency.state is State.DOWN:
+            return None
+        kind, sequence, ack, window, first, last, fragment = fields
+        return Segment(kind, sequence, ack, window, first=first, last=last, fragment=fragment)
+
     def _dispatch(self, now_ns: int, packet: Packet) -> list[LinkEvent]:
         match packet:
             case Control() | Ack():
@@ -283,10 +296,14 @@ class Link:
         if adjacency.state is State.DOWN or not named or packet.incarnation != adjacency.peer_incarnation:
             self.drop(Reason.OTHER_SESSION)
             return []
-        changes = adjacency.prove(now_ns)
+        return self._take_said(now_ns, segment_of(packet))
+
+    def _take_said(self, now_ns: int, said: Segment) -> list[LinkEvent]:
+        """A packet of the session came."""
+        changes = self._adjacency.prove(now_ns)
         events = self._changes(changes) if changes else []
         assert self._channel is not None
-        for kind, payload in self._channel.receive(now_ns, packet):
+        for kind, payload in self._channel.take(now_ns, said):
             if self._share.is_limited:
                 self._share.count_payload(len(payload))
             events.append(Arrived(kind, payload))
@@ -334,13 +351,3 @@ class Link:
             self.drop(reason, limit_bytes=self._node.limits.payload_bytes, setting="limits.payload_bytes")
         else:
             self.drop(reason)
-
-
-def _decoded(packet: bytes) -> Packet:
-    """As `decode`, which most packets, those of a session without a seal, need not go through."""
-    kind, fields = codec.decode_packet(packet)
-    if kind == CONTROL and fields[-1] is None:
-        return Control._make(fields)
-    if kind == ACK and fields[-1] is None:
-        return Ack._make(fields)
-    return decode(packet)

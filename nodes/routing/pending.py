@@ -12,6 +12,13 @@ QUIET = 8
 """After so many delays without work, the next work waits the shortest delay again."""
 
 
+def earlier(one: int | None, other: int | None) -> int | None:
+    """The earlier of two times; None: never."""
+    if one is None or other is None:
+        return other if one is None else one
+    return min(one, other)
+
+
 @mypyc_attr(allow_interpreted_subclasses=True)
 class Pending:
     """One piece of work and when it is due; in a storm of causes it waits longer and longer.

@@ -42,7 +42,7 @@ from nodes.routing.linkstate import LinkStateExchange
 from nodes.routing.numbers import Numbering
 from nodes.routing.offers import Offers
 from nodes.routing.patterns import Patterns
-from nodes.routing.pending import Pending
+from nodes.routing.pending import Pending, earlier
 from nodes.routing.policy import MessageRefusals, Policy
 from nodes.routing.records import Rules
 from nodes.routing.scheme_exchange import SchemeExchange
@@ -320,25 +320,22 @@ class Router:
         """When something is due that is not a link's; found anew after something has come or was done."""
         if self._stale:
             self._stale = False
-            self._own_due = min((at for at in self._own_waits() if at is not None), default=None)
+            self._own_due = self._first_due()
         return self._own_due
 
-    def _own_waits(self) -> list[int | None]:
+    def _first_due(self) -> int | None:
         records = self.linkstate.database.records
-        waits = [
-            self.linkstate.announcement.at,
-            self._install_due.at,
-            self.scheme_exchange.next_deadline(),
-            self.rules.ageing.next_deadline(),
-            self.rules.identity.next_deadline(),
-            records.own.returns_at,
-            records.numbering.next_deadline(),
-            None if self.patterns is None else self.patterns.next_deadline(),
-        ]
+        due = earlier(self.linkstate.announcement.at, self._install_due.at)
+        due = earlier(due, self.scheme_exchange.next_deadline())
+        due = earlier(due, self.rules.ageing.next_deadline())
+        due = earlier(due, self.rules.identity.next_deadline())
+        due = earlier(due, earlier(records.own.returns_at, records.numbering.next_deadline()))
+        if self.patterns is not None:
+            due = earlier(due, self.patterns.next_deadline())
         for flood in self._floods:
-            own = flood.database.own
-            waits += (flood.announcement.at, own.returns_at, flood.numbering.next_deadline())
-        return waits
+            due = earlier(due, earlier(flood.announcement.at, flood.database.own.returns_at))
+            due = earlier(due, flood.numbering.next_deadline())
+        return due
 
     def take_outputs(self) -> list[Output]:
         """What is to be done, in order."""

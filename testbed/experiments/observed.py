@@ -11,12 +11,15 @@ from typing import Any, Protocol
 
 from analysis.advertising import advertising_in
 from analysis.oracle import Judged, judge_events, oracle_of
+from fastpath.wire import codec
 from nodes.wire.codec import split_datagram
 from nodes.wire.packets import PacketType
 from testbed.plan.model import Plan
 from testbed.sim.frames import Watch
 from testbed.sim.simulation import Simulation
 
+TYPES = tuple(PacketType)
+"""By number."""
 Event = dict[str, Any]
 """Of a client: it subscribed, published, was delivered a message."""
 
@@ -32,6 +35,10 @@ def _recorder(ends: tuple[str, str], counter: Counter) -> Watch:
     """Shows the packets of datagrams that leave at one router interface."""
 
     def show(time_ns: int, datagram: bytes) -> None:
+        lone = codec.lone_type(datagram)
+        if lone >= 0:
+            counter.sent(time_ns, ends, TYPES[lone], datagram)
+            return
         for type_, packet in split_datagram(datagram):
             counter.sent(time_ns, ends, type_, packet)
 

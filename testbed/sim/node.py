@@ -15,11 +15,12 @@ from typing import Protocol
 
 from fastpath.fib import DropReason, Fib, count_messages, forward_without_fib
 from fastpath.seal import MessageSeals
+from fastpath.wire import codec
 from fastpath.wire.codec import WireError, split_datagram
 from nodes.config import InterfaceConfig, LinkKey, Messages, NodeConfig
 from nodes.routing.effects import Core, Drop, Install, Log, Output, SealMessages, Send
 from nodes.routing.router import Router
-from nodes.wire.packets import FRAMING
+from nodes.wire.packets import FRAMING, PacketType
 from testbed.sim.link import Channel
 from testbed.sim.scheduler import Scheduler
 
@@ -236,6 +237,10 @@ def _seals(config: NodeConfig) -> MessageSeals | None:
     return None if mode is Messages.OFF else MessageSeals(len(config.interfaces), mode)
 
 
+FOR_THE_CORE = frozenset(map(int, (PacketType.HELLO, PacketType.CONTROL, PacketType.ACK)))
+"""What a data plane hands on as it is."""
+
+
 class SimulatedRouter(SimulatedNode):
     """A router: messages through the FIB, the rest to the core."""
 
@@ -282,6 +287,11 @@ class SimulatedRouter(SimulatedNode):
 
     def receive(self, interface: int, datagram: bytes) -> None:
         """Forward the messages of a datagram; hand the core what is left."""
+        looked_into = self._seals is not None or self.compromised is not None
+        if not looked_into and codec.lone_type(datagram) in FOR_THE_CORE:
+            self._core.receive(self._scheduler.now_ns, interface, datagram)
+            self._settle()
+            return
         self._received_messages[interface] += count_messages(datagram)
         taken = self._opened(interface, datagram)
         if not taken:

@@ -183,7 +183,7 @@ class Bench:
     def _collect(self, name: str) -> None:
         for output in self.cores[name].take_outputs():
             match output:
-                case Send(interface, datagram):
+                case Send(interface=interface, datagram=datagram):
                     target, at = self._ends[name, interface]
                     if not (self.cut and {name, target} == {"r1", "r2"}):
                         self._flying.append((target, at, datagram))

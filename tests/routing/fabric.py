@@ -154,7 +154,7 @@ class Network:
         """Carry out what a core wants; call it after every call of a core."""
         for output in self.cores[name].take_outputs():
             match output:
-                case Send(interface, datagram):
+                case Send(interface=interface, datagram=datagram):
                     self.transmit(name, interface, datagram)
                 case Install(fib):
                     self.fibs[name] = fib

@@ -12,11 +12,12 @@ from nodes.wire.packets import Kind, Message, PacketType
 from testbed.experiments.signalling.paths import Paths
 
 SECOND_NS = 1_000_000_000
+CONTROL, MESSAGE = PacketType.CONTROL, PacketType.MESSAGE
 KIND_AT = 5
 """Where a CONTROL packet has the kind of its payload."""
-OTHER = frozenset({Kind.LINK_STATE, Kind.RECORD_REQUEST, Kind.REFUSED})
+OTHER = frozenset(map(int, (Kind.LINK_STATE, Kind.RECORD_REQUEST, Kind.REFUSED)))
 """What tells of neither interest nor advertisements."""
-MARKING = frozenset({Kind.COST_ANNOUNCE, Kind.CHANGE_MARKING, Kind.CHANGE_MARKING_REPLY})
+MARKING = frozenset(map(int, (Kind.COST_ANNOUNCE, Kind.CHANGE_MARKING, Kind.CHANGE_MARKING_REPLY)))
 """What decides how links are marked."""
 
 
@@ -52,14 +53,17 @@ class Traffic:
         """A packet that one router sends to another."""
         if not 0 < self.start_ns <= time_ns:
             return
-        if type_ == PacketType.CONTROL and packet[KIND_AT] not in OTHER:
+        if type_ is CONTROL:
+            kind = packet[KIND_AT]
+            if kind in OTHER:
+                return
             window = self.window(time_ns)
             window.signals += 1
             window.signal_bytes += len(packet)
-            if packet[KIND_AT] in MARKING:
+            if kind in MARKING:
                 window.marking += 1
                 window.marking_bytes += len(packet)
-        elif type_ == PacketType.MESSAGE:
+        elif type_ is MESSAGE:
             message = decode(packet)
             assert isinstance(message, Message)
             at = (message.publish_time_ns - self.start_ns) // self.window_ns
