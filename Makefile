@@ -226,6 +226,10 @@ test-faults: tools ## Break random networks under every scheme, and count what i
 test-interleavings: tools ## Let subscriptions, crashes, reconnections and new keys cross in small networks; COUNT=100000 SEED=1.
 	$(BIN)/python -m tests.faults.campaign --interleavings $(or $(COUNT),100000) $(if $(SEED),--seed $(SEED)) $(if $(ON),--on '$(ON)')
 
+.PHONY: soak
+soak: tools ## A network for 7 simulated days while everything breaks: memory, descriptors, tables; DAYS=1 ROUTERS=20 SEED=1; WORLD=emu HOURS=2.
+	$(if $(filter emu,$(WORLD)),requirements/as-root) $(BIN)/python -m tests.soak $(if $(WORLD),--world $(WORLD)) $(if $(DAYS),--days $(DAYS)) $(if $(HOURS),--hours $(HOURS)) $(if $(ROUTERS),--routers $(ROUTERS)) $(if $(SEED),--seed $(SEED)) $(if $(SCHEME),--scheme $(SCHEME))
+
 .PHONY: test-properties
 test-properties: tools ## Hold posets and overlap to their definitions over 100,000 drawn cases each; CASES=1000 SEED=1 ONLY=overlap.
 	$(BIN)/python -m tests.properties.campaign $(if $(CASES),--cases $(CASES)) $(if $(SEED),--seed $(SEED)) $(if $(ONLY),--only $(ONLY))

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import hashlib
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from random import Random
 
 from fastpath.cable import LinkModel
@@ -15,6 +15,7 @@ from nodes.client.core import ClientCore
 from nodes.client.script import ScriptedClient
 from nodes.config import LinkKey, NodeConfig
 from nodes.convergence import unconverged
+from nodes.routing.link import Link
 from nodes.routing.router import Router
 from testbed.plan.keys import Keys, number_after
 from testbed.plan.model import Fault, Flow, Impairment, InterfacePlan, LinkPlan, NodePlan, Plan, link_seed
@@ -69,6 +70,7 @@ class Network:
         """How often each link was given a new key."""
         self.cores: dict[str, Router] = {}
         """The core of each router as it is now, for those who look on."""
+        self._client_links: dict[str, Link] = {}
         self.routers = [self._router(node, log_of(node.name)) for node in plan.routers]
         self.clients = [self._client(node, events, log_of(node.name)) for node in plan.clients]
         self._nodes: dict[str, SimulatedNode] = {n.config.name: n for n in (*self.routers, *self.clients)}
@@ -96,9 +98,18 @@ class Network:
             if name not in down:
                 if not core.settled:
                     return False
-                if any(link.up and link.interface.name in down for link in core.links):
+                if any(self._unnoticed(link, down) for link in core.links):
                     return False
+        if any(name not in down and self._unnoticed(link, down) for name, link in self._client_links.items()):
+            return False
         return not unconverged(self.statuses(), down, self.state.repaired_ns)
+
+    def _unnoticed(self, link: Link, down: Collection[str]) -> bool:
+        """Whether a node still has to find out that a link, or who is behind it, has gone or come back."""
+        interface = link.interface
+        if interface.name in down or interface.peer_name in down:
+            return link.up
+        return not link.up or link.received_ns < self.state.repaired_ns.get(interface.name, 0)
 
     def start(self) -> None:
         """Let every node begin, at this instant."""
@@ -206,7 +217,9 @@ class Network:
 
     def _client(self, node: NodePlan, events: Record, log: Record) -> SimulatedClient:
         config = self._config(node)
-        script = ScriptedClient(ClientCore(config, self._rng(node.name)), node.script)
+        core = ClientCore(config, self._rng(node.name))
+        self._client_links[node.name] = core.link
+        script = ScriptedClient(core, node.script)
         return SimulatedClient(config, script, self._scheduler, log, application=script, events=events)
 
     def _connect(self) -> None:

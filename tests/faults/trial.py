@@ -79,8 +79,13 @@ def try_out(schedule: Schedule, expect: Expect | None = None) -> Score:
     """
     plan = plan_of(schedule.scenario(), schedule.name)
     events: list[Event] = []
-    tables = _TableCheck(plan, events)
-    simulation = Simulation(plan, schedule.name, events.append, on_converged=tables.look)
+    tables = TableCheck(plan)
+
+    def note(event: Event) -> None:
+        events.append(event)
+        tables.take(event)
+
+    simulation = Simulation(plan, schedule.name, note, on_converged=tables.look)
     score = Score(schedules=1, faults=len(plan.faults))
     try:
         simulation.get_ready()
@@ -135,25 +140,34 @@ def judge(
             score.problems.append(f"{len(pairs)} {what}: {', '.join(shown)}{' ...' * (len(pairs) > SHOWN)}")
 
 
-class _TableCheck:
+class TableCheck:
     """Compares all tables with the central computation whenever the network has converged."""
 
-    def __init__(self, plan: Plan, events: list[Event]) -> None:
+    def __init__(self, plan: Plan) -> None:
         self.problems: list[str] = []
         self.fixpoints = 0
         self._plan = plan
-        self._events = events
-        self._seen = 0
         self._held: dict[str, dict[str, dict[int, bytes]]] = {
             what: {client.name: {} for client in plan.clients} for what in ("subscribe", "advertise")
         }
         """By what is done for it: of each client, what it holds by its ids."""
         self._sought: dict[str, dict[int, Pattern]] = {client.name: {} for client in plan.clients}
 
+    def take(self, event: Event) -> None:
+        """Something has happened: remember it if it changes what clients hold."""
+        for what, of in (("subscribe", "subscription"), ("advertise", "advertisement")):
+            if event["event"] == what:
+                self._held[what][event["node"]][event[of]] = _encoded(event["predicate"])
+            elif event["event"] == f"un{what}":
+                self._held[what][event["node"]].pop(event[of], None)
+        if event["event"] == "subscribe_pattern":
+            self._sought[event["node"]][event["subscription"]] = parse_pattern(event["pattern"])
+        elif event["event"] == "unsubscribe":
+            self._sought[event["node"]].pop(event["subscription"], None)
+
     def look(self, network: Network) -> None:
         """The network says it has converged."""
         self.fixpoints += 1
-        self._read_on()
         configs = [node.config for node in network.nodes]
         ids = {config.name: config.node_id for config in configs}
         wants = {
@@ -199,19 +213,6 @@ class _TableCheck:
             installed = Tables.installed(network.cores[names[router]].installer)
             if found := next(differences(installed, expected), None):
                 self.problems.append(f"fixpoint {self.fixpoints}: tables of {names[router]}: {found}")
-
-    def _read_on(self) -> None:
-        for event in self._events[self._seen :]:
-            for what, of in (("subscribe", "subscription"), ("advertise", "advertisement")):
-                if event["event"] == what:
-                    self._held[what][event["node"]][event[of]] = _encoded(event["predicate"])
-                elif event["event"] == f"un{what}":
-                    self._held[what][event["node"]].pop(event[of], None)
-            if event["event"] == "subscribe_pattern":
-                self._sought[event["node"]][event["subscription"]] = parse_pattern(event["pattern"])
-            elif event["event"] == "unsubscribe":
-                self._sought[event["node"]].pop(event["subscription"], None)
-        self._seen = len(self._events)
 
 
 @cache
