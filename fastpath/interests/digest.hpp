@@ -51,6 +51,8 @@ inline constexpr std::array<std::uint32_t, 64> ROUNDS = {
     0x748f82ee, 0x78a5636f, 0x84c87814, 0x8cc70208, 0x90befffa, 0xa4506ceb, 0xbef9a3f7, 0xc67178f2};
 
 using State = std::array<std::uint32_t, 8>;
+inline constexpr State SHA256_START = {0x6a09e667, 0xbb67ae85, 0x3c6ef372, 0xa54ff53a,
+                                       0x510e527f, 0x9b05688c, 0x1f83d9ab, 0x5be0cd19};
 
 inline void digest_block(State& state, const std::uint8_t* block) noexcept {
     std::array<std::uint32_t, 64> w;
@@ -76,8 +78,7 @@ inline void digest_block(State& state, const std::uint8_t* block) noexcept {
 
 // The first 16 bytes of SHA-256.
 [[nodiscard]] inline Digest digest_of(wire::Bytes data) noexcept {
-    detail::State state = {0x6a09e667, 0xbb67ae85, 0x3c6ef372, 0xa54ff53a,
-                           0x510e527f, 0x9b05688c, 0x1f83d9ab, 0x5be0cd19};
+    detail::State state = detail::SHA256_START;
     const std::uint64_t bits = std::uint64_t{data.size()} * 8;
     for (; data.size() >= 64; data = data.subspan(64)) detail::digest_block(state, data.data());
     std::array<std::uint8_t, 128> tail{};

@@ -21,6 +21,7 @@ from itertools import pairwise
 from typing import NamedTuple
 
 from fastpath import cover
+from fastpath.meeting import OURS, Meeting
 from nodes.config import MILLISECOND_NS
 from nodes.matchmaker.marking import is_valid
 from nodes.matchmaker.problem import Problem
@@ -31,11 +32,11 @@ from nodes.routing.schemes.amsp import Amsp
 from nodes.routing.schemes.base import Source
 from nodes.routing.schemes.matchmaker import Matchmaker
 from nodes.routing.schemes.matchmaker_costs import Costs
+from nodes.routing.schemes.matchmaker_links import Link
 from nodes.routing.schemes.matchmaker_marks import Shape
 from nodes.routing.schemes.matchmaker_own import Own
 from nodes.routing.schemes.matchmaker_rates import Rates
-from nodes.routing.schemes.matchmaker_state import _Pairs
-from nodes.routing.schemes.matchmaker_trees import Key, Trees
+from nodes.routing.schemes.matchmaker_trees import Key
 from nodes.routing.schemes.siena_relations import Clients
 from nodes.scheme_catalog import OptionValue, complete
 from nodes.wire.matchmaker_payloads import CostAnnounce, DescriptorUpdate, MarkingChange
@@ -81,16 +82,16 @@ LEFT_OUT = frozenset(
         (Amsp, "_rates"),
         # Follow from the rest, and count what was done.
         *((Matchmaker, name) for name in ("_basis", "_network", "names_version", "_talk", "_handlers")),
-        *((Trees, name) for name in ("_carries", "_below", "_topology", "_children")),
         *((Costs, name) for name in ("_talk", "version")),
         (Records, "version"),
         *((Own, name) for name in ("_key",)),
         *((Clients, name) for name in ("_relation",)),
-        # Compiled, and made of what is beside it.
-        (_Pairs, "_overlaps"),
+        # Of its state, which is looked at elsewhere.
+        (Link, "meeting"),
     }
 )
 WRITERS: Mapping[type, Callable[..., object]] = {
+    Meeting: lambda meeting: meeting.state(),
     Shape: lambda shape: (shape._topology, shape.publishers, shape.subscribers),
 }
 
@@ -144,9 +145,10 @@ class MatchmakerAdapter(HostAdapter[Matchmaker]):
         scheme, store = core.scheme, core.store
         links, accounts = scheme._links, scheme.accounts()
         own = [
-            (key, held[-1])
-            for key, held in scheme._meeting._held.items()
-            if -1 in held and not key.is_match and held[-1] is not None
+            (key, held[OURS])
+            for fields, held in scheme._meeting.held().items()
+            for key in [Key(*fields)]
+            if OURS in held and not key.is_match and held[OURS] is not None
         ]
         forwarded = [
             (name.number, filter_)

@@ -16,6 +16,7 @@ from nodes.routing.effects import Reason
 from nodes.routing.router import Router
 from nodes.routing.schemes.base import learned
 from nodes.routing.schemes.matchmaker import Matchmaker
+from nodes.routing.schemes.matchmaker_trees import Key
 from nodes.scheme_catalog import OptionValue
 from nodes.wire.codec import encode_filter
 from nodes.wire.matchmaker_payloads import DescriptorUpdate
@@ -89,7 +90,7 @@ def test_after_random_faults_nothing_is_missing_and_tables_are_as_computed_centr
 def held_by(router: Router) -> dict[str, int]:
     """How many descriptors and matches a router holds, counted one by one."""
     assert isinstance(router.scheme, Matchmaker)
-    keys = router.scheme._meeting._held
+    keys = [Key(*key) for key in router.scheme._meeting.held()]
     pcds = sum(bool(key.publisher) and not key.is_match for key in keys)
     scds = sum(bool(key.subscriber) and not key.is_match for key in keys)
     return {"PCD": pcds, "SCD": scds, "MCD": sum(key.is_match for key in keys)}

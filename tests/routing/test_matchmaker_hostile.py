@@ -96,7 +96,7 @@ def test_descriptors_that_never_match_leave_nothing_when_they_go(scheme: str) ->
         do(net, "s", "unsubscribe", number)
     net.converge(within_ns=2 * SECOND)
     for router in routers_of(net).values():
-        assert router._scheme._meeting._held == {}  # type: ignore[attr-defined]
+        assert router._scheme._meeting.held() == {}  # type: ignore[attr-defined]
 
 
 @BOTH
@@ -133,7 +133,7 @@ def test_thousands_of_advertisements_of_one_client_each_count_and_go(scheme: str
     publish(net, 7)
     assert ("r1", DropReason.UNADVERTISED) in net.forward_drops
     for router in routers_of(net).values():
-        assert all(not key.publisher for key in router._scheme._meeting._held)  # type: ignore[attr-defined]
+        assert all(not publisher for publisher, *_ in router._scheme._meeting.held())  # type: ignore[attr-defined]
 
 
 def changes_of_marks(net: Network, since: int = 0) -> list[MarkingChange]:

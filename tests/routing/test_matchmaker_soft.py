@@ -11,6 +11,7 @@ from nodes.model import UsageError, parse_predicate
 from nodes.routing.effects import Reason
 from nodes.routing.schemes import make_scheme
 from nodes.routing.schemes.base import learned
+from nodes.routing.schemes.matchmaker_trees import Key
 from nodes.scheme_catalog import OptionValue
 from nodes.wire.codec import encode_filter
 from nodes.wire.matchmaker_payloads import DescriptorUpdate
@@ -91,8 +92,8 @@ def test_K9_a_match_that_nobody_tells_again_expires_and_is_counted(scheme: str) 
 def held_from(net: Network, router: str, of: int) -> DescriptorUpdate:
     """What a router holds of another's descriptors, as its withdrawal."""
     meeting = net.router(router)._scheme._meeting  # type: ignore[attr-defined]
-    [key] = [key for key in meeting._held if not key.is_match and key.owner == of]
-    return DescriptorUpdate(*key.fields, None, withdrawn=True)
+    [key] = [key for key in map(Key._make, meeting.held()) if not key.is_match and key.owner == of]
+    return DescriptorUpdate(*key, None, withdrawn=True)
 
 
 def test_K9_what_somebody_has_withdrawn_in_anothers_name_comes_back_when_it_is_told_again() -> None:
@@ -122,7 +123,7 @@ def test_K9_matches_of_a_router_that_meets_descriptors_no_more_fade_and_others_h
         assert faults(net, "amsp", options) == [], f"seed {seed}"
     routers = [net.router(name) for name in net.configs if name[0] == "r"]
     for scheme in map(adaptive, routers):
-        for match in [key for key in scheme._meeting.ours() if key.is_match]:
+        for match in [key for key in map(Key._make, scheme._meeting.ours()) if key.is_match]:
             assert scheme._meeting.still_makes(match), f"seed {seed}"
     assert not any(router.drops[Reason.EXPIRED_DESCRIPTOR] for router in routers), f"seed {seed}"
 

@@ -16,21 +16,21 @@ Not here: what `bp` and `bs` do too (`matchmaker`).
 from __future__ import annotations
 
 import random
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 
 from mypy_extensions import mypyc_attr
 
+from fastpath.meeting import Telling
 from nodes.config import MILLISECOND_NS
 from nodes.matchmaker.problem import Link as Directed
 from nodes.routing.effects import Reason
 from nodes.routing.schemes.base import Options, Talk
 from nodes.routing.schemes.matchmaker import Matchmaker
-from nodes.routing.schemes.matchmaker_links import Link, toggle
+from nodes.routing.schemes.matchmaker_links import Link
 from nodes.routing.schemes.matchmaker_marks import preference
 from nodes.routing.schemes.matchmaker_rates import MILLION, Measuring, Rates
-from nodes.routing.schemes.matchmaker_state import Update
 from nodes.routing.schemes.matchmaker_trees import Key
-from nodes.wire.matchmaker_payloads import CostAnnounce, Descriptor, MarkingChange
+from nodes.wire.matchmaker_payloads import CostAnnounce, Descriptor, DescriptorUpdate, MarkingChange
 from nodes.wire.packets import Kind
 
 LIST_BYTES = 32 * 1024
@@ -172,8 +172,7 @@ class Amsp(Matchmaker):
         carried, rest = self._tell_all_but(now_ns, interface, published=True) if is_p else ([], [])
         payload = MarkingChange(link.number, int(is_p), tuple(carried)).encode()
         self._talk.send(now_ns, interface, Kind.CHANGE_MARKING, payload)
-        for update in rest:  # The other end takes PCDs from the change on, and not before.
-            self._send(now_ns, update)
+        self._send_all(now_ns, rest)  # The other end takes PCDs from the change on, and not before.
 
     def _say_mark(self, now_ns: int, interface: int, link: Link) -> None:
         """Repeat to who decides how we have marked its link, which it may have otherwise."""
@@ -183,21 +182,20 @@ class Amsp(Matchmaker):
 
     def _take_change(self, now_ns: int, interface: int, payload: bytes) -> None:
         change, link = MarkingChange.decode(payload), self._links[interface]
-        link.is_p_in, link.answered = bool(change.marking), change.number
+        link.change(change.number, bool(change.marking))
         for each in change.descriptors if link.is_p_in else ():
             self._take_in(now_ns, interface, Key(each.router, each.number, 0, 0), each.filter)
         if link.is_p_in:
             self._settle(now_ns)
-            self._forget_told(link, self._meeting.forget_told(interface, published=False))
-            carried, rest = list[Descriptor](), list[Update]()
+            self._meeting.forget_told(interface, published=False)
+            carried, rest = list[Descriptor](), list[Telling]()
         else:
-            self._forget_held(link, self._meeting.forget_held(interface, published=True))
+            self._meeting.forget_held(interface, published=True)
             # If this asks again, our reply to the first was too late, and what it told was not taken.
-            self._forget_told(link, self._meeting.forget_told(interface, published=False))
+            self._meeting.forget_told(interface, published=False)
             self._meeting.reconsider(published=False)
             carried, rest = self._tell_all_but(now_ns, interface, published=False)
-        for update in rest:  # The other end takes SCDs up to the reply.
-            self._send(now_ns, update)
+        self._send_all(now_ns, rest)  # The other end takes SCDs up to the reply.
         reply = MarkingChange(change.number, change.marking, tuple(carried)).encode()
         self._talk.send(now_ns, interface, Kind.CHANGE_MARKING_REPLY, reply)
         self._settle(now_ns)
@@ -214,12 +212,12 @@ class Amsp(Matchmaker):
         for each in reply.descriptors if not link.is_p_out else ():
             if each.filter is not None:
                 self._take_in(now_ns, interface, Key(0, 0, each.router, each.number), each.filter)
-        link.asked_ns = None
+        link.end_change()
         if link.is_p_out:
-            self._forget_held(link, self._meeting.forget_held(interface, published=False))
+            self._meeting.forget_held(interface, published=False)
         else:
             self._settle(now_ns)
-            self._forget_told(link, self._meeting.forget_told(interface, published=True))
+            self._meeting.forget_told(interface, published=True)
         self._settle(now_ns)
         self._decide(now_ns)
 
@@ -232,44 +230,36 @@ class Amsp(Matchmaker):
     def _mark_again(self, now_ns: int, interface: int, link: Link) -> None:
         """The other end has marked a link otherwise than we who decide, and all our changes are answered."""
         self._talk.drop(interface, Reason.MARKING_DISAGREES, marking=int(link.is_p_out))
-        self._forget_held(link, self._meeting.forget_held(interface, published=False))
-        self._forget_told(link, self._meeting.forget_told(interface, published=True))
+        self._meeting.forget_held(interface, published=False)
+        self._meeting.forget_told(interface, published=True)
         self._ask(now_ns, interface, link, link.is_p_out)
 
     def _tell_all_but(
         self, now_ns: int, interface: int, published: bool
-    ) -> tuple[list[Descriptor], list[Update]]:
+    ) -> tuple[list[Descriptor], list[Telling]]:
         """Send what is to be told, but for the descriptors of one sort over one link.
 
         Returns those that go into the next payload, and those for which it has no room.
         """
-        updates, changes = self._meeting.settle()
-        carried, rest, size = list[Descriptor](), list[Update](), 0
-        for update in updates:
+        told, changes = self._meeting.settle()
+        carried, rest, size = list[Descriptor](), list[Telling](), 0
+        for to, payload in told:
+            update = DescriptorUpdate.decode(payload) if to == interface else None
+            if update is None or not _is_carried(update, published):
+                self._send_all(now_ns, [(to, payload)])
+                continue
             room = size + len(update.filter or b"") + 20
-            if not _is_carried(update, interface, published):
-                self._send(now_ns, update)
-            elif room > LIST_BYTES:
-                rest.append(update)
+            if room > LIST_BYTES:
+                rest.append((to, payload))
             else:
-                self._note_sent(update)
-                carried.append(
-                    Descriptor(update.key.owner, max(update.key.pcd, update.key.scd), update.filter)
-                )
+                router, number = update.publisher or update.subscriber, max(update.pcd, update.scd)
+                carried.append(Descriptor(router, number, update.filter))
                 size = room
         self._store(now_ns, changes)
         return sorted(carried, key=lambda each: (each.router, each.number)), rest
 
-    def _forget_held(self, link: Link, keys: Iterable[Key]) -> None:
-        for key in keys:
-            toggle(link.received, key)
-            link.count -= 1
 
-    def _forget_told(self, link: Link, keys: Iterable[Key]) -> None:
-        for key in keys:
-            toggle(link.sent, key)
-
-
-def _is_carried(update: Update, interface: int, published: bool) -> bool:
-    one_sort = not update.key.is_match and (update.key.publisher != 0) is published
-    return update.interface == interface and one_sort and not update.withdrawn
+def _is_carried(update: DescriptorUpdate, published: bool) -> bool:
+    """Whether it is a descriptor of one sort that comes."""
+    is_match = update.publisher != 0 and update.subscriber != 0
+    return not is_match and (update.publisher != 0) is published and not update.withdrawn

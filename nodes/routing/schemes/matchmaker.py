@@ -12,39 +12,40 @@ advertise; where they need not, each router publishes one descriptor, of anythin
 Every router announces whether it publishes and subscribes (`matchmaker_costs`), so that descriptors go
 only towards those for whom they are.
 
-Not here: what is held and told (`matchmaker_state`), where it goes (`matchmaker_trees`).
+Not here: what is held and told (`fastpath.meeting`), where it goes (`matchmaker_trees`).
 """
 
 from __future__ import annotations
 
 import random
 from collections import Counter
-from collections.abc import Callable, Collection, Mapping
-from functools import lru_cache
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import ClassVar
 
 from mypy_extensions import mypyc_attr
 
+from fastpath.meeting import OURS, Change, Meeting, Outcome, Telling
 from nodes.routing.effects import Reason
 from nodes.routing.predicates import predicate_of
 from nodes.routing.schemes.base import FibSpec, Options, Talk, View, learned
 from nodes.routing.schemes.matchmaker_costs import Costs
-from nodes.routing.schemes.matchmaker_links import Link, toggle
+from nodes.routing.schemes.matchmaker_links import Link
 from nodes.routing.schemes.matchmaker_marks import Shape
 from nodes.routing.schemes.matchmaker_own import Own
 from nodes.routing.schemes.matchmaker_soft import Lifetimes
-from nodes.routing.schemes.matchmaker_state import OURS, Change, Meeting, Update
 from nodes.routing.schemes.matchmaker_trees import Key, Trees
 from nodes.routing.schemes.psf import source_tables
 from nodes.routing.schemes.siena_relations import ADVERTISEMENTS, SUBSCRIPTIONS, Clients
 from nodes.routing.schemes.siena_trees import on_shared_tree
 from nodes.routing.trees import Topology
 from nodes.wire.codec import WireError
-from nodes.wire.matchmaker_payloads import REMEMBERED, REMEMBERED_BYTES, CostAnnounce, DescriptorUpdate
+from nodes.wire.matchmaker_payloads import CostAnnounce, DescriptorUpdate
 from nodes.wire.packets import Kind
 
+SORTS = ("PCD", "SCD", "MCD")
 ANYTHING = 1
 """The number of the descriptor of a router whose clients need not advertise."""
+TAKEN = int(Outcome.TAKEN)
 NETWORK_OF_ONE = Topology.intern((1,), ())
 Handler = Callable[[int, int, bytes], None]
 
@@ -91,11 +92,11 @@ class Matchmaker:
         self._lifetimes = Lifetimes(self._refresh_ms, self._lifetime_ms, rng) if self._is_soft else None
         self._costs = Costs(talk)
         self._view: View | None = None
-        self._meeting = Meeting(self._trees(None))
+        self._meeting = Meeting(talk.node)
         self._subscribed = Own(Clients(talk.store, SUBSCRIPTIONS), lambda n: Key(0, 0, talk.node, n))
         self._published = Own(Clients(talk.store, ADVERTISEMENTS), lambda n: Key(talk.node, n, 0, 0))
         if not self._advertised:
-            self._meeting.put(OURS, Key(talk.node, ANYTHING, 0, 0), None)
+            self._meeting.put(Key(talk.node, ANYTHING, 0, 0), None)
 
     @property
     def settled(self) -> bool:
@@ -134,7 +135,9 @@ class Matchmaker:
 
     def joined(self, now_ns: int, interface: int, neighbour: int) -> None:
         """As `TalkingScheme` says; `look` finds what else is to be sent."""
-        self._links[interface] = Link(neighbour, self.begins_with_p, self.begins_with_p)
+        link = Link(interface, neighbour, self.begins_with_p, self.begins_with_p, self._meeting)
+        self._links[interface] = link
+        link.join()
         for payload in self._costs.payloads():
             self._talk.send(now_ns, interface, Kind.COST_ANNOUNCE, payload)
 
@@ -152,9 +155,9 @@ class Matchmaker:
         for which, own in enumerate((self._published, self._subscribed)):
             came, went = own.take_changes(now_ns)
             for key, filter_ in came:
-                self._meeting.put(OURS, key, filter_)
+                self._meeting.put(key, filter_)
             for key in went:
-                self._meeting.take_back(OURS, key)
+                self._meeting.take_back(key)
             changed[which] = max(len(came), len(went))
         self._own_changed(now_ns, *changed)
         self._announce(now_ns)
@@ -181,13 +184,14 @@ class Matchmaker:
             # The mark of a link that no tree uses is nobody's business, and nobody tells it.
             out = out if (node, link.neighbour) in used else ""
             in_ = in_ if (link.neighbour, node) in used else ""
-            found[interface] = f"{link.sent.digest}{out}{known}", f"{link.received.digest}{in_}{known}"
+            sent, received = self._meeting.digests(interface)
+            found[interface] = f"{sent}{out}{known}", f"{received}{in_}{known}"
         return found
 
     @property
     def descriptors(self) -> Mapping[str, int]:
         """How many PCDs, SCDs and MCDs are held, each once, whoever told it."""
-        return self._meeting.counts
+        return dict(zip(SORTS, self._meeting.counts(), strict=True))
 
     def marks(self) -> Mapping[int, bool]:
         """By neighbour: whether the link to it is a p-link, as we have it who are upstream."""
@@ -261,57 +265,53 @@ class Matchmaker:
             shape = Shape.of(seen.topology, publishers, subscribers)
             if (network, shape) != (self._network, self._shape):
                 self._network, self._shape = network, shape
-                self._meeting.turn(self._trees(seen))
+                self._turn_meeting(seen)
         self._settle(now_ns)
         self._decide(now_ns)
 
-    def _trees(self, view: View | None) -> Trees:
-        seen = view or View(self._talk.node, Topology.intern((self._talk.node,), ()), {}, (), ())
+    def _turn_meeting(self, view: View) -> None:
         neighbours = {interface: link.neighbour for interface, link in self._links.items()}
-        return Trees(seen, neighbours, self._shape, self._carries)
-
-    def _carries(self, interface: int, published: bool) -> bool:
-        link = self._links.get(interface)
-        return link is not None and link.carries_out(published)
+        trees = Trees(view, neighbours, self._shape)
+        self._meeting.turn(trees.next_hops, trees.ways, trees.links, trees)
 
     # Descriptors and matches.
 
     def _take_update(self, now_ns: int, interface: int, payload: bytes) -> None:
-        update, key = (_read_known if len(payload) <= REMEMBERED_BYTES else _read)(payload)
-        if update.withdrawn:
-            self._take_back(interface, key, update.kept)
-        elif update.again and self._meeting.holds(interface, key):
-            self._take_again(now_ns, interface, key)
-        elif key.is_match or self._links[interface].carries_in(key.publisher != 0):
-            self._take_in(now_ns, interface, key, update.filter)
-        else:
-            self._refuse(now_ns, interface, key)
+        outcome = self._meeting.take(interface, payload, self._talk.limits.filters_per_neighbour)
+        if outcome != TAKEN or self._lifetimes is not None:
+            self._end_take(now_ns, interface, payload, outcome)
         self._settle(now_ns)
 
-    def _take_in(self, now_ns: int, interface: int, key: Key, filter_: bytes | None) -> None:
-        link, limit = self._links[interface], self._talk.limits.filters_per_neighbour
-        if link.count >= limit:
-            setting, held = "limits.filters_per_neighbour", link.count + 1
-            self._talk.drop(interface, Reason.TOO_MANY_FILTERS, filters=held, limit=limit, setting=setting)
-        elif self._meeting.put(interface, key, filter_):
-            link.count += 1
-            toggle(link.received, key)
-            if self._lifetimes is not None:
-                self._lifetimes.touch(now_ns, interface, key)
-
-    def _take_again(self, now_ns: int, interface: int, key: Key) -> None:
-        if self._lifetimes is not None:
-            self._lifetimes.touch(now_ns, interface, key)
-        for update in self._meeting.again(interface, key):
-            self._send(now_ns, update)
-
-    def _take_back(self, interface: int, key: Key, kept: bool) -> None:
-        link = self._links[interface]
-        if self._meeting.holds(interface, key):
-            link.count -= 1
-            toggle(link.received, key)
-        if not self._meeting.take_back(interface, key, kept):
+    def _end_take(self, now_ns: int, interface: int, payload: bytes, outcome: int) -> None:
+        """What there is to do besides of an update that was not simply taken."""
+        update = DescriptorUpdate.decode(payload)
+        if update.subscriber and update.filter is None and not update.withdrawn:
+            raise WireError("what a subscriber wants has a filter; this has none")
+        assert outcome != Outcome.MALFORMED, f"the kernel takes this for malformed: {payload.hex()}"
+        key = Key(update.publisher, update.pcd, update.subscriber, update.scd)
+        if outcome == Outcome.UNKNOWN:
             self._talk.drop(interface, Reason.UNKNOWN_SUBSCRIPTION)
+        elif outcome == Outcome.REFUSED:
+            self._refuse(now_ns, interface, key)
+        elif outcome == Outcome.FULL:
+            self._drop_too_many(interface)
+        elif not update.withdrawn and self._lifetimes is not None:
+            self._lifetimes.touch(now_ns, interface, key)
+        if outcome == Outcome.AGAIN:
+            self._meeting.again(interface, key)
+
+    def _take_in(self, now_ns: int, interface: int, key: Key, filter_: bytes | None) -> None:
+        """A descriptor has come with the change of a mark."""
+        limit = self._talk.limits.filters_per_neighbour
+        if self._meeting.hold(interface, key, filter_, limit) == Outcome.FULL:
+            self._drop_too_many(interface)
+        elif self._lifetimes is not None:
+            self._lifetimes.touch(now_ns, interface, key)
+
+    def _drop_too_many(self, interface: int) -> None:
+        setting, limit = "limits.filters_per_neighbour", self._talk.limits.filters_per_neighbour
+        held = self._meeting.count(interface) + 1
+        self._talk.drop(interface, Reason.TOO_MANY_FILTERS, filters=held, limit=limit, setting=setting)
 
     # Soft state.
 
@@ -319,7 +319,7 @@ class Matchmaker:
         for interface, key in lifetimes.take_expired(now_ns):
             if interface != OURS and self._meeting.holds(interface, key):
                 self._talk.drop(interface, Reason.EXPIRED_DESCRIPTOR)
-                self._take_back(interface, key, kept=False)
+                self._meeting.withdraw(interface, key, kept=False)
             elif interface == OURS and not self._meeting.still_makes(key):
                 self._meeting.unmake(key)
         self._settle(now_ns)
@@ -328,66 +328,42 @@ class Matchmaker:
 
     def _repeat(self, now_ns: int, lifetimes: Lifetimes) -> None:
         """Tell again what is ours."""
-        for key in self._meeting.ours():
+        for fields in self._meeting.ours():
+            key = Key(*fields)
             if key.is_match:
                 makes = self._meeting.still_makes(key)
                 (lifetimes.touch if makes else lifetimes.begin)(now_ns, OURS, key)
-            for update in self._meeting.again(OURS, key):
-                self._send(now_ns, update)
+            self._meeting.again(OURS, key)
+        self._settle(now_ns)
         self._own_repeated(now_ns, len(self._published), len(self._subscribed))
 
     def _settle(self, now_ns: int) -> None:
-        updates, changes = self._meeting.settle()
-        for update in updates:
-            self._send(now_ns, update)
+        told, changes = self._meeting.settle()
+        self._send_all(now_ns, told)
         self._store(now_ns, changes)
 
-    def _send(self, now_ns: int, update: Update) -> None:
-        if update.interface in self._links:
-            size = 0 if update.filter is None else len(update.filter)
-            payload = (_written_known if size <= REMEMBERED_BYTES else _written)(
-                update.key, update.filter, update.withdrawn, update.again, update.kept
-            )
-            self._note_sent(update)
-            self._talk.send(now_ns, update.interface, Kind.CD_UPDATE, payload)
+    def _send_all(self, now_ns: int, told: Sequence[Telling]) -> None:
+        for interface, payload in told:
+            self._talk.send(now_ns, interface, Kind.CD_UPDATE, payload)
 
-    def _note_sent(self, update: Update) -> None:
-        if update.told and not update.again:
-            toggle(self._links[update.interface].sent, update.key)
-
-    def _store(self, now_ns: int, changes: list[Change]) -> None:
+    def _store(self, now_ns: int, changes: Sequence[Change]) -> None:
         """Bring the store up to date with what is forwarded by; tables are made of it."""
         if not changes:
             return
         store = self._talk.store
         steps: dict[int, Counter[bytes]] = {}
-        for change in changes:
-            steps.setdefault(change.subscriber, Counter())[change.filter] += 1 if change.came else -1
+        for subscriber, filter_, came in changes:
+            steps.setdefault(subscriber, Counter())[filter_] += 1 if came else -1
         for subscriber, step in sorted(steps.items()):
             name = learned(subscriber)
-            went, came = ([f for f, by in step.items() if by == sign] for sign in (-1, 1))
-            store.change(name, store.pool.read(predicate_of(went)), store.pool.read(predicate_of(came)))
+            went, new = ([f for f, by in step.items() if by == sign] for sign in (-1, 1))
+            store.change(name, store.pool.read(predicate_of(went)), store.pool.read(predicate_of(new)))
             if store.wants(name) is not (subscriber in self._wanting):
                 self._wanting ^= {subscriber}
                 self.names_version += 1
             if subscriber not in self._wanting:
                 store.forget(name)
         self._talk.changed(now_ns)
-
-
-def _read(payload: bytes) -> tuple[DescriptorUpdate, Key]:
-    update = DescriptorUpdate.decode(payload)
-    if update.subscriber and update.filter is None and not update.withdrawn:
-        raise WireError("what a subscriber wants has a filter; this has none")
-    return update, Key(update.publisher, update.pcd, update.subscriber, update.scd)
-
-
-def _written(key: Key, filter_: bytes | None, withdrawn: bool, again: bool, kept: bool) -> bytes:
-    return DescriptorUpdate(*key.fields, filter_, withdrawn, again, kept).encode()
-
-
-_read_known = lru_cache(maxsize=REMEMBERED)(_read)
-_written_known = lru_cache(maxsize=REMEMBERED)(_written)
 
 
 class BroadcastPublications(Matchmaker):

@@ -5,32 +5,30 @@ The upstream end decides. While a change is under way both sorts of descriptors 
     s becomes p: CHANGE_MARKING carries the PCDs, the SCDs that are held stay until the reply
     p becomes s: PCDs go on, the reply carries the SCDs
 
-Not here: which mark it is to be (`matchmaker_marks`), what is held (`matchmaker_state`).
+Not here: which mark it is to be (`matchmaker_marks`), what is held (`fastpath.meeting`).
 """
 
 from __future__ import annotations
 
-import struct
-from dataclasses import dataclass, field
-from functools import lru_cache
+from dataclasses import dataclass
 
-from nodes.routing.digests import SetDigest, hashed
-from nodes.routing.schemes.matchmaker_trees import Key
+from fastpath.meeting import Meeting
 
-_KEY = struct.Struct(">4Q")
 NUMBERS = (1 << 32) - 1
 """Changes are numbered from 1 to this, and then from 1 again."""
 
 
 @dataclass(slots=True)
 class Link:
-    """A link that has joined, as one of its ends has it."""
+    """A link that has joined, as one of its ends has it; what is held goes by its marks."""
 
+    interface: int
     neighbour: int
     is_p_out: bool
     """The mark away from us, which we decide; the one asked for while `asked_ns` is set."""
     is_p_in: bool
     """The mark towards us."""
+    meeting: Meeting
     number: int = 0
     """Of the last change away from us."""
     asked_ns: int | None = None
@@ -39,28 +37,34 @@ class Link:
     """The number of the last change towards us; one that no first change has before there was any."""
     doubted_ns: int | None = None
     """Since when the mark towards us is not what announced causes make it, or since we said so."""
-    sent: SetDigest = field(default_factory=SetDigest)
-    received: SetDigest = field(default_factory=SetDigest)
-    count: int = 0
-    """How much is held from it."""
 
-    def carries_out(self, published: bool) -> bool:
-        """Whether PCDs go over it away from us, or SCDs."""
-        if published:
-            return self.is_p_out or self.asked_ns is not None
-        return not self.is_p_in
-
-    def carries_in(self, published: bool) -> bool:
-        """Whether PCDs may come over it, or SCDs."""
-        if published:
-            return self.is_p_in
-        return not self.is_p_out or self.asked_ns is not None
+    def join(self) -> None:
+        """Nothing has gone over it yet."""
+        self.meeting.join(self.interface)
+        self.show()
 
     def ask(self, now_ns: int, is_p: bool) -> None:
         """Begin a change."""
         self.is_p_out = is_p
         self.number = self.number % NUMBERS + 1
         self.asked_ns = now_ns
+        self.show()
+
+    def end_change(self) -> None:
+        """The other end has replied."""
+        self.asked_ns = None
+        self.show()
+
+    def change(self, number: int, is_p: bool) -> None:
+        """The other end has changed the mark towards us."""
+        self.is_p_in, self.answered = is_p, number
+        self.show()
+
+    def show(self) -> None:
+        """Which sorts it carries now: both that a change of ours is about, while it is under way."""
+        changing = self.asked_ns is not None
+        published_out, wanted_in = self.is_p_out or changing, not self.is_p_out or changing
+        self.meeting.mark(self.interface, published_out, not self.is_p_in, self.is_p_in, wanted_in)
 
     def doubt(self, now_ns: int, is_wrong: bool) -> None:
         """Note whether the mark towards us is another than it should be."""
@@ -77,13 +81,3 @@ class Link:
         """For the digests of both ends: (away from us, towards us)."""
         waiting = "?" if self.asked_ns is not None else ""
         return f"{int(self.is_p_out)}{waiting}", f"{int(self.is_p_in)}"
-
-
-def toggle(digest: SetDigest, key: Key) -> None:
-    """A key was told, or withdrawn."""
-    digest.toggle_hash(_hashed(key))
-
-
-@lru_cache(maxsize=4_096)
-def _hashed(key: Key) -> int:
-    return hashed(0, _KEY.pack(*key.fields))  # counted at both ends of many links

@@ -5,7 +5,7 @@ made; whoever holds them holds them for another `lifetime_ms`, and tells them on
 before. What was not told again for that long is taken as withdrawn. A match that was made here, whose
 descriptors no longer both come here, is withdrawn after that time: another router makes it now.
 
-Not here: what is held and told (`matchmaker_state`).
+Not here: what is held and told (`fastpath.meeting`).
 """
 
 from __future__ import annotations

@@ -1,0 +1,3 @@
+"""What a router holds of descriptors and matches, and whom it tells of them."""
+
+from fastpath.meeting.meeting import *
