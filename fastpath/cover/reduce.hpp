@@ -81,30 +81,23 @@ struct Candidate {
     return status;
 }
 
-// Whether `reduce` would leave the filters of a reduced predicate and these fresh ones all as they are. All are valid.
-[[nodiscard]] inline bool stays_reduced(const std::vector<Bytes>& held, const std::vector<Bytes>& fresh) {
-    FormBuilder builder;
-    const auto read = [&](Bytes filter, Form& form) {
-        static_cast<void>(builder.add(filter));
-        builder.finish(form);
-    };
-    std::deque<Form> forms;
-    const auto apart = [&](const Form& form) {
-        return std::none_of(forms.begin(), forms.end(),
-                            [&](const Form& each) { return covers(each, form) || covers(form, each); });
-    };
-    for (const Bytes filter : fresh) {
-        Form form;
-        read(filter, form);
-        if (form.contradictory || !apart(form)) return false;
-        if (may_be_thinned(filter, form) && thinned(filter, form) != wire::as_text(filter)) return false;
-        forms.push_back(std::move(form));
+// A valid filter and its form.
+struct Known {
+    Bytes bytes;
+    const Form* form;
+};
+
+// Whether `reduce` would leave the filters of a reduced predicate and these fresh ones all as they are.
+[[nodiscard]] inline bool stays_reduced(const std::vector<Known>& held, const std::vector<Known>& fresh) {
+    const auto apart = [](const Form& one, const Form& other) { return !covers(one, other) && !covers(other, one); };
+    for (auto each = fresh.begin(); each != fresh.end(); ++each) {
+        const Form& form = *each->form;
+        const auto is_apart = [&](const Known& other) { return apart(form, *other.form); };
+        if (form.contradictory || !std::all_of(fresh.begin(), each, is_apart)) return false;
+        if (may_be_thinned(each->bytes, form) && thinned(each->bytes, form) != wire::as_text(each->bytes)) return false;
+        if (!std::all_of(held.begin(), held.end(), is_apart)) return false;
     }
-    return forms.empty() || std::all_of(held.begin(), held.end(), [&](Bytes filter) {
-        Form form;
-        read(filter, form);
-        return apart(form);
-    });
+    return true;
 }
 
 [[nodiscard]] inline Status filters_of(Bytes predicate, std::vector<std::string_view>& out) {

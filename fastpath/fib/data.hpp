@@ -28,6 +28,26 @@ struct ClassRule {
     bool routed = false;  // routers by the destinations in the header, clients by `out` and `table`
 };
 
+// The rules of header classes. FIBs that differ in their tables alone share them.
+class Classes {
+  public:
+    [[nodiscard]] ClassRule& operator[](std::uint32_t header_class) {
+        if (rules_.use_count() > 1) rules_ = std::make_shared<Rules>(*rules_);
+        return (*rules_)[header_class];
+    }
+    // Null if there is none.
+    [[nodiscard]] const ClassRule* find(std::uint32_t header_class) const {
+        const auto found = rules_->find(header_class);
+        return found == rules_->end() ? nullptr : &found->second;
+    }
+    [[nodiscard]] std::size_t size() const noexcept { return rules_->size(); }
+
+  private:
+    using Rules = std::unordered_map<std::uint32_t, ClassRule>;
+
+    std::shared_ptr<Rules> rules_ = std::make_shared<Rules>();
+};
+
 struct Destination {
     std::uint32_t router = 0;
     std::uint32_t interface = 0;  // towards it
@@ -46,7 +66,7 @@ struct FibData {
     std::vector<std::uint32_t> clients;       // id of the client at each interface, 0 for a router
     std::vector<std::uint32_t> own;           // the ids of our clients, ascending
     std::vector<std::uint32_t> max_datagram;  // bytes of UDP payload, by interface
-    std::unordered_map<std::uint32_t, ClassRule> classes;
+    Classes classes;
     std::vector<IndexPointer> tables;
     RouteRule route;
     PermitsPointer permits;  // null: the policy permits anything
@@ -63,10 +83,7 @@ struct FibData {
         std::copy_if(clients.begin(), clients.end(), std::back_inserter(own), [](std::uint32_t id) { return id != 0; });
         std::sort(own.begin(), own.end());
     }
-    [[nodiscard]] const ClassRule* rule(std::uint32_t header_class) const {
-        const auto found = classes.find(header_class);
-        return found == classes.end() ? nullptr : &found->second;
-    }
+    [[nodiscard]] const ClassRule* rule(std::uint32_t header_class) const { return classes.find(header_class); }
 };
 
 using FibPointer = std::shared_ptr<const FibData>;

@@ -5,7 +5,6 @@ from libc.stdint cimport uint8_t, uint16_t, uint32_t, uint64_t
 from libcpp cimport bool as cbool
 from libcpp.memory cimport shared_ptr, unique_ptr
 from libcpp.string cimport string
-from libcpp.unordered_map cimport unordered_map
 from libcpp.vector cimport vector
 
 from fastpath.wire cimport Bytes
@@ -90,11 +89,16 @@ cdef extern from "fib/fib.hpp" namespace "cbn" nogil:
         cbool one_each
         vector[Destination] destinations
 
+    cdef cppclass Classes:
+        ClassRule &operator[](uint32_t) except +
+        const ClassRule *find(uint32_t)
+        size_t size()
+
     cdef cppclass FibData:
         uint32_t origin_class
         vector[uint32_t] clients
         vector[uint32_t] max_datagram
-        unordered_map[uint32_t, ClassRule] classes
+        Classes classes
         vector[TablePointer] tables
         RouteRule route
         PermitsPointer permits

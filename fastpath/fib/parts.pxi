@@ -21,7 +21,7 @@ cdef int add_class(FibData *data, object entry) except -1:
     cdef uint32_t header_class = u32(entry.header_class, "header_class")
     cdef str where = f"of header class {header_class}"
     cdef ClassRule rule
-    if data.classes.count(header_class):
+    if data.classes.find(header_class) != NULL:
         raise UsageError(f"header class {header_class} has two entries")
     rule.accept = mask(entry.accept, f"accept {where}")
     rule.out = mask(entry.out, f"out {where}")

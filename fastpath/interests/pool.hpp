@@ -7,8 +7,10 @@
 #include <cstdint>
 #include <cstring>
 #include <memory>
+#include <unordered_map>
 #include <vector>
 
+#include "cover/form.hpp"
 #include "interests/digest.hpp"
 #include "interests/map.hpp"
 
@@ -37,6 +39,15 @@ class Pool {
     [[nodiscard]] const Digest& digest(std::uint32_t id) const noexcept { return head(id).digest; }
     [[nodiscard]] std::uint64_t constraints(std::uint32_t id) const noexcept {
         return wire::load<std::uint16_t>(filter(id).data());
+    }
+    // What the filter lets through, read when it is first asked for.
+    [[nodiscard]] const cover::Form& form(std::uint32_t id) {
+        std::unique_ptr<cover::Form>& known = forms_[id];
+        if (!known) {
+            known = std::make_unique<cover::Form>();
+            static_cast<void>(cover::read_form(filter(id), *known));
+        }
+        return *known;
     }
     [[nodiscard]] std::size_t size() const noexcept { return live_; }
     [[nodiscard]] std::size_t bytes() const noexcept {
@@ -97,6 +108,7 @@ class Pool {
         }
         slots_[hole] = NONE;
         block_bytes_ -= weight(head(id).size);
+        forms_.erase(id);
         blocks_[id].reset();
         free_.push_back(id);
         --live_;
@@ -115,6 +127,7 @@ class Pool {
     std::vector<Block> blocks_;          // by id
     std::vector<std::uint32_t> free_;    // ids nobody has
     std::vector<std::uint32_t> slots_;   // ids by digest
+    std::unordered_map<std::uint32_t, std::unique_ptr<cover::Form>> forms_;  // of those asked for
     std::size_t live_ = 0, block_bytes_ = 0;
 };
 

@@ -4,6 +4,7 @@
 // covering (D2) while that has few filters, and as it is while it has many: to reduce is to look at all.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <stdexcept>
 #include <utility>
@@ -100,11 +101,18 @@ class Union {
     // Whether nothing is redundant, as nothing was, and the few filters that came are not either.
     [[nodiscard]] bool stays_whole() {
         if (!whole_ || touched_.size() > FEW) return false;
-        std::vector<wire::Bytes> held, fresh;
+        if (std::none_of(touched_.begin(), touched_.end(), [&](std::uint32_t id) { return is_fresh(id); })) return true;
+        std::vector<cover::Known> held, fresh;
         slots_.each([&](std::uint32_t id, const Slot& slot) {
-            if (slot.count != 0) (slot.given != 0 ? held : fresh).push_back(pool_->filter(id));
+            if (slot.count != 0) (slot.given != 0 ? held : fresh).push_back({pool_->filter(id), &pool_->form(id)});
         });
         return cover::stays_reduced(held, fresh);
+    }
+
+    // Whether it is counted, and was not given out.
+    [[nodiscard]] bool is_fresh(std::uint32_t id) {
+        const Slot* slot = slots_.find(id);
+        return slot != nullptr && slot->count != 0 && slot->given == 0;
     }
 
     void compare_touched(Ids& gone, Ids& come) {
