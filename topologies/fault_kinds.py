@@ -75,6 +75,8 @@ class FaultKind(NamedTuple):
     """Whether nothing may be lost because of it."""
     needs_keys: bool = False
     """Whether it happens to links whose ends have keys of it, which programs read only when they start."""
+    needs_signatures: bool = False
+    """Whether it happens to routers that sign their records."""
     said: str = ""
     """Of a single step: what happened, in a few words; `{}` is the target."""
     attacking: Attacking | None = None
@@ -145,6 +147,9 @@ _TABLE = (
               applied_as="impair"),
     FaultKind("rekey", "link", "Links get new keys, while they carry (`security`). No message may be lost by "
               "it.", control="rekey", harmless=True, needs_keys=True, said="new key for link {}"),
+    FaultKind("rekey_router", "router", "A router stops, and starts again with a new key to sign with; all "
+              "others are told its public half (`security`).", not_while=("crash", "pause"), control="rekey",
+              needs_signatures=True, said="new key for {}"),
     FaultKind("replay", "link", _REPLAY, argument="attack", said="replay on link {}",
               example="replay r1 - r2 500 times every 2ms, and perhaps: by hello, message",
               attacking=Attacking(_SORTS, _SORTS)),

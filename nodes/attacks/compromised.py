@@ -104,6 +104,10 @@ class CompromisedCore:
         """As the router."""
         self._core.use_keys(now_ns, interface, keys)
 
+    def use_signers(self, signers: Mapping[int, bytes]) -> None:
+        """As the router."""
+        self._core.use_signers(signers)
+
     def take_outputs(self) -> list[Output]:
         """As the router, but for what it keeps to itself."""
         outputs, attack = self._core.take_outputs(), self._ongoing.get("mute")

@@ -268,6 +268,9 @@ class ClientCore:
         assert interface == 0, "a client has one interface"
         self.link.use_keys(now_ns, keys)
 
+    def use_signers(self, signers: Mapping[int, bytes]) -> None:
+        """A client is told no records."""
+
     def handle_timer(self, now_ns: int) -> None:
         """Do what is due."""
         self._begun = True

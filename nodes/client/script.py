@@ -201,6 +201,10 @@ class ScriptedClient:
         """The keys of the link are these now."""
         self.core.use_keys(now_ns, interface, keys)
 
+    def use_signers(self, signers: Mapping[int, bytes]) -> None:
+        """As the core."""
+        self.core.use_signers(signers)
+
     def handle_timer(self, now_ns: int) -> None:
         """Do what is due, the script's actions included."""
         deadline = self.core.next_deadline()

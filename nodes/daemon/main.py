@@ -112,8 +112,9 @@ def commands(node: Node, loop: Loop) -> dict[str, Command]:
         return {}
 
     def keys(_: Request) -> object:
-        if not node.shell.config.security.seals:
-            raise RequestError("the links have no keys, as security.neighbours is off")
+        security = node.shell.config.security
+        if not security.seals and not security.signs:
+            raise RequestError("there are no keys, as security.neighbours and security.records are off")
         try:
             node.shell.take_keys()
         except (ConfigError, RecordError) as error:

@@ -94,15 +94,16 @@ class Shell:
         return deadline_ns
 
     def take_keys(self) -> None:
-        """Read the keys of the links anew, and use them from now on.
+        """Read the keys of the links, and of routers, anew, and use them from now on.
 
         Raises:
             ConfigError: Their file cannot be used. All stays as it was.
             RecordError: It, or one of the keys, is not there; likewise.
         """
         self.config = with_keys(self.config)
-        for interface in self.config.interfaces:
+        for interface in self.config.interfaces if self.config.security.seals else ():
             self.core.use_keys(self.clock.now_ns(), interface.index, interface.keys)
+        self.core.use_signers(self.config.signers)
         self.carry_out()
         numbers = {each.name: [key.key_id for key in each.keys] for each in self.config.interfaces}
         self.log("keys", numbers=numbers)

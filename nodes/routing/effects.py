@@ -6,6 +6,7 @@ The seam of all three worlds. A shell (the simulator or the daemon) does:
     core.handle_timer(now_ns)                 # at or after next_deadline()
     core.next_deadline() -> int | None        # absolute, ns
     core.use_keys(now_ns, interface, keys)    # the link's keys are these now
+    core.use_signers(signers)                 # the routers' public keys are these now
     core.take_outputs() -> list[Output]       # after each of the above
     core.status() -> dict[str, object]        # for readiness and for people
 
@@ -174,6 +175,9 @@ class Core(Protocol):
 
     def use_keys(self, now_ns: int, interface: int, keys: tuple[LinkKey, ...]) -> None:
         """The keys of a link are these now; what goes is sealed with the first."""
+
+    def use_signers(self, signers: Mapping[int, bytes]) -> None:
+        """The public keys of routers are these now, by id."""
 
     def take_outputs(self) -> list[Output]:
         """Hand over, in order, what is to be done; the list is then empty."""

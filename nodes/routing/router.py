@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import random
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import partial
 
 from mypy_extensions import mypyc_attr
@@ -260,6 +260,10 @@ class Router:
     def use_keys(self, now_ns: int, interface: int, keys: tuple[LinkKey, ...]) -> None:
         """The keys of a link are these now."""
         self.links[interface].use_keys(now_ns, keys)
+
+    def use_signers(self, signers: Mapping[int, bytes]) -> None:
+        """The public keys of routers are these now; what is held was looked at before."""
+        self.rules.signatures.use(signers)
 
     def handle_timer(self, now_ns: int) -> None:
         """Do what is due."""

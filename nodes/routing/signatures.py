@@ -52,6 +52,10 @@ class Signatures:
         """Whether records are signed."""
         return self._signer is not None
 
+    def use(self, signers: Mapping[int, bytes]) -> None:
+        """The public keys of all routers are these now."""
+        self._signers = signers
+
     def signed(self, kind: int, record: bytes) -> bytes:
         """A record of ours as it is passed on."""
         return record if self._signer is None else record + self._signer.sign(kind, record)

@@ -108,6 +108,9 @@ class Agent:
             "bring_up": lambda r: self.share.links.bring_up(r["link"]),
             "impair": self._impair,
             "give_key": self._give_key,
+            "give_signer": lambda r: self.share.nodes.give_signer(
+                r["node"], bytes.fromhex(r["public"]), bytes.fromhex(r["seed"])
+            ),
             "attack_link": lambda r: self.share.attackers.begin(from_plain(Fault, r["fault"])),
             "attacked": lambda _: [(to_plain(fault), acts) for fault, acts in self.share.attackers.ended()],
             "begin_background": lambda r: self.share.begin_background(r["at_ns"]),

@@ -174,6 +174,13 @@ class Cluster:
         """Both machines of a link, over ssh; both have done it when this returns."""
         self._of_link(link, "give_key", key_id=key.key_id, secret=key.secret.hex(), used=used)
 
+    def give_signer(self, name: str, public: bytes, seed: bytes) -> None:
+        """All machines are told the public half; the other goes over ssh to the router's own."""
+        here = self._placement.machine_of[name]
+        told = {"node": name, "public": public.hex()}
+        arguments = {at: {**told, "seed": seed.hex() if at == here else ""} for at in self._agents}
+        self._ask_all("give_signer", arguments=arguments)
+
     def crash(self, name: str) -> None:
         """End a node."""
         self._agent_of(name).ask("crash", node=name)

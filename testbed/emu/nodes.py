@@ -97,8 +97,14 @@ class NodeFiles:
         if secret:
             self.write_keys(node, account)
         if signs and not self._signers().exists():
-            self._signers().write_text(dump_signers(config), encoding="utf-8")
+            self.write_signers(node)
         return path
+
+    def write_signers(self, router: NodePlan) -> None:
+        """Write the public keys that routers have now, as one of them knows them."""
+        fresh = self._signers().with_suffix(".fresh")
+        fresh.write_text(dump_signers(self._settings(router)), encoding="utf-8")
+        fresh.replace(self._signers())
 
     def write_keys(self, node: NodePlan, account: Account | None = None) -> None:
         """Write the keys that a node and its links have now; what stands there already is replaced."""
@@ -314,6 +320,14 @@ class Nodes:
             if any(interface.link == number for interface in node.interfaces):
                 self.files.write_keys(node, self.account)
                 self._untold.add(node.name)
+        self._tell_keys()
+
+    def give_signer(self, name: str, public: bytes, seed: bytes = b"") -> None:
+        """See `testbed.live.fabric.Nodes`; without the seed if the router does not run here."""
+        router = next(node for node in self.files.plan.routers if node.name == name)
+        self.files.keys.replace_signer(router.node_id, public, seed)
+        self.files.write_signers(router)
+        self._untold.update(node.name for node in self.plan.routers)
         self._tell_keys()
 
     def _tell_keys(self) -> None:

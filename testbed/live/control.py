@@ -195,6 +195,7 @@ class Control:
             "b": link.b,
             "up": link.name not in self._live.state.links_down,
             "carrier": self._controlled.carriers.get(link.name, ""),
+            "key": self._live.key_number(link),
             "there": words(ways.there),
             "back": words(ways.back),
         }

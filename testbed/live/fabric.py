@@ -207,6 +207,15 @@ class Nodes(Protocol):
         Who does not run takes it when it runs again.
         """
 
+    def give_signer(self, name: str, public: bytes, seed: bytes) -> None:
+        """A router that does not run signs with another key when it runs again; all others are told now.
+
+        Args:
+            name: Of the router.
+            public: The half of its key that all know.
+            seed: What the key is made of, which the router alone may know.
+        """
+
     def crash(self, name: str) -> None:
         """End a node here and now, with the loss of all it knew."""
 

@@ -16,10 +16,11 @@ from nodes.config import LinkKey
 from nodes.convergence import unconverged
 from nodes.daemon.clock import Clock
 from nodes.wire.seal import KEY_BYTES
+from nodes.wire.signature import SEED_BYTES, Signer
 from testbed.live.compromised import CompromisedNodes
 from testbed.live.fabric import Attackers, FaultError, Life, Links, Nodes, Status
 from testbed.plan.keys import number_after
-from testbed.plan.model import Fault, Plan
+from testbed.plan.model import Fault, LinkPlan, Plan
 from testbed.runs.faults import FaultState
 from topologies.fault_kinds import KINDS
 
@@ -114,6 +115,8 @@ class Live:
         return None
 
     def _no_keys(self, fault: Fault) -> str | None:
+        if KINDS[fault.do].needs_signatures and not self.plan.security.signs:
+            return "routers have no keys to sign with, as security.records is off"
         if not KINDS[fault.do].needs_keys:
             return None
         if not self.plan.security.seals:
@@ -179,12 +182,23 @@ class Live:
         """The attacks that have ended since this was asked before, and how many acts they had."""
         return self._compromised.ended() + (self.attackers.ended() if self.attackers is not None else [])
 
+    def key_number(self, link: LinkPlan) -> int | None:
+        """The number of the key that a link's ends use; None if they have none."""
+        return number_after(self._rekeyed[link.name]) if self.plan.security.seals else None
+
     def _rekey(self, fault: Fault) -> None:
         """Both ends know the key before one of them uses it."""
         self._rekeyed[fault.target] += 1
         key = LinkKey(number_after(self._rekeyed[fault.target]), secrets.token_bytes(KEY_BYTES))
         for used in (False, True):
             self.nodes.give_key(self._links[fault.target], key, used=used)
+
+    def _rekey_router(self, fault: Fault) -> None:
+        """What it has signed so far, others hold on to until it says what is newer, which it does at once."""
+        seed = secrets.token_bytes(SEED_BYTES)
+        self._crash(fault)
+        self.nodes.give_signer(fault.target, Signer(seed).public, seed)
+        self.nodes.restart(fault.target)
 
 
 def attack_problems(plan: Plan) -> list[str]:
@@ -206,6 +220,7 @@ ACTIONS: Mapping[str, Callable[[Live, Fault], None]] = {
     "pause": lambda live, fault: live.nodes.hold(fault.target),
     "resume": lambda live, fault: live.nodes.resume(fault.target),
     "rekey": Live._rekey,
+    "rekey_router": Live._rekey_router,
     "replay": Live._attack_link,
     "forge": Live._attack_link,
     **dict.fromkeys(("mute", "lie"), lambda live, fault: live._compromised.turn(fault)),

@@ -16,6 +16,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from nodes.config import SecurityConfig
 from testbed.plan.graph import Graph, Wire, wire_with
 from testbed.plan.groups import Choice
 from testbed.plan.model import Attack, Fault
@@ -54,9 +55,11 @@ class Entry:
     steps: Sequence[Step]
 
 
-def in_order(source: Source, graph: Graph, entries: Iterable[Entry], *, keys: bool) -> tuple[Fault, ...]:
-    """All that happens, in order of time, and of the file where times are equal; links may have `keys`."""
-    timeline = _Timeline(source, graph, keys=keys)
+def in_order(
+    source: Source, graph: Graph, entries: Iterable[Entry], security: SecurityConfig
+) -> tuple[Fault, ...]:
+    """All that happens, in order of time, and of the file where times are equal."""
+    timeline = _Timeline(source, graph, security)
     return tuple(
         fault for waits, steps in _sequence(entries) for fault in _chained(timeline.take(steps), waits)
     )
@@ -92,9 +95,9 @@ def _chained(faults: Iterable[Fault], waits: bool) -> Iterator[Fault]:
 class _Timeline:
     """What is broken at a moment, and since which entry."""
 
-    def __init__(self, source: Source, graph: Graph, *, keys: bool) -> None:
+    def __init__(self, source: Source, graph: Graph, security: SecurityConfig) -> None:
         self._source = source
-        self._keys = keys
+        self._security = security
         self._graph = graph
         self._failures = Failures()
         self._wires = {f"{wire.a}--{wire.b}": wire for wire in graph.wires}
@@ -147,8 +150,10 @@ class _Timeline:
     def _problem(self, kind: FaultKind, name: str) -> tuple[str, str] | None:
         """Why it cannot happen to a node or link now, and what was expected."""
         kind, target = self._concrete(kind, name)
-        if kind.needs_keys and not self._keys:
+        if kind.needs_keys and not self._security.seals:
             return "links have no keys", "security: {neighbours: required}"
+        if kind.needs_signatures and not self._security.signs:
+            return "routers have no keys to sign with", "security: {records: signed}"
         if kind.needs_keys and (program := self._wires[target].b) in self._graph.programs:
             return f"{program} is a program, which reads keys only when it starts", "another link"
         obstacle = self._failures.obstacle(kind.name, target)

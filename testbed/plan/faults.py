@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator, Mapping
 from random import Random
 from typing import Any
 
+from nodes.config import SecurityConfig
 from testbed.plan.fault_order import Entry, Step, in_order
 from testbed.plan.graph import Graph
 from testbed.plan.groups import Choice, Groups
@@ -25,12 +26,15 @@ _CONDITIONS = ("at", "when", "after", "for")
 
 
 def read_faults(
-    source: Source, data: Mapping[str, Any], graph: Graph, groups: Groups, times: Times, *, keys: bool
+    source: Source,
+    data: Mapping[str, Any],
+    graph: Graph,
+    groups: Groups,
+    times: Times,
+    *,
+    security: SecurityConfig,
 ) -> tuple[Fault, ...]:
-    """The scenario's faults in order of time; what is wrong with them is noted in the source.
-
-    Links may have `keys`, which can be changed.
-    """
+    """The scenario's faults in order of time; what is wrong with them is noted in the source."""
     reader = _Reader(source, groups, times, int(data.get("seed", 1)))
     entries = [
         entry
@@ -38,7 +42,7 @@ def read_faults(
         if fault is not None
         for entry in reader.entries(i, fault)
     ]
-    return in_order(source, graph, entries, keys=keys)
+    return in_order(source, graph, entries, security)
 
 
 class _Reader:

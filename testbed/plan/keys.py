@@ -28,6 +28,10 @@ class Keys:
         self._secret = secret
         self._given: dict[int, tuple[LinkKey, ...]] = {}
         self._signers: dict[int, bytes] = {}
+        self._seeds: dict[int, bytes] = {}
+        """Of routers that were given another key."""
+        self._publics: dict[int, bytes] = {}
+        """The public half of each of these."""
 
     def of(self, link: int) -> tuple[LinkKey, ...]:
         """What both ends take; they use the first."""
@@ -35,14 +39,24 @@ class Keys:
 
     def signing_seed(self, router: int) -> bytes:
         """What the key is made of with which a router signs its records."""
-        return signer_seed(self._secret, router)
+        return self._seeds.get(router) or signer_seed(self._secret, router)
+
+    def replace_signer(self, router: int, public: bytes, seed: bytes = b"") -> None:
+        """A router signs with another key; what that is made of is known where the router runs."""
+        self._publics[router] = public
+        self._signers = {}
+        if seed:
+            self._seeds[router] = seed
 
     def signers(self, routers: Iterable[int]) -> Mapping[int, bytes]:
         """The public keys of these routers, by id; the same object for the same routers."""
         wanted = tuple(routers)
         if wanted != tuple(self._signers):
-            self._signers = {router: Signer(self.signing_seed(router)).public for router in wanted}
+            self._signers = {router: self._public(router) for router in wanted}
         return self._signers
+
+    def _public(self, router: int) -> bytes:
+        return self._publics.get(router) or Signer(self.signing_seed(router)).public
 
     def offer(self, link: int, key: LinkKey) -> None:
         """Take another key besides."""

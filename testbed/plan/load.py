@@ -176,7 +176,7 @@ def _build(source: Source, data: Mapping[str, Any], overrides: Mapping[str, str]
     programs = read_programs(source, data)
     duration = read_duration(source, data, programs)
     graph.programs.update(programs)
-    faults = read_faults(source, data, graph, groups, times, keys=security.seals)
+    faults = read_faults(source, data, graph, groups, times, security=security)
     traces = read_traces(source, data, groups, times)
     expect = read_expectations(source, data, times)
     if expect and (data.get("record") or {}).get("captures") is False:

@@ -17,6 +17,7 @@ from nodes.config import LinkKey, NodeConfig
 from nodes.convergence import unconverged
 from nodes.routing.link import Link
 from nodes.routing.router import Router
+from nodes.wire.signature import Signer
 from testbed.plan.keys import Keys, number_after
 from testbed.plan.model import Fault, Flow, Impairment, InterfacePlan, LinkPlan, NodePlan, Plan, link_seed
 from testbed.plan.rendering import node_config
@@ -68,6 +69,8 @@ class Network:
         self._keys = Keys(_secret(f"cbn simulator {plan.seed}"))
         self._rekeyed: Counter[int] = Counter()
         """How often each link was given a new key."""
+        self._rekeyed_routers: Counter[str] = Counter()
+        """How often each router was."""
         self.cores: dict[str, Router] = {}
         """The core of each router as it is now, for those who look on."""
         self._client_links: dict[str, Link] = {}
@@ -177,6 +180,19 @@ class Network:
                 if interface.link == number:
                     self._nodes[node.name].take_keys(interface.index, self._keys.of(number))
 
+    def _rekey_router(self, fault: Fault) -> None:
+        router = self._crashable(fault.target)
+        router.crash()
+        self._rekeyed_routers[fault.target] += 1
+        seed = _secret(
+            f"cbn simulator {self._plan.seed} {fault.target} {self._rekeyed_routers[fault.target]}"
+        )
+        self._keys.replace_signer(router.config.node_id, Signer(seed).public, seed)
+        for node, each in zip(self._plan.routers, self.routers, strict=True):
+            each.config = self._config(node)
+            self.cores[node.name].use_signers(each.config.signers)
+        router.restart(self._new_core(router))
+
     def _attack_link(self, fault: Fault) -> None:
         self.attacks.on_link(fault, self._channels[fault.target])
 
@@ -268,6 +284,7 @@ ACTIONS: Mapping[str, Callable[[Network, Fault], None]] = {
     "pause": Network._pause,
     "resume": Network._resume,
     "rekey": Network._rekey,
+    "rekey_router": Network._rekey_router,
     "replay": Network._attack_link,
     "forge": Network._attack_link,
     "flood": Network._flood,

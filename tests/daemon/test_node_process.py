@@ -149,7 +149,7 @@ def test_a_node_without_keys_cannot_read_them_anew(loopback: Any) -> None:
     two_clients(loopback)
     loopback.start("r1")
     loopback.until(loopback.admins["r1"].connect, "r1 listens")
-    with pytest.raises(AdminError, match=r"security\.neighbours is off"):
+    with pytest.raises(AdminError, match=r"security\.neighbours and security\.records are off"):
         loopback.admins["r1"].ask("keys")
 
 

@@ -13,7 +13,7 @@ from nodes.model import Predicate, parse_predicate
 from nodes.routing.effects import Reason
 from nodes.routing.numbers import LAST
 from nodes.wire.packets import Kind, PacketType
-from nodes.wire.signature import SIGNATURE_BYTES
+from nodes.wire.signature import SIGNATURE_BYTES, Signer
 from tests.routing.fabric import SECOND, Conditions, Network, configure, line, random_graph, ring, split
 from tests.routing.signed import signed, signer
 from tests.routing.workload import delivered, owed, scripts, start
@@ -154,6 +154,28 @@ def test_who_starts_again_with_a_clock_that_was_set_back_goes_above_its_own_reco
     net.converge()
     assert router.rules.identity.superseded_count > 0
     assert net.reasons() == []
+
+
+# New keys.
+
+
+def test_a_router_starts_again_with_another_key_and_what_it_signed_before_is_refused() -> None:
+    net = network()
+    fresh = bytes(range(32))
+    signers = {**net.configs["r1"].signers, FAR_AWAY: Signer(fresh).public}
+    net.kill("r3")
+    for name in ("r1", "r2", "r4"):
+        net.router(name).use_signers(signers)
+    record = encode_payload(LinkState(FAR_AWAY, above(net, Kind.LINK_STATE), ()))
+    say(net, Kind.LINK_STATE, record + signer(FAR_AWAY).sign(Kind.LINK_STATE, record))
+    assert drops(net)[Reason.WRONG_SIGNATURE] == 1
+    net.configs["r3"] = replace(net.configs["r3"], signing_seed=fresh, signers=signers)
+    net.run(SECOND)
+    net.start("r3")
+    net.converge()
+    assert net.reasons() == []
+    assert net.router("r1").linkstate.database.listed() == {1, 2, 3, 4}
+    assert drops(net)[Reason.WRONG_SIGNATURE] == 1
 
 
 # Attacks of a router with keys, which speaks in the name of another.

@@ -19,9 +19,23 @@ from nodes.wire.packets import PORT, Control, Kind, PacketType
 from nodes.wire.signature import REMEMBERED, SIGNATURE_BYTES, SIGNED, proves, remember
 from testbed.plan.keys import Keys
 from testbed.plan.load import load_plan
+from testbed.plan.problems import ScenarioError
 
 pytestmark = pytest.mark.sim
 QUICKSTART = Path(__file__).parents[2] / "topologies" / "scenarios" / "quickstart.yaml"
+REKEYED = {
+    "name": "rekeyed",
+    "topology": {"routers": ["r1", "r2", "r3", "r4"], "links": ["r1 - r2", "r2 - r3", "r3 - r4", "r4 - r1"]},
+    "security": {"neighbours": "required", "records": "signed"},
+    "timers": {"hello_ms": 50, "hold_ms": 200},
+    "clients": {
+        "alice": {
+            "at": "r1",
+            "publish": [{"message": {"n": 1}, "every": "20ms", "count": 250, "from": "0s"}],
+        },
+        "bob": {"at": "r3", "subscribe": ["n = 1"]},
+    },
+}
 OF_CHANGES = {Kind.INTEREST_CHANGE, Kind.OFFER_CHANGE}
 REFUSED = {"wrong_signature", "unknown_signer", "malformed_payload"}
 
@@ -42,6 +56,28 @@ def test_every_scheme_delivers_the_same_and_refuses_nothing(
     drops = [json.loads(text)["drops"]["control"].keys() for text in texts]
     assert drops
     assert not any(REFUSED & each for each in drops)
+
+
+@pytest.mark.parametrize("scheme", sorted(CATALOG))
+def test_routers_get_other_keys_one_after_the_other_and_all_believe_them(
+    scheme: str, simulate: Callable[..., Any], make_plan: Callable[[Any], Any]
+) -> None:
+    faults = [
+        {"at": f"{at}ms", "rekey_router": router} for at, router in ((300, "r2"), (900, "r3"), (1500, "r2"))
+    ]
+    run = simulate(make_plan({**REKEYED, "scheme": scheme, "faults": faults}))
+    assert run.outcome.outcome == "complete", run.outcome.message
+    recovered_ns = max(event["time_ns"] for event in run.events if event["event"] == "converged")
+    late = [e for e in run.events if e["event"] == "publish" and e["time_ns"] > recovered_ns]
+    assert len(late) > 50
+    arrived = Counter((e["source"], e["sequence"]) for e in run.events if e["event"] == "deliver")
+    assert all(arrived[e["source"], e["sequence"]] == 1 for e in late)
+
+
+def test_routers_that_do_not_sign_get_no_key_to_sign_with(make_plan: Callable[[Any], Any]) -> None:
+    unsigned = {**REKEYED, "security": {"records": "off"}, "faults": [{"at": "1s", "rekey_router": "r2"}]}
+    with pytest.raises(ScenarioError, match="routers have no keys to sign with"):
+        make_plan(unsigned)
 
 
 @pytest.mark.parametrize("scheme", ["pif", "cbcb", "bs"])

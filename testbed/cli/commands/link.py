@@ -91,7 +91,8 @@ def _value(text: str) -> object:
 def _line(row: dict[str, Any]) -> str:
     there, back = (_words(row[way]) for way in ("there", "back"))
     what = there if there == back else f"{there}; back: {back}"
-    return f"{row['a']}-{row['b']:<10} {'up  ' if row['up'] else 'DOWN'}  {row['carrier']:<5}  {what}"
+    key = f"  key {row['key']}" if row["key"] else ""
+    return f"{row['a']}-{row['b']:<10} {'up  ' if row['up'] else 'DOWN'}  {row['carrier']:<5}{key}  {what}"
 
 
 def _words(values: dict[str, Any]) -> str:

@@ -24,6 +24,7 @@ _HELP = """\
 examples:
   cbn node r2 crash                      kill a router, with all it knew; `start` starts it anew
   cbn node r2 pause                      let it stand still; `resume` lets it go on
+  cbn node r2 rekey                      restart it with a new key to sign with (`security`)
   cbn node r2 status                     what it reports of itself, as JSON
   cbn node r2 tables                     what it forwards by
   cbn node r2 log -f                     its log, as it grows
