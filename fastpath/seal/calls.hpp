@@ -8,10 +8,10 @@
 
 namespace cbn::seal {
 
-// A datagram as it is to be sent: with a seal, if it has a message and there is a key.
+// A datagram as it is to be sent: with a seal, if it has a message and there is a key. What is no datagram has none.
 inline std::string sealed(Guard& guard, wire::Bytes datagram) {
     std::string out(wire::as_text(datagram));
-    if (!guard.seals()) return out;
+    if (!guard.seals() || !wire::check_framing(datagram).ok()) return out;
     bool has_message = false;
     wire::FrameCursor frames(datagram);
     for (wire::Frame frame; frames.next(frame);) has_message |= frame.type == wire::PacketType::Message;

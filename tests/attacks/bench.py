@@ -27,6 +27,7 @@ from nodes.routing.router import Router
 from nodes.wire.codec import encode
 from nodes.wire.packets import Message
 from tests.routing.fabric import EPOCH_NS, MS, SECOND, configure
+from tests.routing.signed import signed as sign_records
 
 R1, R2, FORGER = 1, 2, 3
 TIMERS = TimerConfig(renumber_ms=1_000)
@@ -60,7 +61,14 @@ Core = Router | ClientCore | Forger
 class Bench:
     """The five nodes; what one sends arrives before anything else happens."""
 
-    def __init__(self, seed: object, scheme: str = "pif", options: dict[str, str] | None = None) -> None:
+    def __init__(
+        self,
+        seed: object,
+        scheme: str = "pif",
+        options: dict[str, str] | None = None,
+        *,
+        signed: bool = False,
+    ) -> None:
         self.rng = random.Random(f"{seed}/bench")
         self.now_ns = EPOCH_NS
         found = configure([(1, 2, 1), (1, 3, 1)], {"c1": 1, "c2": 2}, timers=TIMERS)
@@ -68,6 +76,7 @@ class Bench:
             name: replace(config, scheme=scheme, scheme_options=options or {})
             for name, config in found.items()
         }
+        self.configs = sign_records(self.configs) if signed else self.configs
         self.cores: dict[str, Core] = {}
         self.fibs: dict[str, Fib] = {}
         self.logs: list[tuple[str, Log]] = []

@@ -105,6 +105,14 @@ def test_no_bit_of_a_sealed_datagram_can_be_changed(key: MessageKey, data: st.Da
     assert MESSAGE not in [packet for _, packet in packets]
 
 
+def test_what_is_no_datagram_is_sealed_by_neither() -> None:
+    reference, compiled = MessageGuard(Messages.REQUIRED), MessageSeals(1, Messages.REQUIRED)
+    reference.use(KEYS[0], [])
+    compiled.use(0, KEYS[0], [])
+    for datagram in (MESSAGE + b"\x01", MESSAGE[:-1], MESSAGE + bytes(8)):
+        assert compiled.seal(0, datagram) == reference.seal(datagram) == datagram
+
+
 def test_control_packets_have_proofs_of_their_own_and_are_taken_where_messages_are_refused() -> None:
     assert opener().open(0, ACK + MESSAGE + ACK) == (ACK + ACK, DropReason.NO_SEAL, 1)
     assert opener().open(0, ACK) == (ACK, 0, 0)

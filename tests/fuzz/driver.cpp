@@ -30,13 +30,17 @@
 #define LLVMFuzzerTestOneInput payload
 #include "harnesses/payload.cpp"
 #undef LLVMFuzzerTestOneInput
+#define LLVMFuzzerTestOneInput sealed_link
+#include "harnesses/seal.cpp"
+#undef LLVMFuzzerTestOneInput
 
 namespace {
 
 using Harness = int (*)(const std::uint8_t*, std::size_t);
 
 const std::map<std::string, Harness> HARNESSES = {
-    {"capture", capture}, {"datagram", datagram}, {"forward", forward}, {"match", match}, {"payload", payload}};
+    {"capture", capture}, {"datagram", datagram}, {"forward", forward}, {"match", match}, {"payload", payload},
+    {"seal", sealed_link}};
 
 using Input = std::vector<std::uint8_t>;
 

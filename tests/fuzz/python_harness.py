@@ -1,6 +1,8 @@
 """One of `TARGETS` under Atheris, guided by what of the project is reached; the options are libFuzzer's.
 
-python -m tests.fuzz.python_harness NAME [OPTION ...] FOLDER
+python -m tests.fuzz.python_harness PROGRAM NAME [OPTION ...] FOLDER
+
+PROGRAM is a file that starts this with the same NAME: libFuzzer does so to find the least set of inputs.
 """
 
 from __future__ import annotations
@@ -17,8 +19,8 @@ with atheris.instrument_imports(include=["nodes", "testbed.plan"], enable_loader
 
 def main() -> None:
     """Fuzz until libFuzzer ends the process."""
-    target = TARGETS[sys.argv[1]]
-    atheris.Setup([sys.argv[0], *sys.argv[2:]], target)
+    program, name, *options = sys.argv[1:]
+    atheris.Setup([program, *options], TARGETS[name])
     atheris.Fuzz()
 
 

@@ -12,6 +12,7 @@ import argparse
 import hashlib
 import os
 import re
+import shlex
 import shutil
 import subprocess
 import sys
@@ -21,7 +22,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
-from tests.fuzz.seeds import HARNESSES, KERNELS, NAMES, keep, kept, seeds
+from tests.fuzz.seeds import HARNESSES, KERNELS, LIBRARIES, NAMES, keep, kept, seeds
 from tests.native_build import WARNINGS
 
 ROOT = Path(__file__).parents[2]
@@ -36,11 +37,19 @@ FLAGS = [
     "-pthread",
 ]
 SANITIZERS = "-fsanitize=fuzzer,address,undefined"
-LARGEST = {"router": 400, "reassembly": 400}
+LARGEST = {
+    "router": 400,
+    "reassembly": 400,
+    "guard": 600,
+    "message-guard": 1200,
+    "records": 600,
+    "seal": 1200,
+}
 """Bytes of an input, where they are not 4,096."""
 KEPT_BYTES = 2048
 SECONDS_AN_INPUT = 25
 """An input that takes longer is a finding."""
+ENVIRONMENT = {**os.environ, "CBN_CONTROL_PLANE": "interpreted"}
 _DONE = re.compile(r"^#(\d+)\s+DONE\s+cov: (\d+) ft: (\d+) corp: (\d+)", re.MULTILINE)
 _EDGES = re.compile(r"Loaded \d+ modules\s+\((\d+) inline 8-bit counters\)")
 
@@ -66,6 +75,11 @@ class Harness:
         """The inputs that ended it."""
         return self.folder / "found"
 
+    @property
+    def program(self) -> Path:
+        """What is run, by libFuzzer too: a kernel, or a line that starts Python."""
+        return self.folder / "program"
+
     def prepare(self) -> None:
         """Build it, and write what it begins with."""
         for folder in (self.corpus, self.found):
@@ -73,10 +87,18 @@ class Harness:
             folder.mkdir(parents=True)
         for each in (*seeds(self.name), *kept(self.name)):
             (self.corpus / hashlib.sha256(each).hexdigest()[:16]).write_bytes(each)
-        if self.name in KERNELS:
+        if self.name not in KERNELS:
+            start = [sys.executable, "-m", "tests.fuzz.python_harness"]
+            self.program.write_text(
+                f'#!/bin/sh\nexec {shlex.join(start)} "$0" {self.name} "$@"\n', encoding="utf-8"
+            )
+            self.program.chmod(0o755)
+        else:
             source = str(HARNESSES / f"{self.name}.cpp")
-            include, program = f"-I{ROOT / 'fastpath'}", str(self.folder / "program")
-            subprocess.run(["clang++", *FLAGS, SANITIZERS, include, source, "-o", program], check=True)
+            include, program = f"-I{ROOT / 'fastpath'}", str(self.program)
+            linked = [f"-l{name}" for name in LIBRARIES]
+            command = ["clang++", *FLAGS, SANITIZERS, include, source, "-o", program, *linked]
+            subprocess.run(command, check=True)
 
     def command(self, *options: str) -> list[str]:
         """What runs it."""
@@ -87,10 +109,7 @@ class Harness:
             "-rss_limit_mb=2048",
             "-print_final_stats=1",
         ]
-        program = [str(self.folder / "program")]
-        if self.name not in KERNELS:
-            program = [sys.executable, "-m", "tests.fuzz.python_harness", self.name]
-        return [*program, *rules, f"-artifact_prefix={self.found}/", *options]
+        return [str(self.program), *rules, f"-artifact_prefix={self.found}/", *options]
 
     def run(self, seconds: int, seed: int) -> Result:
         """Fuzz for so long."""
@@ -98,13 +117,12 @@ class Harness:
         began = time.monotonic()
         log = self.folder / "log"
         with log.open("w", encoding="utf-8") as file:
-            environment = {**os.environ, "CBN_CONTROL_PLANE": "interpreted"}
             done = subprocess.run(
                 self.command(*options),
                 stdout=file,
                 stderr=subprocess.STDOUT,
                 cwd=ROOT,
-                env=environment,
+                env=ENVIRONMENT,
                 check=False,
             )
         return Result.of(self, log, done.returncode, time.monotonic() - began)
@@ -120,6 +138,7 @@ class Harness:
                 stdout=log,
                 stderr=log,
                 cwd=ROOT,
+                env=ENVIRONMENT,
                 check=True,
             )
         known = {*seeds(self.name)}

@@ -24,6 +24,8 @@ HERE = Path(__file__).parent
 HARNESSES = HERE / "harnesses"
 KERNELS = tuple(sorted(path.stem for path in HARNESSES.glob("*.cpp")))
 """The harnesses in C++."""
+LIBRARIES = ("crypto",)
+"""What they are linked with."""
 NAMES = (*KERNELS, *TARGETS)
 BROKEN = HERE.parent / "plan" / "broken"
 LIBRARY = HERE.parents[1] / "topologies" / "scenarios"
@@ -95,6 +97,30 @@ def _dialogues() -> list[bytes]:
     return [bytes([scheme]) + each for scheme in range(len(SCHEMES)) for each in said]
 
 
+def _steps(mode: bytes, what: int, known: list[bytes]) -> list[bytes]:
+    """Each that is short enough, sealed by the neighbour, sent again, and with a bit turned."""
+    short = [data for data in known if len(data) < 256]
+    return [mode + bytes([what, len(data)]) + data + bytes([2, 1, 0, 2, 2, 0, 8]) for data in short]
+
+
+def _links() -> list[bytes]:
+    """Packets of a link, and those of a link whose key has changed."""
+    sent = _steps(b"", 0, _packets())
+    return [*sent, *(bytes([5, 1, 0]) + each for each in sent[:4])]
+
+
+def _datagrams(keys: bytes) -> list[bytes]:
+    """Under each mode, with all keys taken."""
+    return [each for mode in range(3) for each in _steps(bytes([mode]) + keys, 1, _packets())]
+
+
+def _records() -> list[bytes]:
+    """Each payload: as it is, signed by who says it, and what another has said with a bit turned."""
+    said = [(what, bytes([kind])) for kind, _ in _payloads() for what in (1, 3, 5)]
+    said += [(what, bytes([kind]) + data) for kind, data in _payloads() for what in (0, 4)]
+    return [bytes([what, len(body)]) + body for what, body in said if len(body) < 256]
+
+
 _SEEDS: dict[str, Callable[[], list[bytes]]] = {
     "datagram": _packets,
     "payload": lambda: [bytes([kind]) + data for kind, data in _payloads()],
@@ -105,4 +131,8 @@ _SEEDS: dict[str, Callable[[], list[bytes]]] = {
     "node-settings": _settings,
     "scenario": _scenarios,
     "router": _dialogues,
+    "seal": lambda: _datagrams(bytes([4, 15])),
+    "guard": _links,
+    "message-guard": lambda: _datagrams(bytes([0, 31, *bytes(31)])),
+    "records": _records,
 }

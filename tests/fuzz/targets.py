@@ -12,11 +12,11 @@ from collections.abc import Callable
 from pathlib import Path
 
 from nodes.config_file import ConfigError, load_config
-from nodes.routing.channel import Reassembly
-from nodes.wire.packets import Control
+from nodes.routing.channel import Reassembly, Segment
 from testbed.plan.load import load_plan
 from testbed.plan.problems import ScenarioError
 from tests.attacks.bench import Bench
+from tests.fuzz.proofs import guard, message_guard, records
 from tests.routing.fabric import MS
 
 LIMIT = 64
@@ -35,7 +35,7 @@ def reassembly(data: bytes) -> None:
         fragment = data[at + 2 : at + 2 + size]
         at += 2 + size
         kind, first, last = what & 3, bool(what & 4), bool(what & 8)
-        payload, _ = parts.add(Control(kind, 1, 2, 1, 0, 8, first, last, fragment))
+        payload, _ = parts.add(Segment(kind, 1, 0, 8, first=first, last=last, fragment=fragment))
         held[kind] = fragment if first else held.get(kind, b"") + fragment
         assert 0 <= parts._size <= LIMIT, "it holds more than it may"
         assert payload is None or (last and payload == (kind, held[kind])), "a payload that nobody sent"
@@ -100,4 +100,7 @@ TARGETS: dict[str, Callable[[bytes], None]] = {
     "node-settings": node_settings,
     "scenario": scenario,
     "router": router,
+    "guard": guard,
+    "message-guard": message_guard,
+    "records": records,
 }

@@ -8,20 +8,28 @@ from pathlib import Path
 
 import pytest
 
-from tests.fuzz.seeds import HARNESSES, KERNELS, NAMES, kept, kept_path, seeds
+from tests.fuzz.seeds import HARNESSES, KERNELS, LIBRARIES, NAMES, kept, kept_path, seeds
 from tests.fuzz.targets import TARGETS
 from tests.native_build import compile_sanitized, run_sanitized
 
 CHANGED = 20_000
 """Inputs of a kernel."""
-CHANGED_OF = {"reassembly": 3_000, "node-settings": 300, "scenario": 40, "router": 60}
+CHANGED_OF = {
+    "reassembly": 3_000,
+    "node-settings": 300,
+    "scenario": 40,
+    "router": 60,
+    "guard": 2_000,
+    "message-guard": 2_000,
+    "records": 40,
+}
 DRIVER = HARNESSES.parent / "driver.cpp"
 
 
 @pytest.fixture(scope="module")
 def driver(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """All kernels in one program, which takes long to compile."""
-    return compile_sanitized(DRIVER, tmp_path_factory.mktemp("driver"), "-O0")
+    return compile_sanitized(DRIVER, tmp_path_factory.mktemp("driver"), "-O0", libraries=LIBRARIES)
 
 
 @pytest.mark.parametrize("name", KERNELS)
