@@ -164,8 +164,8 @@ bench-descriptors: tools ## Until 200 routers have all descriptors of bp, bs and
 	PYTHONPATH=. $(BIN)/python tests/benchmarks/descriptors_time.py --descriptors $(or $(DESCRIPTORS),100000)
 
 .PHONY: bench-signalling
-bench-signalling: tools ## What a message of bp, bs and amsp costs the processor in the simulator, as Markdown; SECONDS=60: of traffic.
-	PYTHONPATH=. $(BIN)/python tests/benchmarks/signalling_time.py --seconds $(or $(SECONDS),60)
+bench-signalling: tools ## What a message of bp, bs and amsp costs the processor in the simulator, as Markdown; SECONDS=60: of traffic; DIGEST=1: a digest of its packets.
+	PYTHONPATH=. $(BIN)/python tests/benchmarks/signalling_time.py --seconds $(or $(SECONDS),60) $(if $(DIGEST),--digest)
 
 .PHONY: bench-one-client
 bench-one-client: tools ## What 100,000 descriptors of one client cost under bp, bs and amsp, as Markdown; DESCRIPTORS=1000000: so many.

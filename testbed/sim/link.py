@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from fastpath.cable import LinkModel
 from testbed.plan.model import Impairment
 from testbed.sim.frames import HEADER_BYTES, Framer, Tap, Watch
-from testbed.sim.scheduler import Scheduler
+from testbed.sim.scheduler import Action, Scheduler
 
 Receive = Callable[[int, bytes], None]
 """`receive(interface, datagram)` of the node at the far end."""
@@ -40,6 +40,8 @@ class Channel:
     """Carries datagrams one way."""
 
     __slots__ = (
+        "_arrive_action",
+        "_arrive_message_action",
         "_arrived",
         "_arrived_bytes",
         "_capture",
@@ -77,6 +79,9 @@ class Channel:
         self._capture = capture
         self._end = end
         self._watch = watch
+        self._arrive_action: Action = self._arrive
+        self._arrive_message_action: Action = self._arrive_message
+        """Bound once, for each datagram that arrives."""
         self._up = True
         self._sent = self._sent_bytes = self._lost = 0
         self._arrived = self._arrived_bytes = self._checksum_errors = 0
@@ -104,7 +109,7 @@ class Channel:
         elif self._constant_ns is None:
             self._decide(datagram, has_message)
         else:
-            arrive = self._arrive_message if has_message else self._arrive
+            arrive = self._arrive_message_action if has_message else self._arrive_action
             self._scheduler.at(
                 self._scheduler.now_ns + self._constant_ns, arrive, datagram, self._framed(datagram)
             )
@@ -133,7 +138,7 @@ class Channel:
         """Carry nothing any more; what is on the way, or waits, is lost."""
         self._up = False
         self._model.empty_queue()
-        for _, _, action, _, b in self._scheduler.withdraw(self):
+        for action, _, b in self._scheduler.withdraw(self):
             if action in (self._pass_on, self._pass_by):
                 continue
             # Arriving messages have an action of their own; the others say it in `b`.
@@ -166,7 +171,7 @@ class Channel:
             self._lose(has_message)
         elif has_message:
             self._flight.messages += len(copies) - 1
-        arrive = self._arrive_message if has_message else self._arrive
+        arrive = self._arrive_message_action if has_message else self._arrive_action
         for arrives_ns, wrong_bit in copies:
             if wrong_bit < 0:
                 self._scheduler.at(arrives_ns, arrive, datagram, frame)

@@ -22,7 +22,7 @@ from nodes.routing.effects import Core, Drop, Install, Log, Output, SealMessages
 from nodes.routing.router import Router
 from nodes.wire.packets import FRAMING, PacketType
 from testbed.sim.link import Channel
-from testbed.sim.scheduler import Scheduler
+from testbed.sim.scheduler import Action, Scheduler
 
 Forward = Callable[[bytes, int], tuple[Sequence[bytes], Sequence[tuple[int, bytes]], Sequence[int]]]
 """(datagram, ingress) -> (control packets, (interface, datagram) to send, drop reasons)."""
@@ -81,6 +81,8 @@ class SimulatedNode(ABC):
         self._scheduler = scheduler
         self._log = log
         self._armed_ns: int | None = None
+        self._wake_action: Action = self._wake
+        """Bound once, for each time that is armed."""
         self._life = Life.RUNNING
         self._held: deque[tuple[int, bytes]] = deque()
         self._held_bytes: Counter[int] = Counter()
@@ -217,7 +219,7 @@ class SimulatedNode(ABC):
         if deadline_ns is None or (self._armed_ns is not None and self._armed_ns <= deadline_ns):
             return  # an entry that fires too early looks again; one that fires too late would be wrong
         self._armed_ns = max(deadline_ns, self._scheduler.now_ns)
-        self._scheduler.at(self._armed_ns, self._wake, self._armed_ns)
+        self._scheduler.at(self._armed_ns, self._wake_action, self._armed_ns)
 
     def _wake(self, armed_ns: int, _: None) -> None:
         if armed_ns != self._armed_ns:

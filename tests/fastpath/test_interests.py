@@ -13,6 +13,7 @@ from fastpath import cover
 from fastpath.fib import ForwardingTable
 from fastpath.interests import FilterPool, Predicate, TableEditor, Union, UsageError, WireError
 from fastpath.wire import codec
+from nodes.model import Op, Type
 
 Filters = frozenset[bytes]
 
@@ -108,6 +109,57 @@ def test_D2_a_union_is_that_of_the_sets_reduced_while_it_is_small(seed: int, mos
     inside.clear()
     each = removed = added = None
     assert pool.stats()["filters"] == 0, f"seed {seed}: filters are held that nobody wants"
+
+
+BOUNDS = (Op.LT, Op.GT, Op.LE, Op.GE, Op.LE, Op.GE, Op.EQ, Op.NE, Op.ANY)
+ENDS = {
+    Type.INTEGER: (-(2**63), -3, 2**63 - 1),
+    Type.TIME: (0, 5),
+    Type.FLOAT: (float("-inf"), -0.5, float("inf")),
+}
+
+
+def ranges(rng: random.Random) -> bytes:
+    """Ranges of up to six attributes, most of integers; a few are of something else, or of nothing."""
+    constraints = []
+    for name in rng.sample("uvwxyz", rng.choice((0, 1, 1, 2, 2, 2, 3, 6))):
+        for _ in range(rng.choice((1, 2, 2, 2, 3))):
+            type_ = rng.choice((*[Type.INTEGER] * 12, Type.TIME, Type.FLOAT, Type.BOOLEAN, Type.STRING))
+            constraints.append(one_bound(rng, name, type_))
+    return codec.encode_filter(constraints)
+
+
+def one_bound(rng: random.Random, name: str, type_: Type) -> codec.ConstraintTuple:
+    value: codec.Scalar = rng.choice((*ENDS.get(type_, ()), *range(20)))
+    if type_ is Type.STRING:
+        value = rng.choice(("", "a", "ab"))
+    elif type_ is Type.BOOLEAN:
+        value = rng.random() < 0.5
+    elif type_ is Type.FLOAT:
+        value = float(value)
+    op = rng.choice(BOUNDS)
+    if type_ is Type.BOOLEAN:
+        op = rng.choice((Op.EQ, Op.NE, Op.ANY))
+    return int(type_), int(op), name, None if op is Op.ANY else value
+
+
+@settings(max_examples=120)
+@given(st.integers(0, 2**32))
+def test_D2_a_union_in_which_nothing_is_redundant_stays_so_or_is_reduced(seed: int) -> None:
+    rng, pool = random.Random(seed), FilterPool()
+    union = Union(pool, 1000)
+    inside, result = list[Predicate](), frozenset[bytes]()
+    for _ in range(40):
+        if inside and rng.random() < 0.3:
+            union.remove(inside.pop(rng.randrange(len(inside))))
+        filter_ = ranges(rng)
+        # Whatever is redundant ends the quick way until all of it is gone, so few that are may come.
+        if rng.random() < 0.1 or len(reduced(result | {filter_})) > len(result):
+            inside.append(pool.read(encoded(frozenset({filter_}))))
+            union.add(inside[-1])
+        removed, added = union.settle()
+        result = result - held(removed) | held(added)
+        assert result == reduced(frozenset[bytes]().union(*map(held, inside))), seed
 
 
 @settings(max_examples=40)

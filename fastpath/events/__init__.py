@@ -1,0 +1,3 @@
+"""What is to happen, in the order of time."""
+
+from fastpath.events.events import *
