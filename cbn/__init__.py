@@ -18,7 +18,7 @@ names alone; what they stand for is in `nodes.client` and `nodes.model`.
 from nodes.client.aio import Client
 from nodes.client.core import NotAttached
 from nodes.client.delivery import Delivery, Subscription
-from nodes.client.refused import NotPermitted, PatternRefused
+from nodes.client.refused import LimitReached, NotPermitted, PatternRefused
 from nodes.client.seeking import Match, PatternSubscription
 from nodes.config_file import ConfigError, load_config
 from nodes.daemon.sockets import BindError
@@ -51,6 +51,7 @@ __all__ = [
     "Constraint",
     "Delivery",
     "Filter",
+    "LimitReached",
     "Match",
     "NotAttached",
     "NotPermitted",

@@ -128,7 +128,9 @@ class LimitConfig:
     """Bounds on what a neighbour may make us hold."""
 
     filters_per_neighbour: int = 1_000_000
+    constraints_per_neighbour: int = 10_000_000
     bytes_per_neighbour: int = 1024 * 1024 * 1024
+    records_per_neighbour: int = 100_000
     payload_bytes: int = 64 * 1024 * 1024
     window_packets: int = 64
     unlisted_origins: int = 4_096

@@ -26,7 +26,7 @@ from nodes.client.core import ClientCore, NotAttached
 from nodes.client.delivery import Advertisement, Callback, Delivery, Inbox, Subscription, Wanted
 from nodes.client.environment import configuration, left_on_sigterm
 from nodes.client.recording import Recording
-from nodes.client.refused import NotPermitted, PatternRefused
+from nodes.client.refused import PatternRefused
 from nodes.client.seeking import Match, MatchCallback, PatternSubscription, Seeking
 from nodes.config import MILLISECOND_NS, InterfaceConfig, NodeConfig
 from nodes.daemon.clock import Clock
@@ -186,16 +186,17 @@ class Client:
         Raises:
             PredicateSyntaxError: the text is no predicate; the error points at the column.
             NotPermitted: the policy of our router does not permit it.
+            LimitReached: our router holds as much of us as it may.
         """
         wanted = parse_predicate(predicate) if isinstance(predicate, str) else predicate
         self._check()
         now_ns = self._clock.now_ns()
         subscription = self._subscribed(now_ns, wanted, callback)
         await self._acknowledged()
-        why_not = subscription.refused
-        if why_not is not None:
+        refused = self._core.refusal(subscription.number)
+        if refused is not None:
             await self.unsubscribe(subscription)
-            raise NotPermitted(why_not)
+            raise refused
         return subscription
 
     async def unsubscribe(self, subscription: Subscription) -> None:
@@ -271,9 +272,9 @@ class Client:
 
     def _check_permitted(self, number: int) -> bool:
         """Raise if our router does not take a subscription; else False."""
-        why = self._core.why_refused(number)
-        if why is not None:
-            raise NotPermitted(why)
+        refused = self._core.refusal(number)
+        if refused is not None:
+            raise refused
         return False
 
     async def unsubscribe_pattern(self, sought: PatternSubscription) -> None:
@@ -322,6 +323,7 @@ class Client:
             PredicateSyntaxError: the text is none; the error points at the column.
             UsageError: one of them declares no attribute: no message but the empty one is within it.
             NotPermitted: the policy of our router does not permit it.
+            LimitReached: our router holds as much of us as it may.
         """
         meant = parse_predicate(advertisements) if isinstance(advertisements, str) else advertisements
         self._check()
@@ -330,10 +332,10 @@ class Client:
         if self._recording is not None:
             self._recording.events.advertised(now_ns, number, meant)
         await self._acknowledged()
-        why_not = self._core.why_not_advertised(number)
-        if why_not is not None:
+        refused = self._core.refusal_of_advertisement(number)
+        if refused is not None:
             self._take_back(number)
-            raise NotPermitted(why_not)
+            raise refused
         return Advertisement(number, meant)
 
     async def unadvertise(self, advertisement: Advertisement) -> None:

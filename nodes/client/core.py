@@ -15,7 +15,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 from fastpath.wire import codec
 from nodes.client.held import Held
-from nodes.client.refused import name_of, why_not
+from nodes.client.refused import error_of, name_of, why_not
 from nodes.config import LinkKey, NodeConfig
 from nodes.model import (
     Pattern,
@@ -34,8 +34,10 @@ from nodes.routing.link import Arrived, Link, LinkEvent, LinkUp
 from nodes.scheme_catalog import factors_patterns
 from nodes.wire.codec import WireError, decode, encode, encode_messages, encode_predicate
 from nodes.wire.packets import (
+    OF_LIMITS,
     OF_PATTERNS,
     OF_POLICY,
+    OF_ROOM,
     Kind,
     Message,
     PacketType,
@@ -90,7 +92,7 @@ class ClientCore:
         self._delivered = 0
         self._outputs: list[Output] = []
         self._begun = False
-        self._handlers: dict[int, Callable[[bytes], None]] = {
+        self._handlers: dict[int, Callable[[int, bytes], None]] = {
             Kind.REFUSED: self._take_refused,
             Kind.MATCH: self._take_match,
         }
@@ -169,15 +171,24 @@ class ClientCore:
 
     def why_refused(self, number: int) -> str | None:
         """Why the router has not taken a subscription or a pattern; None: it has, as far as we know."""
-        reason = self.refused_patterns.get(number)
-        if reason is None and self._subscriptions.is_refused(number):
-            reason = Refusal.SUBSCRIPTION_NOT_PERMITTED
-        return None if reason is None else self._why_not(reason)
+        error = self.refusal(number)
+        return None if error is None else str(error)
+
+    def refusal(self, number: int) -> RuntimeError | None:
+        """What to raise to who asked for it; likewise."""
+        return self._error(self.refused_patterns.get(number) or self._subscriptions.why_refused(number))
+
+    def refusal_of_advertisement(self, number: int) -> RuntimeError | None:
+        """Likewise of an advertisement."""
+        return self._error(self._advertisements.why_refused(number))
 
     def why_not_advertised(self, number: int) -> str | None:
-        """Likewise of an advertisement."""
-        refused = self._advertisements.is_refused(number)
-        return self._why_not(Refusal.ADVERTISEMENT_NOT_PERMITTED) if refused else None
+        """Its text."""
+        error = self.refusal_of_advertisement(number)
+        return None if error is None else str(error)
+
+    def _error(self, reason: int) -> RuntimeError | None:
+        return error_of(reason, self._why_not(reason)) if reason else None
 
     def _why_not(self, reason: int) -> str:
         return why_not(self.config.name, self.link.interface.peer_name, reason)
@@ -305,7 +316,8 @@ class ClientCore:
             "published": self._published,
             "delivered": self._delivered,
             "refused": dict(sorted(self.refused.items())),
-            "not_permitted": {what: held.refused for what, held in self._held.items() if held.refused},
+            "not_permitted": self._refused_by(OF_POLICY),
+            "over_limit": self._refused_by(OF_LIMITS),
             "retransmissions": self.link.retransmissions,
             "drops": dict(sorted(self.drops.items())),
         }
@@ -313,6 +325,11 @@ class ClientCore:
     def _check_attached(self) -> None:
         if not self.attached:
             raise NotAttached(f"{self.config.name} is not attached to {self.link.interface.peer_name}")
+
+    def _refused_by(self, reasons: Mapping[int, str]) -> dict[str, int]:
+        """How many of what we hold the router has not taken for these reasons, by what they are about."""
+        counts = {what: self._held[what].refused[reason] for reason, what in reasons.items()}
+        return {what: count for what, count in counts.items() if count}
 
     def _held_status(self, what: str, held: Held) -> dict[str, object]:
         acknowledged = held.acknowledged(self.link.acknowledged_ticket) if self.attached else 0
@@ -333,39 +350,49 @@ class ClientCore:
             self._subscriptions.tell_all(now_ns)
             self._patterns.tell_all(now_ns)
         elif isinstance(event, Arrived):
-            self._take_payload(event)
+            self._take_payload(now_ns, event)
 
-    def _take_payload(self, event: Arrived) -> None:
+    def _take_payload(self, now_ns: int, event: Arrived) -> None:
         take = self._handlers.get(event.kind)
         if take is None:
             self.link.drop(Reason.UNEXPECTED_KIND)
             return
         try:
-            take(event.payload)
+            take(now_ns, event.payload)
         except WireError as error:
             self.link.drop(Reason.MALFORMED_PAYLOAD, kind=event.kind, why=str(error))
 
-    def _take_refused(self, payload: bytes) -> None:
+    def _take_refused(self, now_ns: int, payload: bytes) -> None:
         reason, count, number = codec.decode_refused(payload)
+        if reason in OF_ROOM:
+            self._take_room(now_ns, OF_ROOM[reason], Refused.read(number))
+            return
         self.refused[name_of(reason)] = count
-        what = OF_POLICY.get(reason)
+        what = OF_POLICY.get(reason) or OF_LIMITS.get(reason)
         if what is not None:
             refused = Refused.read(number)
             number = refused.number
-            self._take_not_permitted(what, refused)
+            self._take_named(what, refused, reason)
         elif reason in OF_PATTERNS and number in self._patterns.ids:
             self.refused_patterns[number] = reason
             self._changes += 1
         what = what or ("pattern" if reason in OF_PATTERNS else "sequence")
         self._outputs.append(Log("refused", {"reason": name_of(reason), "count": count, what: number}))
 
-    def _take_not_permitted(self, what: str, refused: Refused) -> None:
-        if self._held[what].refuse(refused):
+    def _take_room(self, now_ns: int, what: str, refused: Refused) -> None:
+        """The router has room again, and waits to be told what it has refused."""
+        reason = next(reason for reason, kind in OF_LIMITS.items() if kind == what)
+        if self._held[what].say_again(now_ns, refused, reason):
+            self._changes += 1
+            self._outputs.append(Log("room", {what: refused.number}))
+
+    def _take_named(self, what: str, refused: Refused, reason: int) -> None:
+        if self._held[what].refuse(refused, reason):
             self._changes += 1
             if what == "pattern":
                 self.refused_patterns[refused.number] = Refusal.PATTERN_NOT_PERMITTED
 
-    def _take_match(self, payload: bytes) -> None:
+    def _take_match(self, _: int, payload: bytes) -> None:
         number, packets = codec.decode_match(payload)
         if number not in self._patterns.ids:
             self.link.drop(Reason.UNKNOWN_PATTERN)

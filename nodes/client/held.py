@@ -1,17 +1,20 @@
 """What a client holds and tells its router, by ids of its own: subscriptions, advertisements, patterns.
 
 It outlives the session with the router, which is told all of it anew whenever the client attaches. What the
-policy of the router does not permit is held apart for the rest of the session.
+router refuses is held apart: what its policy does not permit for the rest of the session, and what is more
+than it holds for one client until it says that there is room.
 """
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Hashable
 from dataclasses import dataclass
+from itertools import islice
 
 from nodes.model import UsageError
 from nodes.routing.digests import SetDigest
-from nodes.wire.packets import Kind, Refused
+from nodes.wire.packets import ALL_REFUSED, NAMES_KEPT, OF_LIMITS, Kind, Refused
 
 ID_MAX = 0xFFFF_FFFF
 
@@ -23,7 +26,8 @@ Send = Callable[[int, Kind, bytes, Hashable], int]
 class _Entry:
     encoded: bytes
     ticket: int = 0
-    refused: bool = False
+    refused: int = 0
+    """Why the router has not taken it (`Refusal`); 0: it has, as far as we know."""
 
 
 class Held:
@@ -45,12 +49,12 @@ class Held:
         self._digest = SetDigest()
         self._highest = 0
         """Of the ids since there was none."""
-        self.refused = 0
-        """How many of them the router has not taken, as its policy does not permit them."""
+        self.refused: Counter[int] = Counter()
+        """How many of them the router has not taken, by why not (`Refusal`)."""
 
     def __len__(self) -> int:
         """How many the router is to have."""
-        return len(self._entries) - self.refused
+        return len(self._entries) - self.refused.total()
 
     @property
     def ids(self) -> tuple[int, ...]:
@@ -86,28 +90,43 @@ class Held:
         if entry is None:
             return False
         self._highest = self._highest if self._entries else 0
-        if attached and not entry.refused:
+        if attached and (not entry.refused or entry.refused in OF_LIMITS):
             self._send(now_ns, self._withdraw, number.to_bytes(4, "big"), (self._what, number))
         return True
 
-    def refuse(self, refused: Refused) -> bool:
-        """The router's policy does not permit what is named; False if that is not what we hold by now."""
+    def refuse(self, refused: Refused, why: int) -> bool:
+        """The router has not taken what is named; False if that is not what we hold by now."""
         entry = self._entries.get(refused.number)
         if entry is None or entry.refused or Refused.of(refused.number, entry.encoded) != refused:
             return False
-        self._set_refused(refused.number, entry, refused=True)
+        self._set_refused(refused.number, entry, why)
         return True
 
-    def is_refused(self, number: int) -> bool:
-        """Whether the router has refused the one of this id in this session."""
+    def say_again(self, now_ns: int, refused: Refused, why: int) -> bool:
+        """The router has room for what is named and was refused for this reason; False if there is none."""
+        if refused == ALL_REFUSED:
+            several = islice((n for n, entry in self._entries.items() if entry.refused == why), NAMES_KEPT)
+            numbers = list(several)
+        else:
+            entry = self._entries.get(refused.number)
+            named = entry is not None and Refused.of(refused.number, entry.encoded) == refused
+            numbers = [refused.number] if named and entry is not None and entry.refused == why else []
+        for number in numbers:
+            entry = self._entries[number]
+            self._set_refused(number, entry, 0)
+            self._tell(now_ns, number, entry)
+        return bool(numbers)
+
+    def why_refused(self, number: int) -> int:
+        """Why the router has not taken the one of this id (`Refusal`); 0: it has, as far as we know."""
         entry = self._entries.get(number)
-        return entry is not None and entry.refused
+        return 0 if entry is None else entry.refused
 
     def tell_all(self, now_ns: int) -> None:
         """The router knows nothing yet."""
         for number, entry in self._entries.items():
             if entry.refused:
-                self._set_refused(number, entry, refused=False)
+                self._set_refused(number, entry, 0)
             self._tell(now_ns, number, entry)
 
     def acknowledged(self, ticket: int) -> int:
@@ -118,14 +137,15 @@ class Held:
         """Hold it no longer; returns what it was."""
         entry = self._entries.pop(number, None)
         if entry is not None and entry.refused:
-            self.refused -= 1
+            self.refused[entry.refused] -= 1
         elif entry is not None:
             self._digest.toggle(number, entry.encoded)
         return entry
 
-    def _set_refused(self, number: int, entry: _Entry, *, refused: bool) -> None:
-        entry.refused = refused
-        self.refused += 1 if refused else -1
+    def _set_refused(self, number: int, entry: _Entry, why: int) -> None:
+        """Once it was taken, or once it was not."""
+        self.refused[entry.refused or why] += 1 if why else -1
+        entry.refused = why
         self._digest.toggle(number, entry.encoded)
 
     def _tell(self, now_ns: int, number: int, entry: _Entry) -> None:

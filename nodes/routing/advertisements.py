@@ -23,7 +23,12 @@ from nodes.routing.store import PredicateStore
 from nodes.wire.packets import Refusal
 
 _WORDS = Words(
-    "an advertisement", "UNADVERTISE", Reason.UNKNOWN_ADVERTISEMENT, Refusal.ADVERTISEMENT_NOT_PERMITTED
+    "an advertisement",
+    "UNADVERTISE",
+    Reason.UNKNOWN_ADVERTISEMENT,
+    refusal=Refusal.ADVERTISEMENT_NOT_PERMITTED,
+    over_limit=Refusal.ADVERTISEMENT_OVER_LIMIT,
+    room=Refusal.ADVERTISEMENT_ROOM,
 )
 PART_FILTERS = 256
 """The gate is told of more advertisements of a client than these in parts."""

@@ -71,17 +71,13 @@ class _Open:
     """A payload of which not all fragments have come."""
 
     def __init__(self) -> None:
-        self.pieces: list[bytes] = []
-        self.size = 0
+        self.data = bytearray()
+        """So a fragment costs its bytes and no more, however small it is."""
         self.discarding = False
 
     def discard(self) -> None:
         """Forget what came; what comes is thrown away."""
-        self.pieces, self.size, self.discarding = [], 0, True
-
-    def whole(self) -> bytes:
-        """All that came."""
-        return self.pieces[0] if len(self.pieces) == 1 else b"".join(self.pieces)
+        self.data, self.discarding = bytearray(), True
 
 
 class Reassembly:
@@ -110,24 +106,23 @@ class Reassembly:
         if not packet.last:
             return None, reason
         self._close(packet.kind)
-        return (None if part.discarding else (packet.kind, part.whole())), reason
+        return (None if part.discarding else (packet.kind, bytes(part.data))), reason
 
     def _take(self, part: _Open, fragment: bytes) -> bool:
         """False if this is what makes it too much."""
         if part.discarding:
             return True
         if self._size + len(fragment) > self._limit:
-            self._size -= part.size
+            self._size -= len(part.data)
             part.discard()
             return False
-        part.pieces.append(fragment)
-        part.size += len(fragment)
+        part.data += fragment
         self._size += len(fragment)
         return True
 
     def _close(self, kind: int) -> bool:
         part = self._open.pop(kind, None)
-        self._size -= 0 if part is None else part.size
+        self._size -= 0 if part is None else len(part.data)
         return part is not None
 
 

@@ -58,6 +58,8 @@ class Reason(StrEnum):
     UNEXPECTED_KIND = "unexpected_kind"
     STALE_PAYLOAD = "stale_payload"
     TOO_MANY_FILTERS = "too_many_filters"
+    TOO_MANY_CONSTRAINTS = "too_many_constraints"
+    TOO_MANY_RECORDS = "too_many_records"
     TOO_MUCH_HELD = "too_much_held"
     UNLISTED_ORIGIN = "unlisted_origin"
     INTEREST_GAP = "interest_gap"

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection
+from typing import NamedTuple
 
 from nodes.config import LimitConfig
 from nodes.routing.effects import Reason
@@ -21,6 +22,41 @@ from nodes.wire.packets import Kind, Refusal
 
 RECORD_BYTES = 1_024
 """What a record counts for besides its bytes."""
+
+
+class Size(NamedTuple):
+    """What predicates of one origin or client amount to."""
+
+    filters: int
+    constraints: int
+    size_bytes: int
+
+    def plus(self, other: Size) -> Size:
+        """Both."""
+        return Size(
+            self.filters + other.filters,
+            self.constraints + other.constraints,
+            self.size_bytes + other.size_bytes,
+        )
+
+    def minus(self, other: Size) -> Size:
+        """What is left without it."""
+        return Size(
+            self.filters - other.filters,
+            self.constraints - other.constraints,
+            self.size_bytes - other.size_bytes,
+        )
+
+    def within(self, other: Size) -> bool:
+        """Whether it is in no respect more."""
+        return (
+            self.filters <= other.filters
+            and self.constraints <= other.constraints
+            and self.size_bytes <= other.size_bytes
+        )
+
+
+NOTHING = Size(0, 0, 0)
 
 
 class _Unlisted:
@@ -71,7 +107,13 @@ class Holdings:
         self._by_link: dict[int, int] = {}
         self._records: dict[tuple[Kind, int], tuple[int, int]] = {}
         self._unlisted = _Unlisted()
+        self._counts: Counter[int] = Counter()
+        """Of records, by the link they came by."""
         self._refused: set[tuple[int, Reason]] = set()
+        self.of_client = Size(
+            limits.filters_per_neighbour, limits.constraints_per_neighbour, limits.bytes_per_neighbour
+        )
+        """How much of one kind a client may hold."""
 
     def see_listed(self, origins: Collection[int]) -> None:
         """Routers that we are connected with list these, or are these."""
@@ -84,6 +126,26 @@ class Holdings:
             setting = "limits.filters_per_neighbour"
             self._refuse(link, Reason.TOO_MANY_FILTERS, filters=filters, limit=limit, setting=setting)
         return filters <= limit
+
+    def admits_constraints(self, link: Link, constraints: int) -> bool:
+        """Whether the filters of one origin or client may have so many together; if not, it is logged."""
+        limit = self._limits.constraints_per_neighbour
+        if constraints > limit:
+            setting = "limits.constraints_per_neighbour"
+            self._refuse(
+                link, Reason.TOO_MANY_CONSTRAINTS, constraints=constraints, limit=limit, setting=setting
+            )
+        return constraints <= limit
+
+    def admits_of_client(self, link: Link, size: Size) -> bool:
+        """Whether a client may hold so much of one kind; if not, it is logged."""
+        if not self.admits_filters(link, size.filters) or not self.admits_constraints(link, size.constraints):
+            return False
+        limit = self._limits.bytes_per_neighbour
+        if size.size_bytes > limit:
+            setting = "limits.bytes_per_neighbour"
+            self._refuse(link, Reason.TOO_MUCH_HELD, bytes=size.size_bytes, limit=limit, setting=setting)
+        return size.size_bytes <= limit
 
     def pattern_refusal(self, link: Link, patterns: int, size: int) -> Refusal | None:
         """Why a neighbour may not have so many patterns, one of them of this size; None: it may.
@@ -127,9 +189,15 @@ class Holdings:
             setting = "limits.bytes_per_neighbour"
             self._refuse(link, Reason.TOO_MUCH_HELD, bytes=total, limit=limit, setting=setting)
             return False
+        records = self._counts[interface] + (held_by != interface or not held)
+        if records > self._limits.records_per_neighbour:
+            limit, setting = self._limits.records_per_neighbour, "limits.records_per_neighbour"
+            self._refuse(link, Reason.TOO_MANY_RECORDS, records=records, limit=limit, setting=setting)
+            return False
         counts_apart = self._unlisted.concerns(origin, (kind, origin) in self._records)
         self.release(kind, origin)
         self._by_link[interface] = total
+        self._counts[interface] = records
         self._records[kind, origin] = (interface, size + RECORD_BYTES)
         if counts_apart:
             self._unlisted.add(kind, origin, size + RECORD_BYTES)
@@ -140,6 +208,7 @@ class Holdings:
         interface, size = self._records.pop((kind, origin), (0, 0))
         if size:
             self._by_link[interface] -= size
+            self._counts[interface] -= 1
             self._unlisted.remove(kind, origin)
 
     def reset(self, link: Link) -> None:

@@ -269,6 +269,8 @@ class InterestExchange:
             return
         elif not self._rules.holdings.admits_origin(link, self._subject.record, origin, len(payload)):
             self._rules.ageing.refused(origin)
+        elif not self._rules.holdings.admits_constraints(link, predicate.constraints):
+            self._refuse((link.interface.index, origin))
         elif self._rules.holdings.charge(link, self._subject.record, origin, len(payload)):
             before = self.database.predicate(origin)
             returned = self._note(now_ns, origin, after)
@@ -345,7 +347,9 @@ class InterestExchange:
         predicate = self.database.predicate(origin)
         filters = len(predicate) - len(removed) + len(added)
         size = HEAD.size + predicate.encoded_bytes - removed.encoded_bytes + added.encoded_bytes
-        admitted = self._rules.holdings.admits_filters(link, filters)
+        constraints = predicate.constraints - removed.constraints + added.constraints
+        holdings = self._rules.holdings
+        admitted = holdings.admits_filters(link, filters) and holdings.admits_constraints(link, constraints)
         return admitted and self._rules.holdings.charge(link, self._subject.record, origin, size)
 
     def _spread(self, now_ns: int, origin: int) -> None:

@@ -88,9 +88,7 @@ class Policy:
         count = self._counts[interface, why]
         fields = {OF_POLICY[why]: refused.number, "setting": _SETTINGS[why]} if count == 1 else {}
         link.drop(Reason.NOT_PERMITTED, **fields)
-        if link.waiting < WAITING_MAX:
-            payload = codec.encode_refused(why, min(count, COUNT_MAX), refused.sequence)
-            link.send(now_ns, Kind.REFUSED, payload, (Kind.REFUSED, why, refused.number))
+        tell_refused(now_ns, link, why, count, refused)
 
     def end_session(self, link: Link) -> None:
         """A client went away, or came back as another: what it was told counts no more."""
@@ -128,6 +126,13 @@ class MessageRefusals:
         refused = min(count - self._before[interface], COUNT_MAX)
         payload = codec.encode_refused(self._why, refused, sequence)
         link.send(now_ns, Kind.REFUSED, payload, (Kind.REFUSED, self._why))
+
+
+def tell_refused(now_ns: int, link: Link, why: Refusal, count: int, refused: Refused) -> None:
+    """Tell a client of something that it holds, by name; not if it has not read what it was told before."""
+    if link.waiting < WAITING_MAX:
+        payload = codec.encode_refused(why, min(count, COUNT_MAX), refused.sequence)
+        link.send(now_ns, Kind.REFUSED, payload, (Kind.REFUSED, why, refused.number))
 
 
 def _filters(text: str) -> tuple[bytes, ...] | None:

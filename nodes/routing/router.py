@@ -382,6 +382,7 @@ class Router:
             self.clients.end_session(now_ns, link)
             self.advertisements.end_session(now_ns, link)
             self.policy.end_session(link)
+            self.rules.holdings.reset(link)
             for refusals in self._message_refusals:
                 refusals.end_session(link)
             if self.patterns is not None:

@@ -23,7 +23,12 @@ from nodes.routing.store import PredicateStore
 from nodes.wire.packets import Refusal
 
 _WORDS = Words(
-    "a subscription", "UNSUBSCRIBE", Reason.UNKNOWN_SUBSCRIPTION, Refusal.SUBSCRIPTION_NOT_PERMITTED
+    "a subscription",
+    "UNSUBSCRIBE",
+    Reason.UNKNOWN_SUBSCRIPTION,
+    refusal=Refusal.SUBSCRIPTION_NOT_PERMITTED,
+    over_limit=Refusal.SUBSCRIPTION_OVER_LIMIT,
+    room=Refusal.SUBSCRIPTION_ROOM,
 )
 
 

@@ -87,6 +87,14 @@ class Refusal(IntEnum):
     """Likewise, an advertisement."""
     PATTERN_NOT_PERMITTED = 7
     """Likewise, a pattern, of which some part is wider."""
+    SUBSCRIPTION_OVER_LIMIT = 8
+    """A subscription beyond what the client may hold."""
+    ADVERTISEMENT_OVER_LIMIT = 9
+    """Likewise, an advertisement."""
+    SUBSCRIPTION_ROOM = 10
+    """There is room for a subscription that was refused for reason 8: it may be said again."""
+    ADVERTISEMENT_ROOM = 11
+    """Likewise, for an advertisement that was refused for reason 9."""
 
 
 OF_PATTERNS = frozenset({Refusal.TOO_MANY_PATTERNS, Refusal.OVERSIZE_PATTERN})
@@ -97,11 +105,21 @@ OF_POLICY: Mapping[int, str] = {
     Refusal.PATTERN_NOT_PERMITTED: "pattern",
 }
 """Those that name what the policy does not permit by `Refused`, and what that is."""
+OF_LIMITS: Mapping[int, str] = {
+    Refusal.SUBSCRIPTION_OVER_LIMIT: "subscription",
+    Refusal.ADVERTISEMENT_OVER_LIMIT: "advertisement",
+}
+"""Likewise, what is more than the client may hold."""
+OF_ROOM: Mapping[int, str] = {
+    Refusal.SUBSCRIPTION_ROOM: "subscription",
+    Refusal.ADVERTISEMENT_ROOM: "advertisement",
+}
+"""Likewise, what there is room for again. What is named by 0 is whatever was refused."""
 _CHECK_BITS = 31
 
 
 class Refused(NamedTuple):
-    """What the `sequence` of a REFUSED names for the reasons of `OF_POLICY`."""
+    """What the `sequence` of a REFUSED names for the reasons of `OF_POLICY`, `OF_LIMITS` and `OF_ROOM`."""
 
     number: int
     check: int
@@ -121,6 +139,12 @@ class Refused(NamedTuple):
     def sequence(self) -> int:
         """As it is sent."""
         return self.number << _CHECK_BITS | self.check
+
+
+ALL_REFUSED = Refused(0, 0)
+"""For the reasons of `OF_ROOM`, in the place of a name: whatever was refused."""
+NAMES_KEPT = 4_096
+"""A router keeps the names of so many that it has refused a client, which says so many again at once."""
 
 
 @dataclass(frozen=True, slots=True)

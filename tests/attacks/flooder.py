@@ -9,7 +9,6 @@ router has not acknowledged is said again, and again.
 from __future__ import annotations
 
 import multiprocessing
-import os
 import random
 import select
 import time
@@ -34,8 +33,6 @@ MOST_BEHIND_S = 0.1
 WINDOW = 64
 FRAGMENT_BYTES = 1_380
 FILTERS_EACH = 1_000
-NICE = 10
-"""It would be a machine of its own: it must not take the processor from those whom it floods."""
 _VALUE_BYTES = 8
 
 
@@ -215,7 +212,6 @@ class Flooder:
 
 
 def _run(config: NodeConfig, flood: Flood, floods: Synchronized[bool], shown: SynchronizedArray[int]) -> None:
-    os.nice(NICE)
     neighbour = _Neighbour(config, flood)
     while True:
         neighbour.turn(floods=floods.value)

@@ -16,8 +16,8 @@ import pytest
 from nodes.client import sync
 from nodes.client.aio import Client
 from nodes.client.core import NotAttached
-from nodes.client.refused import NotPermitted, PatternRefused
-from nodes.config import PolicyConfig
+from nodes.client.refused import LimitReached, NotPermitted, PatternRefused
+from nodes.config import LimitConfig, PolicyConfig
 from nodes.config_file import ConfigError, dump_config, load_config
 from nodes.daemon.sockets import open_interface
 from nodes.model import PredicateSyntaxError, Time, UsageError, parse_predicate
@@ -26,20 +26,22 @@ from nodes.wire.packets import Role
 ROOT = Path(__file__).resolve().parents[2]
 
 
-def router_with_two_clients(net: Any, policy: PolicyConfig | None = None) -> None:
+def router_with_two_clients(
+    net: Any, policy: PolicyConfig | None = None, limits: LimitConfig | None = None
+) -> None:
     """r1, which permits c2 so much, and c3 anything."""
     for name, node_id, role in (("r1", 1, Role.ROUTER), ("c2", 2, Role.CLIENT), ("c3", 3, Role.CLIENT)):
         net.node(name, node_id, role)
     net.link("r1", "c2")
     net.link("r1", "c3")
-    start_router(net, policy)
+    start_router(net, policy, limits)
 
 
-def start_router(net: Any, policy: PolicyConfig | None) -> None:
-    """r1, which permits c2 so much."""
+def start_router(net: Any, policy: PolicyConfig | None, limits: LimitConfig | None = None) -> None:
+    """r1, which permits c2 so much, and holds so much."""
     interfaces = net.config("r1").interfaces
     limited = (replace(i, policy=policy if i.peer_name == "c2" else None) for i in interfaces)
-    net.start("r1", interfaces=tuple(limited))
+    net.start("r1", interfaces=tuple(limited), limits=limits or LimitConfig())
 
 
 def connect(net: Any, name: str, **more: Any) -> Any:
@@ -86,6 +88,30 @@ def test_what_the_policy_does_not_permit_raises_and_is_not_held(loopback: Any) -
             assert (await anext(aiter(few))).attributes == {"x": 2}
             while limited.refused.get("message_not_permitted") != 1:
                 await asyncio.sleep(0.005)  # told with the next HELLO at the latest
+
+    run(work())
+
+
+def test_what_is_more_than_the_router_holds_raises_until_something_is_withdrawn(
+    loopback: Any,
+) -> None:
+    net = loopback
+    router_with_two_clients(net, limits=LimitConfig(filters_per_neighbour=2))
+
+    async def work() -> None:
+        async with connect(net, "c2") as limited, connect(net, "c3") as other:
+            first = await limited.subscribe("x = 1")
+            await limited.subscribe("x = 2")
+            with pytest.raises(LimitReached, match=r"take the subscription: .*limits.filters_per_neighbour"):
+                await limited.subscribe("x = 3")
+            await limited.unsubscribe(first)
+            third = await limited.subscribe("x = 3")
+            await settled(net, 2)
+            await other.publish({"x": 3})
+            assert (await anext(aiter(third))).attributes == {"x": 3}
+            await limited.advertise("x any integer or y any integer")
+            with pytest.raises(LimitReached, match="take the advertisement"):
+                await limited.advertise("z any integer")
 
     run(work())
 
