@@ -61,7 +61,7 @@ def extension(source: Path, sanitize: bool) -> Extension:
             "-fno-omit-frame-pointer",
             "-fno-sanitize-recover=undefined",
         ]
-        flags, link = [*flags, "-O1", "-g", *checks], [*link, *checks]
+        flags, link = [*flags, "-Og", "-g1", *checks], [*link, *checks]
     declared = set(source.parent.glob(f"{source.stem}.pxd"))
     depends = set.union(*(used(p, set()) for p in {source, *declared}))
     return Extension(
