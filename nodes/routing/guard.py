@@ -89,6 +89,8 @@ class Guard:
         Those of before that are not among them are taken for a hold time more.
         """
         us, peer = self._ids
+        for key_id in [key_id for key_id, end in self._ends.items() if now_ns >= end]:
+            del self._theirs[key_id], self._ends[key_id]
         for key_id in self._theirs:
             self._ends.setdefault(key_id, now_ns + self._grace_ns)
         for key in keys:

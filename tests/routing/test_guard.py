@@ -17,7 +17,17 @@ from nodes.routing.effects import Reason
 from nodes.routing.guard import WINDOW, Guard, Window
 from nodes.wire.codec import encode
 from nodes.wire.packets import Hello, Kind, Role
-from tests.routing.fabric import SECOND, Conditions, Network, configure, line, random_graph, ring, split
+from tests.routing.fabric import (
+    EPOCH_NS,
+    SECOND,
+    Conditions,
+    Network,
+    configure,
+    line,
+    random_graph,
+    ring,
+    split,
+)
 from tests.routing.impostor import Impostor
 from tests.routing.sealed import key_of, sealed, sealed_node
 from tests.routing.workload import delivered, owed, scripts, start
@@ -160,6 +170,15 @@ def test_a_key_that_was_replaced_is_taken_for_a_hold_time_and_then_refused() -> 
     net.run(4 * SECOND)
     assert drops(net)[Reason.UNKNOWN_KEY] > 10
     assert [link.up for link in net.router("r2").links] == [False, False]
+
+
+def test_keys_that_are_refused_are_not_held() -> None:
+    node = sealed_node(configure(line(2))["r1"], Neighbours.REQUIRED)
+    guard = Guard(node, node.interfaces[0])
+    for number in range(2, 100):
+        guard.use(EPOCH_NS + number * 60 * SECOND, (key_of(node, node.interfaces[0], number),))
+    assert len(guard._theirs) == 2, "the one in use, and the one of before"
+    assert len(guard._ends) == 1
 
 
 def test_who_has_started_again_is_believed_at_once() -> None:
