@@ -9,8 +9,6 @@ Not here: which records have to be signed, and what becomes of others (`nodes.ro
 from __future__ import annotations
 
 import hmac
-from collections.abc import Callable
-from functools import lru_cache
 
 from nacl import bindings
 from nacl.exceptions import BadSignatureError
@@ -26,9 +24,12 @@ SIGNED = frozenset(
     )
 )
 """The kinds of payloads that may end with a signature."""
-REMEMBERED = 16_384
+REMEMBERED = 8
 REMEMBERED_BYTES = 1024
-"""So many signatures that were looked at are remembered, each of a record of so many bytes at most."""
+"""So many right signatures of each key and kind are remembered, each of a record of so many bytes at most. A
+record comes over several links, and soon a newer one takes its place."""
+REMEMBERED_KEYS = 8_192
+"""So many keys and kinds are remembered."""
 _LABEL = b"cbn-record-1"
 
 
@@ -54,13 +55,15 @@ def signer_seed(secret: bytes, node: int) -> bytes:
 
 def proves(kind: int, record: bytes, signature: bytes, public: bytes) -> bool:
     """Whether who has the private half of a key has signed a record."""
-    opens = _memory.opens if len(record) <= REMEMBERED_BYTES else _opens
-    return opens(signature + _signed(kind, record), public)
+    signed = signature + _signed(kind, record)
+    if len(record) > REMEMBERED_BYTES:
+        return _opens(signed, public)
+    return _memory.knows(kind, public, signed) or _memory.learn(kind, public, signed)
 
 
 def remember(count: int) -> None:
-    """Forget the signatures that were looked at, and remember so many from now on."""
-    _memory.opens = lru_cache(count)(_opens)
+    """Forget the signatures that were looked at, and remember so many of each key and kind from now on."""
+    _memory.begin(count)
 
 
 def _signed(kind: int, record: bytes) -> bytes:
@@ -76,10 +79,31 @@ def _opens(signed: bytes, public: bytes) -> bool:
 
 
 class _Memory:
-    """What this process has looked at."""
+    """The right signatures that this process has looked at last. Those that are wrong take no room."""
 
     def __init__(self) -> None:
-        self.opens: Callable[[bytes, bytes], bool] = lru_cache(REMEMBERED)(_opens)
+        self.begin(REMEMBERED)
+
+    def begin(self, count: int) -> None:
+        """Know nothing, and remember so many of each key and kind."""
+        self._count = count
+        self._known: dict[tuple[bytes, int], dict[bytes, None]] = {}
+
+    def knows(self, kind: int, public: bytes, signed: bytes) -> bool:
+        """Whether it was right when it was looked at."""
+        return signed in self._known.get((public, kind), ())
+
+    def learn(self, kind: int, public: bytes, signed: bytes) -> bool:
+        """Look at it; whether it is right."""
+        if not _opens(signed, public):
+            return False
+        known = self._known.setdefault((public, kind), {})
+        known[signed] = None
+        if len(known) > self._count:
+            del known[next(iter(known))]
+        if len(self._known) > REMEMBERED_KEYS:
+            del self._known[next(iter(self._known))]
+        return True
 
 
 _memory = _Memory()

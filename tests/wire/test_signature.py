@@ -7,15 +7,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fastpath.wire.codec import WireError, split_signature
+from nodes.wire import signature
 from nodes.wire.packets import Kind
 from nodes.wire.signature import (
     PUBLIC_BYTES,
+    REMEMBERED,
     REMEMBERED_BYTES,
     SEED_BYTES,
     SIGNATURE_BYTES,
     SIGNED,
     Signer,
     proves,
+    remember,
     signer_seed,
 )
 from tests.wire import vectors
@@ -79,3 +82,17 @@ def test_a_record_without_a_signature_is_all_of_its_payload() -> None:
     with pytest.raises(WireError, match="LINK_STATE at byte 14 is followed by bytes"):
         split_signature(Kind.LINK_STATE, RECORD + bytes(1))
     assert Kind.RECORD_REQUEST not in SIGNED
+
+
+def test_of_each_key_and_kind_a_few_right_signatures_are_remembered_and_no_wrong_ones() -> None:
+    remember(3)
+    try:
+        signed = [(bytes([n]), SIGNER.sign(Kind.INTEREST, bytes([n]))) for n in range(10)]
+        for _ in range(2):
+            assert all(proves(Kind.INTEREST, *each, SIGNER.public) for each in signed)
+            assert not any(proves(Kind.OFFER, *each, SIGNER.public) for each in signed)
+        [(key, known)] = signature._memory._known.items()
+        assert key == (SIGNER.public, Kind.INTEREST)
+        assert len(known) == 3
+    finally:
+        remember(REMEMBERED)
