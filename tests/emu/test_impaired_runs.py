@@ -73,11 +73,11 @@ def test_a_run_whose_links_carry_nothing_any_more_fails_and_says_why(bed: Any, u
 
 @pytest.mark.emu
 def test_a_link_follows_its_trace_without_a_disturbance(bed: Any, progress: Any) -> None:
-    """As in the simulator: 40 messages, one each 10 ms; the link carries nothing from 100 to 200 ms."""
-    (bed.folder / "t.csv").write_text("time_ms,loss,delay_ms\n0,0,2\n100,1,\n200,0,2\n", encoding="utf-8")
+    """As in the simulator: 40 messages, one each 50 ms; the link carries nothing from 500 to 1,000 ms."""
+    (bed.folder / "t.csv").write_text("time_ms,loss,delay_ms\n0,0,2\n500,1,\n1000,0,2\n", encoding="utf-8")
     traced = "traces: [{link: all of links, file: t.csv}]\n"
     outcome = EmulatedWorld(EmuOptions(links="wire")).run(
-        bed.plan(every="10ms", extra=traced), bed.directory(), progress
+        bed.plan(every="50ms", extra=traced), bed.directory(), progress
     )
     assert outcome.outcome == "complete", outcome.message
     assert outcome.implementation["links"] == "veth 3, wire 3"

@@ -83,9 +83,11 @@ def test_a_shell_says_where_it_is_and_has_the_terminal(lab: Terminal) -> None:
     shell.until(rf"\[{lab.name} r2\]")
     shell.type("tty; echo $CBN_NAME-$((6 * 7)); ls /sys/class/net\n")
     assert re.search(r"/dev/(pts/\d+|console)", shell.until("r2-42"))
-    shell.type("sleep 100\n")
-    shell.until("sleep 100")
-    shell.type("\x03exit 5\n")
+    shell.type("echo asleep-$((6 * 7)); sleep 100\n")
+    shell.until("asleep-42")
+    shell.type("\x03")
+    shell.until(rf"\[{lab.name} r2\]")
+    shell.type("exit 5\n")
     assert shell.end() == 5
 
 

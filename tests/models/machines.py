@@ -151,6 +151,8 @@ def content(thing: object, left_out: Collection[tuple[type, str]], writers: Writ
     """
 
     def walk(thing: object) -> Hashable:
+        if isinstance(thing, bytearray):
+            return bytes(thing)
         if thing is None or isinstance(thing, (bool, int, float, str, bytes, Enum, type)):
             return thing
         for kind, write in writers.items():

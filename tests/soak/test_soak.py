@@ -111,7 +111,7 @@ class Hoarder(Pif):
 
     def compile(self, view: View) -> FibSpec:
         held = self.__dict__.setdefault("held", [])
-        held.append((view, bytearray(50_000)))
+        held.append((view, bytes(range(256)) * 2_000))
         return super().compile(view)
 
 
