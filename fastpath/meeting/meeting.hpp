@@ -63,7 +63,8 @@ class Meeting {
     using Place = Entries::value_type;
     using Interfaces = std::vector<int>;  // ascending
 
-    explicit Meeting(std::uint32_t node) : ways_(node) { sets_.emplace_back(); }
+    // `few`: so many filters of a sort are compared one by one.
+    Meeting(std::uint32_t node, std::size_t few) : ways_(node), few_(few) { sets_.emplace_back(); }
 
     Ways& ways() noexcept { return ways_; }
     // For those who look on.
@@ -231,7 +232,7 @@ class Meeting {
 
     // The trees, or those who publish and subscribe, are others now: `ways` has been told.
     void turn() {
-        pairs_ = std::make_unique<Pairs>();
+        pairs_ = std::make_unique<Pairs>(few_);
         both_ = false;
         counting_ = {};
         for (auto& [key, entry] : entries_) {
@@ -518,7 +519,8 @@ class Meeting {
     Ways ways_;
     std::map<int, End> ends_{};
     Entries entries_{};
-    std::unique_ptr<Pairs> pairs_ = std::make_unique<Pairs>();
+    std::size_t few_;
+    std::unique_ptr<Pairs> pairs_ = std::make_unique<Pairs>(few_);
     std::array<std::uint64_t, 2> counting_{};  // how many PCDs and SCDs count
     bool both_ = false;                        // whether there have been both, since the trees were turned
     std::unordered_map<Key, std::set<Key>, KeyHash> matches_{};  // those held, by either of their descriptors

@@ -111,7 +111,7 @@ cdef extern from "meeting/meeting.hpp" namespace "cbn::meeting" nogil:
         pass
 
     cdef cppclass CMeeting "cbn::meeting::Meeting":
-        CMeeting(uint32_t) except +
+        CMeeting(uint32_t, size_t) except +
         Ways &ways()
         const vector[int] &told(const Entry &)
         cbool compares()
@@ -204,14 +204,18 @@ cdef class Meeting:
     """What is held, what counts of it, and what neighbours have been told.
 
     Each call that changes something is followed, sooner or later, by `settle`.
+
+    Args:
+        node: The router.
+        few: So many filters of a sort are compared one by one; of more there is an index.
     """
 
     cdef unique_ptr[CMeeting] all
     cdef unique_ptr[CalledShape] shape
     cdef object trees
 
-    def __cinit__(self, uint32_t node):
-        self.all.reset(new CMeeting(node))
+    def __cinit__(self, uint32_t node, size_t few=4096):
+        self.all.reset(new CMeeting(node, few))
 
     def turn(self, next_hops, ways, links, trees not None):
         """The network is another now.

@@ -62,10 +62,20 @@ class Side {
     [[nodiscard]] const std::vector<Member>& at(std::uint32_t place) const { return members_[place]; }
     // Boxes lie side by side, so that all are looked at in no time.
     [[nodiscard]] cover::Hull& hull(std::uint32_t place) { return hulls_[place]; }
+    [[nodiscard]] std::size_t size() const noexcept { return places_.size(); }
 
     template <typename Visit>
     void each(Visit&& visit) const {
-        for (const auto& [filter, place] : places_) visit(place);
+        for (std::uint32_t place = 0; place < members_.size(); ++place) {
+            if (!members_[place].empty()) visit(place);
+        }
+    }
+    // Those whose boxes are not apart from this one.
+    template <typename Visit>
+    void each_near(const cover::Hull& hull, Visit&& visit) const {
+        for (std::uint32_t place = 0; place < hulls_.size(); ++place) {
+            if (!hull.apart(hulls_[place]) && !members_[place].empty()) visit(place);
+        }
     }
 
   private:
@@ -77,6 +87,9 @@ class Side {
 
 class Pairs {
   public:
+    // Of more filters of a sort than `few` there is an index.
+    explicit Pairs(std::size_t few) : few_(few) {}
+
     // A descriptor counts; appends the matches that it makes with those that came before.
     void add(const Key& key, const FilterRef& filter, std::vector<Pair>& out) {
         if (key.subscriber != 0) {
@@ -96,11 +109,11 @@ class Pairs {
         } else if (key.subscriber != 0) {
             Filter& form = filter->for_subscription();
             const auto [place, last] = wanted_.remove(form, key);
-            if (last && !form.wanted().form.contradictory) by_one_.remove(place);
+            if (last && wanted_indexed_ && !form.wanted().form.contradictory) by_one_.remove(place);
         } else {
             Filter& form = filter->for_advertisement();
             const auto [place, last] = published_.remove(form, key);
-            if (last) by_all_.remove(place, form.offered().form);
+            if (last && published_indexed_) by_all_.remove(place, form.offered().form);
         }
     }
 
@@ -111,7 +124,7 @@ class Pairs {
         const auto [at, fresh] = wanted_.add(form, {key, filter});
         if (fresh) {
             wanted_.hull(at) = wanted.hull;
-            if (!wanted.form.contradictory) by_one_.add(at, wanted.form.attributes);
+            index_wanted(at);
         }
         for (const Key& pcd : anything_) note(pcd, key, filter, out);
         if (wanted.form.contradictory) return;
@@ -119,10 +132,12 @@ class Pairs {
             for (const Side::Member& pcd : published_.at(place)) note(pcd.key, key, filter, out);
         };
         if (wanted.form.attributes.empty()) return published_.each(note_each);
+        const auto compare = [&](std::uint32_t place) {
+            if (cover::overlaps(offered_at(place), wanted.form)) note_each(place);
+        };
+        if (!published_indexed_) return published_.each_near(wanted.hull, compare);
         static_cast<void>(by_all_.find(wanted.form.attributes, [&](std::uint32_t place) {
-            if (!wanted.hull.apart(published_.hull(place)) && cover::overlaps(offered_at(place), wanted.form)) {
-                note_each(place);
-            }
+            if (!wanted.hull.apart(published_.hull(place))) compare(place);
             return false;
         }));
     }
@@ -133,16 +148,36 @@ class Pairs {
         const auto [at, fresh] = published_.add(form, {key, filter});
         if (fresh) {
             published_.hull(at) = offered.hull;
-            by_all_.add(at, offered.form);
+            index_published(at);
         }
+        const auto compare = [&](std::uint32_t place) {
+            if (cover::overlaps(offered.form, wanted_at(place))) note_all(key, place, out);
+        };
+        if (!wanted_indexed_) return wanted_.each_near(offered.hull, compare);
         by_one_.find(offered.form, [&](std::uint32_t place) {
-            if (offered.hull.apart(wanted_.hull(place))) return;
-            if (cover::overlaps(offered.form, wanted_.at(place).front().told->for_subscription().wanted().form)) {
-                note_all(key, place, out);
-            }
+            if (!offered.hull.apart(wanted_.hull(place))) compare(place);
         });
     }
 
+    // A filter is new. Few are compared one by one, by their boxes, which is quicker than to keep an index of them.
+    void index_wanted(std::uint32_t at) {
+        const auto add = [&](std::uint32_t place) {
+            if (!wanted_at(place).contradictory) by_one_.add(place, wanted_at(place).attributes);
+        };
+        if (wanted_indexed_) return add(at);
+        wanted_indexed_ = wanted_.size() > few_;
+        if (wanted_indexed_) wanted_.each(add);
+    }
+    void index_published(std::uint32_t at) {
+        const auto add = [&](std::uint32_t place) { by_all_.add(place, offered_at(place)); };
+        if (published_indexed_) return add(at);
+        published_indexed_ = published_.size() > few_;
+        if (published_indexed_) published_.each(add);
+    }
+
+    [[nodiscard]] const cover::Form& wanted_at(std::uint32_t place) const {
+        return wanted_.at(place).front().told->for_subscription().wanted().form;
+    }
     [[nodiscard]] const cover::Advertisement& offered_at(std::uint32_t place) const {
         return published_.at(place).front().told->for_advertisement().offered().form;
     }
@@ -156,7 +191,9 @@ class Pairs {
         out.push_back({{pcd.publisher, pcd.pcd, scd.subscriber, scd.scd}, wanted});
     }
 
+    std::size_t few_;
     Side wanted_{}, published_{};
+    bool wanted_indexed_ = false, published_indexed_ = false;
     std::set<Key> anything_{};  // PCDs of whatever may be published
     cover::ByAllAttributes by_all_{};
     cover::ByOneAttribute by_one_{};

@@ -92,10 +92,12 @@ class World:
 class Both(RuleBasedStateMachine):
     """Kernel and model are told the same; after each step they say the same."""
 
+    few = 4096
+
     def __init__(self):
         super().__init__()
         self.world = World()
-        self.kernel = Meeting(NODE)
+        self.kernel = Meeting(NODE, self.few)
         self.model = model.Meeting(self.world)
         self.forwarded = set()
 
@@ -247,8 +249,10 @@ def digest(keys):
     return found.digest
 
 
-def test_the_kernel_decides_as_the_model_does_whatever_comes():
-    run_state_machine_as_test(Both, settings=settings(max_examples=draws(400), stateful_step_count=40))
+@pytest.mark.parametrize("few", [0, 2, 4096])
+def test_the_kernel_decides_as_the_model_does_whatever_comes(few):
+    machine = type("Indexed", (Both,), {"few": few})
+    run_state_machine_as_test(machine, settings=settings(max_examples=draws(400), stateful_step_count=40))
 
 
 def joined(*interfaces_):
