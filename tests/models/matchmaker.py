@@ -82,7 +82,6 @@ LEFT_OUT = frozenset(
         (Amsp, "_rates"),
         # Follow from the rest, and count what was done.
         *((Matchmaker, name) for name in ("_basis", "_network", "names_version", "_talk", "_handlers")),
-        *((Matchmaker, name) for name in ("_named", "_named_view")),
         *((Costs, name) for name in ("_talk", "version")),
         (Records, "version"),
         *((Own, name) for name in ("_key",)),

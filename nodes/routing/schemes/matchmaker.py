@@ -77,12 +77,10 @@ class Matchmaker:
         self._network: object = None
         """The network and the links that the trees were made of."""
         self._shape = Shape.of(NETWORK_OF_ONE, frozenset(), frozenset())
-        self._named: set[int] = set()
-        """The routers towards which messages are forwarded, and some towards which they were: tables name
-        these with nothing to forward by. Where their matches come again, predicates change alone."""
-        self._named_view: View | None = None
+        self._wanting: set[int] = set()
+        """The routers towards which messages are forwarded."""
         self.names_version = 0
-        """Counts the routers that came to `_named`."""
+        """Counts the changes of `_wanting`."""
         self._handlers: dict[int, Handler] = {
             Kind.COST_ANNOUNCE: self._take_costs,
             Kind.CD_UPDATE: self._take_update,
@@ -201,12 +199,9 @@ class Matchmaker:
 
     def compile(self, view: View) -> FibSpec:
         """The classes of PSF over what was learned, by subscriber."""
-        if view is not self._named_view:
-            self._named_view = view
-            self._named = {router for router in self._named if self._talk.store.wants(learned(router))}
         view = on_shared_tree(view) if self._shared else view
         everyone = {source: source for source in view.topology.nodes}
-        return source_tables(view, everyone, tuple(sorted(self._named)), learned)
+        return source_tables(view, everyone, tuple(sorted(self._wanting)), learned)
 
     # What `amsp` does besides.
 
@@ -363,11 +358,11 @@ class Matchmaker:
             name = learned(subscriber)
             went, new = ([f for f, by in step.items() if by == sign] for sign in (-1, 1))
             store.change(name, store.pool.read(predicate_of(went)), store.pool.read(predicate_of(new)))
-            if not store.wants(name):
-                store.forget(name)
-            elif subscriber not in self._named:
-                self._named.add(subscriber)
+            if store.wants(name) is not (subscriber in self._wanting):
+                self._wanting ^= {subscriber}
                 self.names_version += 1
+            if subscriber not in self._wanting:
+                store.forget(name)
         self._talk.changed(now_ns)
 
 
