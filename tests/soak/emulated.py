@@ -59,15 +59,17 @@ class Looks:
         self._thread.start()
 
     def end(self) -> None:
-        """No more looks; what went wrong is raised here."""
+        """No more looks but one that is due; what went wrong is raised here."""
         self._over.set()
+        self._thread.join()
         if self.defect is not None:
             raise self.defect
 
     def _look_all(self, start_ns: int) -> None:
         try:
             for at_ms in self.soak.looks_ms:
-                if self._over.wait(max(0.0, (start_ns - time.time_ns()) / 1e9 + at_ms / 1e3)):
+                due_ns = start_ns + at_ms * 1_000_000
+                if self._over.wait(max(0.0, (due_ns - time.time_ns()) / 1e9)) and time.time_ns() < due_ns:
                     return
                 self._look(at_ms)
         except BaseException as defect:
@@ -79,8 +81,9 @@ class Looks:
         while True:
             asked = self._asked()
             wrong = drifted(self.plan, whole, {name: each["tables"]["text"] for name, each in asked.items()})
-            if not wrong or time.monotonic() > deadline or self._over.wait(TRY_AGAIN_S):
+            if not wrong or time.monotonic() > deadline:
                 break
+            time.sleep(TRY_AGAIN_S)
         self.fixpoints += 1
         self.drifted += [f"{at_ms / 1000:.0f} s: {each}" for each in wrong]
         self.statuses = {name: each["status"] for name, each in asked.items()}
