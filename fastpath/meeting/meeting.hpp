@@ -12,7 +12,6 @@
 #include <array>
 #include <map>
 #include <set>
-#include <unordered_set>
 #include <vector>
 
 #include "meeting/held.hpp"

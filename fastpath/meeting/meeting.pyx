@@ -17,26 +17,6 @@ from fastpath.wire.codec import WireError
 
 __all__ = ["OURS", "Change", "Meeting", "Outcome", "Telling", "WireError"]
 
-OURS = -1
-Telling = tuple[int, bytes]
-Change = tuple[int, bytes, bool]
-
-
-class Outcome(IntEnum):
-    """What became of something that came over a link."""
-
-    TAKEN = 0
-    AGAIN = 1
-    """It is held from there, and was told again; nothing was done."""
-    MALFORMED = 2
-    REFUSED = 3
-    """The link does not carry its sort."""
-    FULL = 4
-    """As much is held from there as may be."""
-    UNKNOWN = 5
-    """It is withdrawn, and nothing was known of it."""
-
-
 cdef extern from "meeting/called.hpp" namespace "cbn::meeting":
     cdef cppclass Groups:
         void push_back(pair[vector[uint32_t], vector[uint32_t]]) except +
@@ -107,8 +87,10 @@ cdef extern from "meeting/meeting.hpp" namespace "cbn::meeting" nogil:
         void add_way(uint32_t, int) except +
         void add_link(int, uint32_t) except +
 
-    cdef cppclass COutcome "cbn::meeting::Outcome":
-        pass
+    cdef enum class COutcome "cbn::meeting::Outcome":
+        Taken, Again, Malformed, Refused, Full, Unknown
+
+    const int C_OURS "cbn::meeting::OURS"
 
     cdef cppclass CMeeting "cbn::meeting::Meeting":
         CMeeting(uint32_t, size_t) except +
@@ -141,16 +123,32 @@ cdef extern from "meeting/meeting.hpp" namespace "cbn::meeting" nogil:
         vector[const pair[const Key, Entry] *] places() except +
 
 
+OURS = C_OURS
+Telling = tuple[int, bytes]
+Change = tuple[int, bytes, bool]
+
+
+class Outcome(IntEnum):
+    """What became of something that came over a link."""
+
+    TAKEN = <int>COutcome.Taken
+    AGAIN = <int>COutcome.Again
+    """It is held from there, and was told again; nothing was done."""
+    MALFORMED = <int>COutcome.Malformed
+    REFUSED = <int>COutcome.Refused
+    """The link does not carry its sort."""
+    FULL = <int>COutcome.Full
+    """As much is held from there as may be."""
+    UNKNOWN = <int>COutcome.Unknown
+    """It is withdrawn, and nothing was known of it."""
+
+
 cdef extern from *:
     """
-    static inline int outcome_number(cbn::meeting::Outcome outcome) noexcept {
-        return static_cast<int>(outcome);
-    }
     static inline std::string_view as_text(PyObject* data) noexcept {
         return {PyBytes_AS_STRING(data), static_cast<std::size_t>(PyBytes_GET_SIZE(data))};
     }
     """
-    int outcome_number(COutcome)
     string_view as_text(object)
 
 
@@ -258,12 +256,12 @@ cdef class Meeting:
         """A CD_UPDATE has come, of a neighbour from which at most so much is held: an `Outcome`."""
         cdef Update update
         if not read(view(payload), update):
-            return 2
-        return outcome_number(self.all.get().take(interface, update, limit))
+            return <int>COutcome.Malformed
+        return <int>self.all.get().take(interface, update, limit)
 
     def hold(self, int interface, key, bytes filter_, uint64_t limit):
         """Something has come over a link, in whatever payload: an `Outcome`."""
-        return outcome_number(self.all.get().hold(interface, key_from(key), filter_from(filter_), limit))
+        return <int>self.all.get().hold(interface, key_from(key), filter_from(filter_), limit)
 
     def withdraw(self, int interface, key, cbool kept):
         """Something is withdrawn over a link; whether anything was known of it.
@@ -277,11 +275,11 @@ cdef class Meeting:
 
     def put(self, key, bytes filter_):
         """A descriptor of ours has come; whether it is news."""
-        return self.all.get().put(-1, key_from(key), filter_from(filter_))
+        return self.all.get().put(C_OURS, key_from(key), filter_from(filter_))
 
     def take_back(self, key):
         """A descriptor of ours is gone; whether it was there."""
-        return self.all.get().take_back(-1, key_from(key), False)
+        return self.all.get().take_back(C_OURS, key_from(key), False)
 
     def holds(self, int interface, key):
         """Whether something is held from there."""

@@ -15,6 +15,7 @@ from nodes.attacks.ways import FLOODS
 from nodes.daemon.admin import Command, Request, RequestError
 from nodes.daemon.clock import Clock
 from nodes.routing.effects import Core
+from nodes.routing.pending import earlier
 
 AT_ONCE = 256
 """Acts that are late are done in a row, no more of them than this before the node does anything else."""
@@ -68,8 +69,8 @@ class Floods:
 
     def earlier(self, deadline_ns: int | None) -> int | None:
         """This deadline, or when the next act is due."""
-        due = [flood.due_ns for flood in self._floods.values() if not flood.over]
-        return min([*due, *([] if deadline_ns is None else [deadline_ns])], default=None)
+        due = (flood.due_ns for flood in self._floods.values() if not flood.over)
+        return earlier(deadline_ns, min(due, default=None))
 
     def commands(self) -> dict[str, Command]:
         """What a node can be asked of floods."""

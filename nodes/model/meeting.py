@@ -30,6 +30,11 @@ class Key(NamedTuple):
         return self.publisher != 0 and self.subscriber != 0
 
     @property
+    def owner(self) -> int:
+        """Of a PCD or SCD: the router whose it is."""
+        return self.publisher or self.subscriber
+
+    @property
     def descriptors(self) -> tuple[Key, Key]:
         """Of a match: its PCD and its SCD."""
         return Key(self.publisher, self.pcd, 0, 0), Key(0, 0, self.subscriber, self.scd)
@@ -100,7 +105,7 @@ class Meeting:
         known = self._release(interface, key)
         if key.is_match or kept or not (known or self._matches_of(key)):
             return known
-        from_owner = interface == OURS or self._ways.is_from(interface, key.publisher or key.subscriber)
+        from_owner = interface == OURS or self._ways.is_from(interface, key.owner)
         if from_owner:
             self._gone.add(key)
             self._concerned.add(key)
@@ -203,8 +208,7 @@ class Meeting:
     def _refute(self, match: Key) -> bool:
         """Whether it is a match of a descriptor of ours that there is no more; whoever made it is told so."""
         for descriptor, other in zip(match.descriptors, (match.subscriber, match.publisher), strict=True):
-            ours = (descriptor.publisher or descriptor.subscriber) == self._ways.node
-            if ours and OURS not in self.held.get(descriptor, {}):
+            if descriptor.owner == self._ways.node and OURS not in self.held.get(descriptor, {}):
                 interface = self._ways.towards(other)
                 if interface is not None and match not in self._answered:
                     self._updates.append(Update(interface, descriptor, withdrawn=True))

@@ -19,11 +19,7 @@ class SetDigest:
 
     def toggle(self, number: int, data: bytes) -> None:
         """It is in the set now, or it is no longer."""
-        self.toggle_hash((_known if len(data) <= KNOWN_BYTES else hashed)(number, data))
-
-    def toggle_hash(self, member: int) -> None:
-        """The same of a member whose `hashed` is at hand."""
-        self._sum ^= member
+        self._sum ^= (_known if len(data) <= KNOWN_BYTES else hashed)(number, data)
 
     @property
     def digest(self) -> str:

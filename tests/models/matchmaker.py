@@ -26,6 +26,7 @@ from nodes.config import MILLISECOND_NS
 from nodes.matchmaker.marking import is_valid
 from nodes.matchmaker.problem import Problem
 from nodes.matchmaker.topdown import top_down
+from nodes.model.meeting import Key
 from nodes.routing.effects import Reason
 from nodes.routing.records import Records
 from nodes.routing.schemes.amsp import Amsp
@@ -36,7 +37,6 @@ from nodes.routing.schemes.matchmaker_links import Link
 from nodes.routing.schemes.matchmaker_marks import Shape
 from nodes.routing.schemes.matchmaker_own import Own
 from nodes.routing.schemes.matchmaker_rates import Rates
-from nodes.routing.schemes.matchmaker_trees import Key
 from nodes.routing.schemes.siena_relations import Clients
 from nodes.scheme_catalog import OptionValue, complete
 from nodes.wire.matchmaker_payloads import CostAnnounce, DescriptorUpdate, MarkingChange

@@ -11,9 +11,9 @@ from random import Random
 import pytest
 
 from fastpath.meeting import Telling
+from nodes.model.meeting import Key
 from nodes.routing.schemes.amsp import Amsp
 from nodes.routing.schemes.matchmaker import Matchmaker
-from nodes.routing.schemes.matchmaker_trees import Key
 from nodes.scheme_catalog import complete
 from nodes.wire.matchmaker_payloads import Descriptor, MarkingChange
 from nodes.wire.packets import Kind

@@ -12,11 +12,11 @@ from nodes.config import LimitConfig
 from nodes.matchmaker.problem import Problem
 from nodes.matchmaker.topdown import top_down
 from nodes.model import parse_predicate
+from nodes.model.meeting import Key
 from nodes.routing.effects import Reason
 from nodes.routing.router import Router
 from nodes.routing.schemes.base import learned
 from nodes.routing.schemes.matchmaker import Matchmaker
-from nodes.routing.schemes.matchmaker_trees import Key
 from nodes.scheme_catalog import OptionValue
 from nodes.wire.codec import encode_filter
 from nodes.wire.matchmaker_payloads import DescriptorUpdate

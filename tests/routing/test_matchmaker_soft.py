@@ -8,10 +8,10 @@ from collections.abc import Mapping
 import pytest
 
 from nodes.model import UsageError, parse_predicate
+from nodes.model.meeting import Key
 from nodes.routing.effects import Reason
 from nodes.routing.schemes import make_scheme
 from nodes.routing.schemes.base import learned
-from nodes.routing.schemes.matchmaker_trees import Key
 from nodes.scheme_catalog import OptionValue
 from nodes.wire.codec import encode_filter
 from nodes.wire.matchmaker_payloads import DescriptorUpdate

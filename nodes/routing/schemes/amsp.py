@@ -23,13 +23,13 @@ from mypy_extensions import mypyc_attr
 from fastpath.meeting import Telling
 from nodes.config import MILLISECOND_NS
 from nodes.matchmaker.problem import Link as Directed
+from nodes.model.meeting import Key
 from nodes.routing.effects import Reason
 from nodes.routing.schemes.base import Options, Talk
 from nodes.routing.schemes.matchmaker import Matchmaker
 from nodes.routing.schemes.matchmaker_links import Link
 from nodes.routing.schemes.matchmaker_marks import preference
 from nodes.routing.schemes.matchmaker_rates import MILLION, Measuring, Rates
-from nodes.routing.schemes.matchmaker_trees import Key
 from nodes.wire.matchmaker_payloads import CostAnnounce, Descriptor, DescriptorUpdate, MarkingChange
 from nodes.wire.packets import Kind
 

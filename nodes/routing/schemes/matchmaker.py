@@ -25,7 +25,9 @@ from typing import ClassVar
 from mypy_extensions import mypyc_attr
 
 from fastpath.meeting import OURS, Change, Meeting, Outcome, Telling
+from nodes.model.meeting import Key
 from nodes.routing.effects import Reason
+from nodes.routing.pending import earlier
 from nodes.routing.predicates import predicate_of
 from nodes.routing.schemes.base import FibSpec, Options, Talk, View, learned
 from nodes.routing.schemes.matchmaker_costs import Costs
@@ -33,7 +35,7 @@ from nodes.routing.schemes.matchmaker_links import Link
 from nodes.routing.schemes.matchmaker_marks import Shape
 from nodes.routing.schemes.matchmaker_own import Own
 from nodes.routing.schemes.matchmaker_soft import Lifetimes
-from nodes.routing.schemes.matchmaker_trees import Key, Trees
+from nodes.routing.schemes.matchmaker_trees import Trees
 from nodes.routing.schemes.psf import source_tables
 from nodes.routing.schemes.siena_relations import ADVERTISEMENTS, SUBSCRIPTIONS, Clients
 from nodes.routing.schemes.siena_trees import on_shared_tree
@@ -106,7 +108,7 @@ class Matchmaker:
     def next_deadline(self) -> int | None:
         """When a record is to be made anew, or taken, or something told again."""
         soft = None if self._lifetimes is None else self._lifetimes.next_deadline()
-        return min((at for at in (self._costs.next_deadline(), soft) if at is not None), default=None)
+        return earlier(self._costs.next_deadline(), soft)
 
     def handle_timer(self, now_ns: int) -> None:
         """Take records that came early; let expire what is not told any more, and tell again what is ours."""

@@ -13,6 +13,7 @@ from collections.abc import Collection, Iterable
 from typing import NamedTuple
 
 from nodes.routing.numbers import Order
+from nodes.routing.pending import earlier
 from nodes.routing.records import HEAD, Records, head
 from nodes.routing.schemes.base import Talk
 from nodes.wire.matchmaker_payloads import CostAnnounce
@@ -53,9 +54,7 @@ class Costs:
     def next_deadline(self) -> int | None:
         """When `take_due` has something to do."""
         returns_at, early_at = self._records.own.returns_at, self._records.numbering.next_deadline()
-        if returns_at is None or early_at is None:
-            return early_at if returns_at is None else returns_at
-        return min(returns_at, early_at)
+        return earlier(returns_at, early_at)
 
     def take_due(self, now_ns: int) -> tuple[list[bytes], bool]:
         """Records that came early, which are taken now, and whether ours has to be made anew."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable
 
-from nodes.routing.schemes.matchmaker_trees import Key
+from nodes.model.meeting import Key
 from nodes.routing.schemes.siena_relations import Clients
 
 

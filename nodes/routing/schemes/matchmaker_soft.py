@@ -14,7 +14,7 @@ import random
 from collections import deque
 
 from nodes.config import MILLISECOND_NS
-from nodes.routing.schemes.matchmaker_trees import Key
+from nodes.model.meeting import Key
 
 JITTER = 0.1
 """A refresh comes earlier or later by up to this share."""

@@ -8,29 +8,9 @@ Not here: markings (`matchmaker`), what is held (`fastpath.meeting`).
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import NamedTuple
 
 from nodes.routing.schemes.base import View
 from nodes.routing.schemes.matchmaker_marks import Shape
-
-
-class Key(NamedTuple):
-    """What is told between routers: a PCD (no subscriber), an SCD (no publisher), or a match."""
-
-    publisher: int
-    pcd: int
-    subscriber: int
-    scd: int
-
-    @property
-    def is_match(self) -> bool:
-        """Whether it is an MCD."""
-        return self.publisher != 0 and self.subscriber != 0
-
-    @property
-    def owner(self) -> int:
-        """Of a PCD or SCD: whose it is."""
-        return self.publisher or self.subscriber
 
 
 class Trees:
